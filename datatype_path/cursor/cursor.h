@@ -1,0 +1,46 @@
+// Cursor: the only mutable datatype state - a place in the packed byte stream of (base, count, program).
+//
+// It seeks to any byte, in the middle of an element too, and packs, unpacks or lists segments from there.
+// No recursion, no allocation; a small fixed state that can be copied.  The packed stream is MPI's: the
+// type map's bytes in type-map order, element after element.
+#ifndef DATATYPE_PATH_CURSOR_CURSOR_H_
+#define DATATYPE_PATH_CURSOR_CURSOR_H_
+
+#include <cstdint>
+
+#include "datatype_path/program/block_program.h"
+#include "madlike/base/segment.h"
+
+namespace mad {
+
+class Cursor {
+ public:
+  /// At byte 0 of `count` elements of `program` at `base`.  `program` must outlive the cursor.
+  Cursor(const BlockProgram& program, void* base, std::uint64_t count);
+
+  std::uint64_t total() const;     // packed bytes of all elements
+  std::uint64_t position() const;  // packed bytes before the cursor
+
+  /// Goes to packed byte `offset` (<= total()), O(depth) plus a binary search in irregular lists.
+  void seek(std::uint64_t offset);
+
+  /// Copies the next min(size, total() - position()) bytes to `out` and advances; returns the bytes.
+  std::size_t pack(void* out, std::size_t size);
+  /// Copies from `in` to the layout, otherwise like pack().
+  std::size_t unpack(const void* in, std::size_t size);
+  /// Like pack(), but stops before the first run of at least `long_run` bytes (runs as listed by next_run()).
+  std::size_t pack_short_runs(void* out, std::size_t size, std::size_t long_run);
+
+  /// The next contiguous run from the cursor on (touching runs coalesced where the program sees it), cut to
+  /// `max_bytes`; does not advance.  Empty at the end.
+  Segment next_run(std::size_t max_bytes) const;
+  /// Advances by `bytes` (<= total() - position()).
+  void advance(std::size_t bytes);
+  /// Lists the next runs, coalesced, into `out`: at most `capacity` segments and `max_bytes` bytes; advances
+  /// past them, stores the bytes listed in `*bytes`, returns the number of segments.
+  std::size_t segments(Segment* out, std::size_t capacity, std::size_t max_bytes, std::size_t* bytes);
+};
+
+}  // namespace mad
+
+#endif  // DATATYPE_PATH_CURSOR_CURSOR_H_
