@@ -156,6 +156,10 @@ class Messenger {
 void set_user_data(Endpoint& endpoint, void* data);
 void* user_data(const Endpoint& endpoint);
 
+/// Where an endpoint is: the driver it is reached by, and the address of its engine on that driver.
+std::size_t driver_index(const Endpoint& endpoint);
+const std::vector<std::byte>& peer_address(const Endpoint& endpoint);
+
 }  // namespace mad
 
 #endif  // MADLIKE_MESSAGE_MESSENGER_H_
