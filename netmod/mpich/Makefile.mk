@@ -1,0 +1,27 @@
+## The mad netmod: MPICH's ch4 over libmad.
+
+if BUILD_CH4_NETMOD_MAD
+
+# Declares the MPIX_Mad_* functions; installed beside mpi.h.
+include_HEADERS += src/mpid/ch4/netmod/mad/mpix_mad.h
+
+mpi_core_sources += \
+    src/mpid/ch4/netmod/mad/func_table.c \
+    src/mpid/ch4/netmod/mad/mad_address.c \
+    src/mpid/ch4/netmod/mad/mad_am.c \
+    src/mpid/ch4/netmod/mad/mad_comm.c \
+    src/mpid/ch4/netmod/mad/mad_dynamic.c \
+    src/mpid/ch4/netmod/mad/mad_failure.c \
+    src/mpid/ch4/netmod/mad/mad_hooks.c \
+    src/mpid/ch4/netmod/mad/mad_init.c \
+    src/mpid/ch4/netmod/mad/mad_progress.c \
+    src/mpid/ch4/netmod/mad/mad_pvars.c \
+    src/mpid/ch4/netmod/mad/mad_recv.c \
+    src/mpid/ch4/netmod/mad/mad_switch.c \
+    src/mpid/ch4/netmod/mad/mad_translate.c \
+    src/mpid/ch4/netmod/mad/mad_types.c \
+    src/mpid/ch4/netmod/mad/mad_win.c
+
+errnames_txt_files += src/mpid/ch4/netmod/mad/errnames.txt
+
+endif

@@ -1,0 +1,31 @@
+/* mad_impl.h: the functions that the netmod's inline headers forward to.
+ *
+ * Nothing here depends on libmad.  What is behind these functions may change without rebuilding
+ * MPICH's core; the signatures are those of MPICH's MPIDI_NM_* functions.
+ */
+#ifndef MAD_IMPL_H_INCLUDED
+#define MAD_IMPL_H_INCLUDED
+
+#include <mpidimpl.h>
+
+#include "ch4_impl.h"
+#include "mpidch4r.h"
+
+int MPIDI_MAD_progress(int vci);
+
+int MPIDI_MAD_am_isend(int rank, MPIR_Comm* comm, int handler_id, const void* am_hdr,
+                       MPI_Aint am_hdr_sz, const void* data, MPI_Aint count, MPI_Datatype datatype,
+                       MPIR_Request* sreq);
+int MPIDI_MAD_am_send_hdr(int rank, MPIR_Comm* comm, int handler_id, const void* am_hdr,
+                          MPI_Aint am_hdr_sz);
+MPI_Aint MPIDI_MAD_am_hdr_max_sz(void);
+
+/* MPICH calls this when a receive finds its message among those that arrived before it. */
+int MPIDI_MAD_am_matched(MPIR_Request* rreq);
+
+void MPIDI_MAD_am_request_init(MPIR_Request* req);
+void MPIDI_MAD_am_request_finalize(MPIR_Request* req);
+
+int MPIDI_MAD_comm_get_gpid(MPIR_Comm* comm, int idx, uint64_t* gpid, bool is_remote);
+
+#endif /* MAD_IMPL_H_INCLUDED */

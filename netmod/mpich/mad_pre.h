@@ -1,0 +1,69 @@
+/* mad_pre.h: what the mad netmod keeps inside MPICH's own objects.
+ *
+ * MPICH's core includes this file everywhere, so it is deliberately small and knows libmad's
+ * handles by name only: a new libmad, or a change in a .c file of the netmod, never rebuilds
+ * MPICH's core.
+ */
+#ifndef MAD_PRE_H_INCLUDED
+#define MAD_PRE_H_INCLUDED
+
+struct mad_peer;
+struct mad_type;
+struct mad_incoming;
+
+/* Room for libmad's operation slot (mad_op); mad_am.c asserts that it fits. */
+typedef struct {
+  void* words[2];
+} MPIDI_MAD_slot_t;
+
+/* One direction of an active-message request.  A request sends and receives at the same time when
+ * an RMA reply overtakes the completion of the message that asked for it, hence one for each. */
+typedef struct {
+  MPIDI_MAD_slot_t slot;
+  void* buffer;    /* whole-message buffer of path "off", else NULL */
+  uint8_t handler; /* sends: whose origin callback to call */
+} MPIDI_MAD_transfer_t;
+
+typedef struct {
+  MPIDI_MAD_transfer_t send;
+  MPIDI_MAD_transfer_t recv;
+  struct mad_incoming* incoming; /* payload that waits for its receive, else NULL */
+  uint64_t incoming_bytes;
+  struct mad_peer* acknowledger; /* synchronous sends: who still owes the match, else NULL */
+} MPIDI_MAD_am_request_t;
+
+/* Point-to-point runs over active messages, so a native request has no state. */
+typedef struct {
+  int unused;
+} MPIDI_MAD_request_t;
+
+/* The path in effect on a communicator, valid while the attribute list and the generation of our
+ * attribute are those it was read at. */
+typedef struct {
+  void* attributes;
+  uint32_t generation;
+  int path;
+} MPIDI_MAD_comm_t;
+
+/* The compiled layout; NULL until commit or first use. */
+typedef struct {
+  struct mad_type* type;
+} MPIDI_MAD_dt_t;
+
+typedef struct {
+  struct mad_peer* peer;
+} MPIDI_MAD_addr_t;
+
+typedef struct {
+  int unused;
+} MPIDI_MAD_op_t;
+
+typedef struct {
+  int unused;
+} MPIDI_MAD_win_t;
+
+typedef struct {
+  int unused;
+} MPIDI_MAD_part_t;
+
+#endif /* MAD_PRE_H_INCLUDED */
