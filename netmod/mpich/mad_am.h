@@ -30,14 +30,14 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend_reply(MPIR_Comm* comm, int src_ra
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr(int rank, MPIR_Comm* comm, int handler_id,
                                                   const void* am_hdr, MPI_Aint am_hdr_sz,
                                                   int src_vci, int dst_vci) {
-  return MPIDI_MAD_am_send_hdr(rank, comm, handler_id, am_hdr, am_hdr_sz);
+  return MPIDI_MAD_am_send_hdr(rank, comm, handler_id, am_hdr, am_hdr_sz, false);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr_reply(MPIR_Comm* comm, int src_rank,
                                                         int handler_id, const void* am_hdr,
                                                         MPI_Aint am_hdr_sz, int src_vci,
                                                         int dst_vci) {
-  return MPIDI_MAD_am_send_hdr(src_rank, comm, handler_id, am_hdr, am_hdr_sz);
+  return MPIDI_MAD_am_send_hdr(src_rank, comm, handler_id, am_hdr, am_hdr_sz, true);
 }
 
 MPL_STATIC_INLINE_PREFIX MPI_Aint MPIDI_NM_am_hdr_max_sz(void) { return MPIDI_MAD_am_hdr_max_sz(); }

@@ -16,8 +16,9 @@ int MPIDI_MAD_progress(int vci);
 int MPIDI_MAD_am_isend(int rank, MPIR_Comm* comm, int handler_id, const void* am_hdr,
                        MPI_Aint am_hdr_sz, const void* data, MPI_Aint count, MPI_Datatype datatype,
                        MPIR_Request* sreq);
+/* A reply answers a message of that rank: when the rank is gone nobody misses it. */
 int MPIDI_MAD_am_send_hdr(int rank, MPIR_Comm* comm, int handler_id, const void* am_hdr,
-                          MPI_Aint am_hdr_sz);
+                          MPI_Aint am_hdr_sz, bool reply);
 MPI_Aint MPIDI_MAD_am_hdr_max_sz(void);
 
 /* MPICH calls this when a receive finds its message among those that arrived before it. */
