@@ -37,10 +37,10 @@ typedef struct {
   int unused;
 } MPIDI_MAD_request_t;
 
-/* The path in effect on a communicator, valid while the attribute list and the generation of our
- * attribute are those it was read at. */
+/* The last name that our attribute was found to hold and what it means, valid while the generation,
+ * which every change of such an attribute advances, is the same. */
 typedef struct {
-  void* attributes;
+  const char* name;
   uint32_t generation;
   int path;
 } MPIDI_MAD_comm_t;
