@@ -1,0 +1,1 @@
+"""The Python behind `tools/mad`: sets the machine up, builds libmad and MPICH on it, runs and tests them."""

@@ -1,0 +1,49 @@
+"""Bazel as this project calls it: outputs in the cache, modest memory, no links left in the checkout."""
+
+import os
+import subprocess
+from pathlib import Path
+from typing import List, Sequence
+
+from madtool.errors import Failure
+from madtool.log import run_logged
+from madtool.paths import CHECKOUT, cache_root, digest, logs_dir
+
+_FLAGS = ("--experimental_convenience_symlinks=ignore", "--color=no")
+
+
+def _startup() -> List[str]:
+    base = cache_root() / "bazel" / digest(str(CHECKOUT))
+    return ["bazel", f"--output_base={base}", "--max_idle_secs=900", "--host_jvm_args=-Xmx768m"]
+
+
+def _flags() -> List[str]:
+    # The disk cache is shared by all checkouts, so that a clean clone has its objects at once.
+    return [*_FLAGS, f"--disk_cache={cache_root() / 'bazel-disk'}", f"--jobs={os.cpu_count() or 2}"]
+
+
+def run(verb: str, arguments: Sequence[str], what: str, *, check: bool = True) -> Path:
+    """`bazel verb arguments`; returns the log.  With check=False the caller reads the log for failures."""
+    log = logs_dir() / f"bazel-{what.replace(' ', '-')}.log"
+    run_logged([*_startup(), verb, *_flags(), *arguments], log, what, cwd=CHECKOUT, check=check)
+    return log
+
+
+def build(targets: Sequence[str], what: str) -> None:
+    run("build", targets, what)
+
+
+def bin_dir() -> Path:
+    """Where `build` puts its outputs."""
+    answer = subprocess.run(
+        [*_startup(), "info", *_FLAGS, "bazel-bin"],
+        cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False,
+    )  # fmt: skip
+    if answer.returncode != 0:
+        raise Failure("bazel info bazel-bin failed; see tools/mad build")
+    return Path(answer.stdout.strip())
+
+
+def shutdown() -> None:
+    subprocess.run([*_startup(), "shutdown"], cwd=CHECKOUT, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, check=False)  # fmt: skip

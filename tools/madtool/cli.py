@@ -1,0 +1,95 @@
+"""The command line: one function per subcommand."""
+
+import argparse
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import List, NoReturn
+
+from madtool import mpich_build, netmod_install
+from madtool.errors import Failure
+from madtool.log import say
+from madtool.paths import cache_root
+
+
+def _build(arguments: argparse.Namespace) -> int:
+    mpich_build.report(mpich_build.ensure_built(arguments.mpich, arguments.prefix))
+    return 0
+
+
+def _prefix(_: argparse.Namespace) -> int:
+    print(mpich_build.need_prefix())
+    return 0
+
+
+def _install_into(arguments: argparse.Namespace) -> int:
+    tree = Path(arguments.tree).absolute()
+    netmod_install.need_autotools()
+    if netmod_install.install_into(tree):
+        say(f"{tree} has the mad netmod; configure it with --with-device=ch4:mad --with-mad=PREFIX")
+    else:
+        say(f"{tree} has the mad netmod already; nothing changed")
+    return 0
+
+
+def _run(words: List[str]) -> NoReturn:
+    mpiexec = mpich_build.need_prefix() / "bin" / "mpiexec"
+    sys.stdout.flush()
+    os.execv(mpiexec, [str(mpiexec), *words])
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tools/mad",
+        description="Builds MPICH on the mad netmod, runs programs and benchmarks on it, tests it.",
+        epilog="Everything built lives in $MAD_CACHE or ~/.cache/mad; the checkout stays as it is. "
+        "Exit codes: 0 ok, 1 failed, 2 wrong use or something missing.",
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    build = commands.add_parser("build", help="set up the machine, build libmad and MPICH, install both",
+                                description="Installs missing Debian packages (as root; otherwise names "
+                                "them), fetches MPICH 4.0.2, puts the netmod in, builds and installs. "
+                                "Can be interrupted and repeated at any point.")  # fmt: skip
+    build.add_argument("--mpich", metavar="TREE_OR_TARBALL", help="MPICH 4.0.x release source to use "
+                       "instead of Debian's source package")  # fmt: skip
+    build.add_argument("--prefix", metavar="DIR", help="where to install (default: in the cache)")
+    build.set_defaults(function=_build)
+
+    prefix = commands.add_parser("prefix", help="print where bin/mpicc and lib/libmpi.so are")
+    prefix.set_defaults(function=_prefix)
+
+    into = commands.add_parser("install-into", help="put the netmod into an MPICH 4.0.x source tree",
+                               description="The drop-in alone, for those who configure MPICH themselves. "
+                               "A second run changes nothing.")  # fmt: skip
+    into.add_argument("tree", metavar="TREE")
+    into.set_defaults(function=_install_into)
+
+    run = commands.add_parser("run", help="mpiexec of the built MPICH, with the arguments given")
+    run.add_argument("arguments", nargs="*", metavar="ARGS... PROGRAM")
+    run.set_defaults(function=lambda _: run.error("what is to run?"))
+    return parser
+
+
+def _terminated(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def main(argv: List[str]) -> int:
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        if argv[:1] == ["run"] and argv[1:] not in ([], ["-h"], ["--help"]):
+            return _run(argv[1:])  # every word is mpiexec's, options too
+        arguments = _parser().parse_args(argv)
+        cache_root()
+        return int(arguments.function(arguments))
+    except Failure as failure:
+        print(f"mad: {failure}", file=sys.stderr)
+        return failure.exit_code
+    except KeyboardInterrupt:
+        print("mad: interrupted; the same command goes on from here", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"mad: {error}", file=sys.stderr)
+        return 1

@@ -1,0 +1,87 @@
+"""Builds libmad with Bazel and installs it: library, header, pkg-config file.
+
+MPICH links libmad.so.1 dynamically and finds it beside libmpi.so, so a new libmad never needs a new MPICH.
+Files are replaced by renaming, so that programs that run keep the library they started with.
+"""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from madtool import bazel
+from madtool.errors import Failure
+from madtool.log import stage
+from madtool.paths import CHECKOUT, Stamps, digest, file_digest, tree_digest, write_atomically
+
+HEADER = CHECKOUT / "netmod" / "abi" / "mad.h"
+SONAME = "libmad.so.1"
+_SOURCES = ("madlike", "datatype_path", "netmod/abi", "WORKSPACE", "BUILD", ".bazelrc", "tools/bazel")
+
+_PKG_CONFIG = """prefix={prefix}
+libdir=${{prefix}}/lib
+includedir=${{prefix}}/include
+
+Name: mad
+Description: multi-packet messages of described, noncontiguous data over libfabric
+Version: {version}
+Libs: -L${{libdir}} -lmad -Wl,-rpath,${{libdir}}
+Cflags: -I${{includedir}}
+"""
+
+
+def identity() -> str:
+    """Changes when anything libmad is built from does."""
+    return tree_digest([CHECKOUT / name for name in _SOURCES if (CHECKOUT / name).exists()])
+
+
+def _target() -> str:
+    """The Bazel target of the shared library: the one cc_binary of netmod/abi with that name."""
+    names = re.findall(r'name\s*=\s*"(libmad\.so[^"]*)"', (CHECKOUT / "netmod/abi/BUILD").read_text())
+    if not names:
+        raise Failure("netmod/abi/BUILD has no target libmad.so")
+    return str(names[0])
+
+
+def replace_if_different(source: Path, target: Path, mode: int) -> bool:
+    """Copies by renaming; keeps the target, and its time, if the content is the same."""
+    if target.is_file() and file_digest(target) == file_digest(source):
+        return False
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    shutil.copyfile(source, temporary)
+    temporary.chmod(mode)
+    os.replace(temporary, target)
+    return True
+
+
+def install(library: Path, prefix: Path) -> None:
+    """Puts the library, its header and its pkg-config file into `prefix`."""
+    replace_if_different(library, prefix / "lib" / SONAME, 0o755)
+    link = prefix / "lib" / "libmad.so"
+    if not link.is_symlink():
+        link.unlink(missing_ok=True)
+        link.symlink_to(SONAME)
+    replace_if_different(HEADER, prefix / "include" / "mad.h", 0o644)
+    version = re.search(r"#define MAD_ABI_VERSION (\d+)", HEADER.read_text())
+    write_pkg_config(prefix, version.group(1) if version else "0")
+
+
+def write_pkg_config(prefix: Path, version: str) -> None:
+    directory = prefix / "lib" / "pkgconfig"
+    directory.mkdir(parents=True, exist_ok=True)
+    write_atomically(directory / "mad.pc", _PKG_CONFIG.format(prefix=prefix, version=version))
+
+
+def ensure(prefix: Path) -> None:
+    """Builds and installs unless `prefix` already has what this checkout makes."""
+    stamps = Stamps(prefix / "lib" / "mad-stamps")
+    now = digest(identity(), str(prefix))
+    if stamps.get("libmad") == now and (prefix / "lib" / SONAME).is_file():
+        return
+    with stage("libmad: building with Bazel"):
+        target = _target()
+        bazel.build([f"//netmod/abi:{target}"], "libmad")
+        stamps.clear("libmad")
+        install(bazel.bin_dir() / "netmod" / "abi" / target, prefix)
+        stamps.set("libmad", now)

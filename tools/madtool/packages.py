@@ -1,0 +1,64 @@
+"""The Debian packages everything needs: which are missing, and how to get them."""
+
+import os
+import shutil
+import subprocess
+from typing import List
+
+from madtool.errors import Failure, Missing
+from madtool.log import run_logged, say, stage
+from madtool.paths import logs_dir
+
+PACKAGES = (
+    # building MPICH from its release source with the netmod in it
+    "build-essential autoconf automake libtool m4 perl pkg-config dpkg-dev xz-utils file "
+    "libfabric-dev libhwloc-dev "
+    # libmad and its tests
+    "bazel-bootstrap bazel-rules-java bazel-rules-proto bazel-platforms googletest "
+    "libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libbenchmark-dev clang-format "
+    # tests and plots
+    "gnuplot-nox iproute2 procps"
+).split()
+
+
+def missing() -> List[str]:
+    """The packages of the list that are not installed."""
+    if shutil.which("dpkg-query") is None:
+        raise Missing("this is not a Debian system (no dpkg-query); the tool is made for Debian 12")
+    answer = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *PACKAGES],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        check=False,
+    )
+    installed = {
+        line.split()[0] for line in answer.stdout.splitlines() if line.endswith(" installed")
+    }
+    return [name for name in PACKAGES if name not in installed]
+
+
+def ensure() -> None:
+    """Installs what is missing; without root prints the one line that does it and stops."""
+    lacking = missing()
+    if not lacking:
+        return
+    if os.geteuid() != 0:
+        raise Missing(
+            "these Debian packages are missing; install them and try again:\n"
+            "    sudo apt-get update && sudo apt-get install -y --no-install-recommends "
+            + " ".join(lacking)
+        )
+    say("Debian packages to install: " + " ".join(lacking))
+    environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
+    install = ["apt-get", "install", "-y", "--no-install-recommends", *lacking]
+    with stage(f"packages: installing {len(lacking)}"):
+        log = logs_dir() / "packages.log"
+        # The machine's lists may be missing or old: refresh them only if installing does not work as it is.
+        if run_logged(install, log, "apt-get install", env=environment, check=False) != 0:
+            run_logged(["apt-get", "update"], logs_dir() / "apt-update.log", "apt-get update",
+                       env=environment)  # fmt: skip
+            run_logged(install, log, "apt-get install", env=environment)
+    still = missing()
+    if still:
+        raise Failure("apt-get said yes, but these are still missing: " + " ".join(still))

@@ -1,0 +1,97 @@
+"""Where things are: the checkout, and the cache outside it that holds everything built."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any, Iterable, Optional
+
+CHECKOUT = Path(__file__).resolve().parent.parent.parent
+
+
+def cache_root() -> Path:
+    """$MAD_CACHE, or mad under $XDG_CACHE_HOME or ~/.cache.  Made if it is not there."""
+    named = os.environ.get("MAD_CACHE")
+    if named:
+        root = Path(named).absolute()
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+        root = Path(base).absolute() / "mad"
+    root.mkdir(parents=True, exist_ok=True)
+    return root
+
+
+def logs_dir() -> Path:
+    return cache_root() / "logs"
+
+
+def digest(*parts: str) -> str:
+    """A short hash of some strings."""
+    hasher = hashlib.sha256()
+    for part in parts:
+        data = part.encode()
+        hasher.update(str(len(data)).encode() + b":" + data)
+    return hasher.hexdigest()[:16]
+
+
+def file_digest(path: Path) -> str:
+    hasher = hashlib.sha256()
+    with path.open("rb") as stream:
+        for block in iter(lambda: stream.read(1 << 20), b""):
+            hasher.update(block)
+    return hasher.hexdigest()
+
+
+def tree_digest(roots: Iterable[Path]) -> str:
+    """A hash of the names and contents of all files at or below `roots`."""
+    parts = []
+    for root in roots:
+        files = [root] if root.is_file() else sorted(p for p in root.rglob("*") if p.is_file())
+        for path in files:
+            if "__pycache__" not in path.parts:
+                parts += [str(path.relative_to(root.parent)), file_digest(path)]
+    return digest(*parts)
+
+
+class Stamps:
+    """Remembers, per stage, what the stage was last completed with."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def get(self, stage: str) -> Optional[str]:
+        try:
+            return (self._directory / stage).read_text()
+        except OSError:
+            return None
+
+    def clear(self, stage: str) -> None:
+        (self._directory / stage).unlink(missing_ok=True)
+
+    def set(self, stage: str, value: str) -> None:
+        self._directory.mkdir(parents=True, exist_ok=True)
+        write_atomically(self._directory / stage, value)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text)
+    os.replace(temporary, path)
+
+
+def _settings_file() -> Path:
+    return cache_root() / "checkouts" / (digest(str(CHECKOUT)) + ".json")
+
+
+def load_settings() -> "dict[str, Any]":
+    """The options of this checkout's last `build`."""
+    try:
+        settings = json.loads(_settings_file().read_text())
+        return settings if isinstance(settings, dict) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def save_settings(settings: "dict[str, Any]") -> None:
+    _settings_file().parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(_settings_file(), json.dumps(settings, indent=1))

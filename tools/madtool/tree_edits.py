@@ -1,0 +1,84 @@
+"""The small edits MPICH's own files need, each with its reason.
+
+Two let ch4 know a third netmod.  Two repair datatype bugs of 4.0.2 that upstream fixed later, so that what
+MPICH does without us can be believed.  An edit is applied once and recognised when already there.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import List
+
+from madtool.errors import Missing
+
+
+@dataclass(frozen=True)
+class Edit:
+    path: str  # in the MPICH tree
+    old: str  # exactly once in the pristine file
+    new: str
+    needed: bool  # False: other 4.0.x releases may already carry the repair
+    why: str
+
+
+_MAKEFILE = "src/mpid/ch4/netmod/Makefile.mk"
+_IMPL = "src/mpid/ch4/netmod/include/netmod_impl.h"
+_YAKSA = "src/mpi/datatype/typerep/src/typerep_yaksa_pack.c"
+
+EDITS = (
+    Edit(
+        _MAKEFILE,
+        "include $(top_srcdir)/src/mpid/ch4/netmod/stubnm/Makefile.mk\n",
+        "include $(top_srcdir)/src/mpid/ch4/netmod/stubnm/Makefile.mk\n"
+        "include $(top_srcdir)/src/mpid/ch4/netmod/mad/Makefile.mk\n",
+        True,
+        "the list of netmods' make fragments is written by hand",
+    ),
+    Edit(
+        _IMPL,
+        "#define __netmod_inline_ucx__   2\n",
+        "#define __netmod_inline_ucx__   2\n#define __netmod_inline_mad__   3\n",
+        True,
+        "without its number the inline choice is 0, which is stubnm",
+    ),
+    Edit(
+        _IMPL,
+        '#include "../ucx/netmod_inline.h"\n#else\n',
+        '#include "../ucx/netmod_inline.h"\n'
+        "#elif NETMOD_INLINE==__netmod_inline_mad__\n"
+        '#include "../mad/netmod_inline.h"\n#else\n',
+        True,
+        "the choice itself",
+    ),
+    Edit(
+        _YAKSA,
+        "        if (dtp->basic_type != MPI_DATATYPE_NULL) {\n"
+        "            element_size = MPIR_Datatype_get_basic_size(datatype);\n",
+        "        if (dtp->basic_type != MPI_DATATYPE_NULL) {\n"
+        "            element_size = MPIR_Datatype_get_basic_size(dtp->basic_type);\n",
+        False,
+        "pmodels/mpich #6341: the element's size was read from the derived type's handle",
+    ),
+    Edit(
+        _YAKSA,
+        "        MPIR_Assert(element_size < 0 || *actual_unpack_bytes % element_size == 0);\n",
+        "        MPIR_Assert(element_size <= 0 || *actual_unpack_bytes % element_size == 0);\n",
+        False,
+        "pmodels/mpich #6234: division by zero unpacking into a zero-length contiguous type",
+    ),
+)
+
+
+def apply_all(tree: Path) -> List[str]:
+    """Applies what is not applied yet; returns the paths changed."""
+    changed = []
+    for edit in EDITS:
+        path = tree / edit.path
+        text = path.read_text() if path.is_file() else ""
+        if edit.new in text:
+            continue
+        if text.count(edit.old) == 1:
+            path.write_text(text.replace(edit.old, edit.new))
+            changed.append(edit.path)
+        elif edit.needed:
+            raise Missing(f"{path} does not look as expected ({edit.why}); is this MPICH 4.0.x unmodified?")
+    return changed
