@@ -23,7 +23,7 @@ _GENERATED_HERE = ("func_table.c", "mad_noinline.h")
 _BUILD_FILES = ("Makefile.mk", "subconfigure.m4")
 _TABLES = (
     "src/include/mpir_cvars.h",
-    "src/util/cvar/mpir_cvars.c",
+    "src/util/mpir_cvars.c",
     "README.envvar",
     "src/mpi/errhan/defmsg.h",
 )
