@@ -1,0 +1,325 @@
+#include "madlike/driver/loopback/loopback.h"
+
+#include <unistd.h>
+
+#include <cstring>
+
+#include "madlike/driver/loopback/port.h"
+
+namespace mad {
+namespace {
+
+// "MADLOOP1", the process, the network, the port: enough to tell every loopback engine of a machine
+// apart.
+struct LoopbackAddress {
+  char magic[8] = {'M', 'A', 'D', 'L', 'O', 'O', 'P', '1'};
+  std::uint64_t process = 0;
+  std::uint64_t network = 0;
+  std::uint64_t port = 0;
+};
+
+using Lock = std::lock_guard<std::mutex>;
+using Connection = LoopbackConnection;
+
+}  // namespace
+
+LoopbackBuffer* LoopbackPort::take_buffer(std::size_t bytes) {
+  if (free_buffers.empty()) {
+    buffers.push_back(std::make_unique<LoopbackBuffer>(bytes));
+    free_buffers.reserve(buffers.size());
+    return buffers.back().get();
+  }
+  LoopbackBuffer* buffer = free_buffers.back();
+  free_buffers.pop_back();
+  return buffer;
+}
+
+LoopbackConnection* LoopbackPort::find(const std::vector<std::byte>& peer_address,
+                                       ConnectionId* id) {
+  const auto found = live.find(peer_address);
+  if (found == live.end()) return nullptr;
+  *id = found->second;
+  return &connections[*id];
+}
+
+ConnectionId LoopbackPort::add_connection(const std::vector<std::byte>& peer_address) {
+  const auto id = static_cast<ConnectionId>(connections.size());
+  connections.emplace_back();
+  connections.back().address = peer_address;
+  live[peer_address] = id;
+  return id;
+}
+
+void LoopbackPort::mark_gone(ConnectionId id, const Status& why) {
+  Connection& connection = connections[id];
+  if (connection.state == Connection::State::kGone) return;
+  connection.state = Connection::State::kGone;
+  connection.gone = why;
+  connection.peer.reset();
+  live.erase(connection.address);
+  for (auto it = exposures.begin(); it != exposures.end();) {
+    it = it->second.connection == id ? exposures.erase(it) : std::next(it);
+  }
+}
+
+LoopbackNetwork::LoopbackNetwork(const LoopbackOptions& options)
+    : queue_depth_(options.queue_depth), state_(std::make_unique<State>()) {
+  caps_.name = "loopback";
+  caps_.max_iov = options.max_iov;
+  caps_.max_packet_bytes = options.max_packet_bytes;
+  caps_.inject_bytes = options.inject_bytes;
+  caps_.remote_write = options.remote_write;
+  caps_.max_write_iov = options.remote_write ? options.max_write_iov : 0;
+  caps_.max_write_bytes = options.remote_write ? options.max_write_bytes : 0;
+}
+
+LoopbackNetwork::~LoopbackNetwork() = default;
+
+LoopbackDriver::LoopbackDriver(std::shared_ptr<LoopbackNetwork> network)
+    : network_(std::move(network)), port_(std::make_shared<LoopbackPort>()) {
+  const Lock lock(network_->state_->mutex);
+  LoopbackAddress address;
+  address.process = static_cast<std::uint64_t>(getpid());
+  address.network = reinterpret_cast<std::uintptr_t>(network_->state_.get());
+  address.port = network_->state_->next_port++;
+  port_->address.resize(sizeof(address));
+  std::memcpy(port_->address.data(), &address, sizeof(address));
+  network_->state_->ports[port_->address] = port_;
+}
+
+LoopbackDriver::~LoopbackDriver() { fail(); }
+
+const DriverCaps& LoopbackDriver::caps() const { return network_->caps_; }
+
+const std::vector<std::byte>& LoopbackDriver::address() const { return port_->address; }
+
+const std::vector<std::byte>& LoopbackDriver::peer_address(ConnectionId connection) const {
+  return port_->connections[connection].address;
+}
+
+Result<ConnectionId> LoopbackDriver::connect(const std::byte* address, std::size_t size) {
+  const LoopbackAddress expected;
+  if (size != sizeof(expected) || std::memcmp(address, expected.magic, sizeof(expected.magic))) {
+    return Status(StatusCode::kInvalidArgument, "not an address of a loopback engine");
+  }
+  const std::vector<std::byte> peer_address(address, address + size);
+  const Lock lock(network_->state_->mutex);
+  if (!port_->alive) return Status(StatusCode::kClosed, "this loopback engine has failed");
+  ConnectionId id = 0;
+  if (port_->find(peer_address, &id)) return id;
+  id = port_->add_connection(peer_address);
+  Connection& connection = port_->connections[id];
+  Completion news;
+  news.connection = id;
+  const auto peer = network_->state_->ports.find(peer_address);
+  if (peer_address == port_->address) {
+    connection.state = Connection::State::kConnected;
+    connection.peer = port_;
+    connection.peer_id = id;
+    news.kind = Completion::Kind::kConnected;
+    port_->push(news);
+  } else if (peer == network_->state_->ports.end()) {
+    news.kind = Completion::Kind::kDisconnected;
+    news.status = Status(StatusCode::kUnreachable, "no loopback engine at this address");
+    port_->mark_gone(id, news.status);
+    port_->push(news);
+  } else {
+    peer->second->requests.push_back(port_->address);
+    peer->second->signal.store(true, std::memory_order_release);
+  }
+  return id;
+}
+
+Status LoopbackDriver::post_send(ConnectionId id, SegmentList packet, void* context) {
+  const std::size_t bytes = packet.bytes();
+  if (packet.count > caps().max_iov || bytes > caps().max_packet_bytes) {
+    return Status(StatusCode::kInvalidArgument, "packet beyond the limits of the loopback fabric");
+  }
+  const Lock lock(network_->state_->mutex);
+  Connection& connection = port_->connections[id];
+  if (connection.state == Connection::State::kGone) return connection.gone;
+  if (connection.state == Connection::State::kConnecting) return StatusCode::kAgain;
+  const bool inject = bytes <= caps().inject_bytes;
+  LoopbackPort& peer = *connection.peer;
+  Connection& theirs = peer.connections[connection.peer_id];
+  if (theirs.unreleased >= network_->queue_depth_) return StatusCode::kAgain;
+  if (!inject && port_->own_posts >= network_->queue_depth_) return StatusCode::kAgain;
+
+  LoopbackBuffer* buffer = peer.take_buffer(caps().max_packet_bytes);
+  buffer->connection = connection.peer_id;
+  ++theirs.unreleased;
+  std::byte* out = buffer->bytes.get();
+  for (const Segment& segment : packet) {
+    if (segment.size > 0) std::memcpy(out, segment.data, segment.size);
+    out += segment.size;
+  }
+  Completion received;
+  received.kind = Completion::Kind::kReceived;
+  received.connection = connection.peer_id;
+  received.bytes = {buffer->bytes.get(), bytes};
+  received.buffer = buffer;
+  peer.push(received);
+  if (inject) return StatusCode::kOk;
+
+  Completion sent;
+  sent.kind = Completion::Kind::kSent;
+  sent.connection = id;
+  sent.context = context;
+  port_->push(sent);
+  ++port_->own_posts;
+  return StatusCode::kInProgress;
+}
+
+Result<ExposureToken> LoopbackDriver::expose(ConnectionId id, Segment memory) {
+  const Lock lock(network_->state_->mutex);
+  if (!caps().remote_write) return Status(StatusCode::kInvalidArgument, "no remote writes here");
+  const Connection& connection = port_->connections[id];
+  if (connection.state == Connection::State::kGone) return connection.gone;
+  ExposureToken token;
+  token.key = port_->next_key++;
+  port_->exposures[token.key] = {id, memory};
+  return token;
+}
+
+void LoopbackDriver::withdraw(ConnectionId id, const ExposureToken& token) {
+  const Lock lock(network_->state_->mutex);
+  const auto found = port_->exposures.find(token.key);
+  if (found != port_->exposures.end() && found->second.connection == id) {
+    port_->exposures.erase(found);
+  }
+}
+
+Status LoopbackDriver::post_write(ConnectionId id, SegmentList packet, const ExposureToken& token,
+                                  std::uint64_t offset, void* context) {
+  const std::size_t bytes = packet.bytes();
+  if (packet.count > caps().max_write_iov || bytes > caps().max_write_bytes) {
+    return Status(StatusCode::kInvalidArgument, "write beyond the limits of the loopback fabric");
+  }
+  const Lock lock(network_->state_->mutex);
+  Connection& connection = port_->connections[id];
+  if (connection.state == Connection::State::kGone) return connection.gone;
+  if (connection.state == Connection::State::kConnecting) return StatusCode::kAgain;
+  if (port_->own_posts >= network_->queue_depth_) return StatusCode::kAgain;
+
+  Completion written;
+  written.kind = Completion::Kind::kWritten;
+  written.connection = id;
+  written.context = context;
+  LoopbackPort& peer = *connection.peer;
+  const auto found = peer.exposures.find(token.key);
+  const bool allowed =
+      found != peer.exposures.end() && found->second.connection == connection.peer_id &&
+      offset <= found->second.memory.size && bytes <= found->second.memory.size - offset;
+  if (allowed) {
+    std::byte* out = found->second.memory.begin() + offset;
+    for (const Segment& segment : packet) {
+      if (segment.size > 0) std::memcpy(out, segment.data, segment.size);
+      out += segment.size;
+    }
+  } else {
+    written.status = Status(StatusCode::kProtocol, "remote write outside of exposed memory");
+  }
+  port_->push(written);
+  ++port_->own_posts;
+  return StatusCode::kInProgress;
+}
+
+std::size_t LoopbackDriver::poll(Completion* out, std::size_t capacity) {
+  if (!port_->signal.load(std::memory_order_acquire)) return 0;
+  const Lock lock(network_->state_->mutex);
+  LoopbackPort& port = *port_;
+  for (const std::vector<std::byte>& from : port.requests) {
+    const auto peer = network_->state_->ports.find(from);
+    if (!port.alive || peer == network_->state_->ports.end()) continue;
+    ConnectionId their_id = 0;
+    Connection* theirs = peer->second->find(port.address, &their_id);
+    // Connected meanwhile, by a request in the other direction, or withdrawn.
+    if (!theirs || theirs->state != Connection::State::kConnecting) continue;
+    ConnectionId id = 0;
+    if (!port.find(from, &id)) id = port.add_connection(from);
+    Connection& ours = port.connections[id];
+    ours.state = theirs->state = Connection::State::kConnected;
+    ours.peer = peer->second;
+    ours.peer_id = their_id;
+    theirs->peer = port_;
+    theirs->peer_id = id;
+    Completion connected;
+    connected.kind = Completion::Kind::kConnected;
+    connected.connection = id;
+    port.push(connected);
+    connected.connection = their_id;
+    peer->second->push(connected);
+  }
+  port.requests.clear();
+
+  std::size_t count = 0;
+  while (count < capacity && !port.inbox.empty()) {
+    out[count] = port.inbox.pop();
+    const Completion::Kind kind = out[count].kind;
+    if (kind == Completion::Kind::kSent || kind == Completion::Kind::kWritten) --port.own_posts;
+    ++count;
+  }
+  port.signal.store(!port.inbox.empty(), std::memory_order_relaxed);
+  return count;
+}
+
+void LoopbackDriver::release(void* buffer) {
+  const Lock lock(network_->state_->mutex);
+  auto* released = static_cast<LoopbackBuffer*>(buffer);
+  --port_->connections[released->connection].unreleased;
+  port_->free_buffers.push_back(released);
+}
+
+void LoopbackDriver::disconnect(ConnectionId id) {
+  const Lock lock(network_->state_->mutex);
+  Connection& connection = port_->connections[id];
+  const std::shared_ptr<LoopbackPort> peer = connection.peer;
+  const ConnectionId peer_id = connection.peer_id;
+  port_->mark_gone(id, StatusCode::kClosed);
+  if (!peer || peer == port_) return;
+  peer->mark_gone(peer_id, StatusCode::kClosed);
+  Completion news;
+  news.kind = Completion::Kind::kDisconnected;
+  news.connection = peer_id;
+  news.status = StatusCode::kClosed;
+  peer->push(news);
+}
+
+void LoopbackDriver::fail() {
+  const Lock lock(network_->state_->mutex);
+  if (!port_->alive) return;
+  port_->alive = false;
+  network_->state_->ports.erase(port_->address);
+  const Status died(StatusCode::kPeerFailed, "the loopback engine died");
+  for (ConnectionId id = 0; id < port_->connections.size(); ++id) {
+    const std::shared_ptr<LoopbackPort> peer = port_->connections[id].peer;
+    const ConnectionId peer_id = port_->connections[id].peer_id;
+    port_->mark_gone(id, died);
+    if (!peer || peer == port_) continue;
+    peer->mark_gone(peer_id, died);
+    Completion news;
+    news.kind = Completion::Kind::kDisconnected;
+    news.connection = peer_id;
+    news.status = died;
+    peer->push(news);
+  }
+  // Engines whose request nobody will answer any more.
+  for (const std::vector<std::byte>& from : port_->requests) {
+    const auto peer = network_->state_->ports.find(from);
+    if (peer == network_->state_->ports.end()) continue;
+    Completion news;
+    if (!peer->second->find(port_->address, &news.connection)) continue;
+    news.kind = Completion::Kind::kDisconnected;
+    news.status = Status(StatusCode::kUnreachable, "the loopback engine at this address is gone");
+    peer->second->mark_gone(news.connection, news.status);
+    peer->second->push(news);
+  }
+  port_->requests.clear();
+}
+
+std::size_t LoopbackDriver::buffers() const {
+  const Lock lock(network_->state_->mutex);
+  return port_->buffers.size();
+}
+
+}  // namespace mad

@@ -1,0 +1,353 @@
+#include "tests/conformance/driver_conformance.h"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+namespace mad {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes pattern(std::size_t size, unsigned seed) {
+  Bytes bytes(size);
+  std::uint32_t state = seed * 2654435761u + 1;
+  for (std::byte& byte : bytes) {
+    state = state * 1664525u + 1013904223u;
+    byte = static_cast<std::byte>(state >> 24);
+  }
+  return bytes;
+}
+
+// Cuts `bytes` into `count` segments, each but the last of `step` bytes at least.
+std::vector<Segment> cut(Bytes& bytes, std::size_t count) {
+  std::vector<Segment> segments;
+  const std::size_t step = bytes.size() / count;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t first = i * step;
+    const std::size_t last = i + 1 == count ? bytes.size() : first + step;
+    segments.push_back({bytes.data() + first, last - first});
+  }
+  return segments;
+}
+
+SegmentList list(const std::vector<Segment>& segments) {
+  return {segments.data(), segments.size()};
+}
+
+TEST_P(DriverConformance, CapsAreSane) {
+  const DriverCaps& caps = pair.a->caps();
+  EXPECT_FALSE(caps.name.empty());
+  EXPECT_GE(caps.max_iov, 1u);
+  EXPECT_GE(caps.max_packet_bytes, 128u);
+  EXPECT_LE(caps.inject_bytes, caps.max_packet_bytes);
+  EXPECT_EQ(caps.remote_write, caps.max_write_iov > 0);
+  EXPECT_EQ(caps.remote_write, caps.max_write_bytes > 0);
+}
+
+TEST_P(DriverConformance, AddressesAreShortAndDistinct) {
+  EXPECT_GT(pair.a->address().size(), 0u);
+  EXPECT_LE(pair.a->address().size(), 64u);
+  EXPECT_NE(pair.a->address(), pair.b->address());
+}
+
+TEST_P(DriverConformance, ForeignAddressIsRefused) {
+  const Bytes foreign = pattern(5, 1);
+  Result<ConnectionId> connection = pair.a->connect(foreign.data(), foreign.size());
+  ASSERT_FALSE(connection.ok());
+  EXPECT_EQ(connection.status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_P(DriverConformance, ConnectIsLazyAndFindsTheSameConnection) {
+  const ConnectionId first = connect();
+  EXPECT_EQ(connect(), first);
+  EXPECT_EQ(pair.a->peer_address(first), pair.b->address());
+  establish();
+  EXPECT_EQ(to_b, first);
+  EXPECT_EQ(pair.b->peer_address(to_a), pair.a->address());
+}
+
+TEST_P(DriverConformance, SimultaneousConnectGivesOneConnectionPerPeer) {
+  to_b = connect();
+  to_a = connect(true);
+  Bytes word = pattern(8, 3);
+  const Segment segment{word.data(), word.size()};
+  for (int round = 0; round < 4; ++round) {
+    ASSERT_FALSE(send(*a, to_b, {&segment, 1}, &word).error());
+    ASSERT_FALSE(send(*b, to_a, {&segment, 1}, &word).error());
+  }
+  ASSERT_TRUE(pump([&] { return a->received.size() == 4 && b->received.size() == 4; }));
+  for (const auto& packet : a->received) EXPECT_EQ(packet.connection, to_b);
+  for (const auto& packet : b->received) EXPECT_EQ(packet.connection, to_a);
+  EXPECT_EQ(connect(), to_b);
+  EXPECT_EQ(connect(true), to_a);
+  EXPECT_TRUE(a->disconnected.empty());
+  EXPECT_TRUE(b->disconnected.empty());
+}
+
+TEST_P(DriverConformance, PacketsArriveWholeAndInOrder) {
+  establish();
+  const std::size_t most = std::min<std::size_t>(pair.a->caps().max_packet_bytes, 16 * 1024);
+  const int kPackets = 400;
+  std::vector<Bytes> sent;
+  for (int i = 0; i < kPackets; ++i) sent.push_back(pattern(1 + (i * 977u) % most, i));
+  for (int i = 0; i < kPackets; ++i) {
+    const Segment segment{sent[i].data(), sent[i].size()};
+    ASSERT_FALSE(send(*a, to_b, {&segment, 1}, &sent[i]).error());
+  }
+  ASSERT_TRUE(pump([&] { return b->received.size() == static_cast<std::size_t>(kPackets); }));
+  for (int i = 0; i < kPackets; ++i) ASSERT_EQ(b->received[i].bytes, sent[i]) << "packet " << i;
+}
+
+TEST_P(DriverConformance, EverySizeAndSegmentCountIsGathered) {
+  establish();
+  const DriverCaps& caps = pair.a->caps();
+  std::vector<std::size_t> sizes = {1, 7, 8, 9, 64, 1000, 4096};
+  for (const std::size_t around : {caps.inject_bytes, caps.max_packet_bytes}) {
+    for (const std::size_t size : {around - 1, around, around + 1}) sizes.push_back(size);
+  }
+  for (const std::size_t size : sizes) {
+    if (size == 0 || size > caps.max_packet_bytes) continue;
+    for (std::size_t count = 1; count <= caps.max_iov; ++count) {
+      if (size < count) continue;
+      Bytes bytes = pattern(size, static_cast<unsigned>(size + count));
+      const std::vector<Segment> segments = cut(bytes, count);
+      b->received.clear();
+      a->finished.clear();
+      const Status status = send(*a, to_b, list(segments), &bytes);
+      ASSERT_FALSE(status.error()) << status.message();
+      ASSERT_TRUE(pump([&] {
+        return b->received.size() == 1 && (status.ok() || a->finished.count(&bytes) == 1);
+      })) << size
+          << " bytes in " << count << " segments";
+      ASSERT_EQ(b->received[0].bytes, bytes) << size << " bytes in " << count << " segments";
+      if (!status.ok()) {
+        ASSERT_TRUE(a->finished_status[&bytes].ok());
+      }
+    }
+  }
+}
+
+TEST_P(DriverConformance, EmptySegmentsAreAllowed) {
+  establish();
+  if (pair.a->caps().max_iov < 3) GTEST_SKIP() << "needs three segments";
+  Bytes bytes = pattern(40, 2);
+  const std::vector<Segment> segments = {{bytes.data(), 16}, {nullptr, 0}, {bytes.data() + 16, 24}};
+  ASSERT_FALSE(send(*a, to_b, list(segments), &bytes).error());
+  ASSERT_TRUE(pump([&] { return b->received.size() == 1; }));
+  EXPECT_EQ(b->received[0].bytes, bytes);
+}
+
+TEST_P(DriverConformance, InjectedPacketsAreCopiedAtOnce) {
+  establish();
+  const std::size_t size = pair.a->caps().inject_bytes;
+  if (size == 0) GTEST_SKIP() << "this fabric does not inject";
+  const int kPackets = 200;
+  for (int i = 0; i < kPackets; ++i) {
+    Bytes bytes = pattern(size, i);
+    const Segment segment{bytes.data(), bytes.size()};
+    const Status status = send(*a, to_b, {&segment, 1}, &bytes);
+    ASSERT_TRUE(status.ok()) << "inject: ok at once or back-pressure, never in progress";
+    std::fill(bytes.begin(), bytes.end(), std::byte{0});
+  }
+  ASSERT_TRUE(pump([&] { return b->received.size() == static_cast<std::size_t>(kPackets); }));
+  for (int i = 0; i < kPackets; ++i) ASSERT_EQ(b->received[i].bytes, pattern(size, i));
+  EXPECT_TRUE(a->finished.empty()) << "an injected packet has no completion";
+}
+
+TEST_P(DriverConformance, EveryAcceptedPacketHasOneCompletion) {
+  establish();
+  const std::size_t size = pair.a->caps().inject_bytes + 1;
+  if (size > pair.a->caps().max_packet_bytes) GTEST_SKIP() << "every packet is injected";
+  const int kPackets = 300;
+  std::vector<Bytes> sent(kPackets, pattern(size, 1));
+  int in_progress = 0;
+  for (Bytes& bytes : sent) {
+    const Segment segment{bytes.data(), bytes.size()};
+    const Status status = send(*a, to_b, {&segment, 1}, &bytes);
+    ASSERT_FALSE(status.error());
+    if (status.in_progress()) ++in_progress;
+  }
+  ASSERT_TRUE(pump([&] {
+    return b->received.size() == static_cast<std::size_t>(kPackets) &&
+           a->finished.size() == static_cast<std::size_t>(in_progress);
+  }));
+  for (const auto& entry : a->finished) EXPECT_EQ(entry.second, 1);
+}
+
+TEST_P(DriverConformance, FullQueueSaysAgainAndRecovers) {
+  establish();
+  b->keep = true;  // the receiver sits on its buffers
+  const std::size_t size = std::min<std::size_t>(pair.a->caps().max_packet_bytes, 16 * 1024);
+  Bytes bytes = pattern(size, 9);
+  const Segment segment{bytes.data(), bytes.size()};
+  std::vector<int> contexts(20000);
+  std::size_t accepted = 0;
+  // Nobody polls the receiver: sooner or later the fabric is full.
+  while (accepted < contexts.size()) {
+    const Status status = pair.a->post_send(to_b, {&segment, 1}, &contexts[accepted]);
+    ASSERT_FALSE(status.error());
+    if (status.again()) {
+      a->poll();
+      const Status second = pair.a->post_send(to_b, {&segment, 1}, &contexts[accepted]);
+      if (second.again()) break;
+    }
+    ++accepted;
+  }
+  ASSERT_LT(accepted, contexts.size()) << "320 MB accepted without back-pressure";
+  ASSERT_GT(accepted, 0u);
+  ASSERT_TRUE(pump([&] {
+    if (!b->kept.empty()) {
+      pair.b->release(b->kept.back());
+      b->kept.pop_back();
+    }
+    return b->received.size() == accepted && b->kept.empty();
+  }));
+  b->keep = false;
+  for (const auto& packet : b->received) ASSERT_EQ(packet.bytes, bytes);
+  ASSERT_FALSE(send(*a, to_b, {&segment, 1}, &contexts[0]).error());
+  ASSERT_TRUE(pump([&] { return b->received.size() == accepted + 1; }));
+}
+
+TEST_P(DriverConformance, BuffersComeBackInAnyOrder) {
+  establish();
+  std::mt19937 random(11);
+  b->keep = true;
+  const auto release_any = [&] {
+    const std::size_t victim = random() % b->kept.size();
+    pair.b->release(b->kept[victim]);
+    b->kept.erase(b->kept.begin() + static_cast<std::ptrdiff_t>(victim));
+  };
+  const std::size_t kPackets = 10000;
+  Bytes bytes = pattern(64, 5);
+  for (std::size_t i = 0; i < kPackets; ++i) {
+    std::memcpy(bytes.data(), &i, sizeof(i));
+    const Segment segment{bytes.data(), bytes.size()};
+    Status status;
+    ASSERT_TRUE(pump([&] {
+      status = pair.a->post_send(to_b, {&segment, 1}, &bytes);
+      if (status.again() && !b->kept.empty()) release_any();
+      return !status.again();
+    })) << "packet "
+        << i << ": buffers leak";
+    ASSERT_FALSE(status.error());
+    ASSERT_TRUE(pump([&] {
+      return b->received.size() == 1 && (status.ok() || a->finished.count(&bytes) == 1);
+    })) << "packet "
+        << i;
+    std::size_t number = 0;
+    std::memcpy(&number, b->received[0].bytes.data(), sizeof(number));
+    ASSERT_EQ(number, i);
+    b->received.clear();
+    a->finished.clear();
+    while (b->kept.size() > 8) release_any();
+  }
+}
+
+TEST_P(DriverConformance, BothDirectionsAtOnce) {
+  establish();
+  const std::size_t size = std::min<std::size_t>(pair.a->caps().max_packet_bytes, 8 * 1024);
+  Bytes bytes = pattern(size, 4);
+  const Segment segment{bytes.data(), bytes.size()};
+  std::vector<int> contexts(500);
+  for (int& context : contexts) {
+    ASSERT_FALSE(send(*a, to_b, {&segment, 1}, &context).error());
+    ASSERT_FALSE(send(*b, to_a, {&segment, 1}, &context).error());
+  }
+  ASSERT_TRUE(pump([&] { return a->received.size() == 500 && b->received.size() == 500; }));
+}
+
+TEST_P(DriverConformance, RemoteWritesAreVisibleBeforeAFollowingPacket) {
+  establish();
+  const DriverCaps& caps = pair.a->caps();
+  if (!caps.remote_write) GTEST_SKIP() << "no remote writes on this fabric";
+  const std::size_t size = std::min<std::size_t>(caps.max_write_bytes, 64 * 1024);
+  Bytes target(size + 64, std::byte{0xEE});
+  Result<ExposureToken> token = pair.b->expose(to_a, {target.data(), size + 32});
+  ASSERT_TRUE(token.ok()) << token.status().message();
+  std::uint64_t word = 1;
+  const Segment done{&word, sizeof(word)};
+  for (std::size_t count = 1; count <= caps.max_write_iov; ++count) {
+    Bytes bytes = pattern(size, static_cast<unsigned>(count));
+    const std::vector<Segment> segments = cut(bytes, count);
+    a->finished.clear();
+    b->received.clear();
+    const std::uint64_t offset = count % 32;
+    const Status status = write(*a, to_b, list(segments), *token, offset, &bytes);
+    ASSERT_TRUE(status.in_progress()) << status.message();
+    ASSERT_FALSE(send(*a, to_b, {&done, 1}, &word).error());
+    ASSERT_TRUE(pump([&] { return b->received.size() == 1; }));
+    ASSERT_TRUE(std::equal(bytes.begin(), bytes.end(), target.begin() + static_cast<int>(offset)));
+    ASSERT_TRUE(pump([&] { return a->finished.count(&bytes) == 1; }));
+    ASSERT_TRUE(a->finished_status[&bytes].ok()) << a->finished_status[&bytes].message();
+  }
+  for (std::size_t i = size + 32; i < target.size(); ++i) ASSERT_EQ(target[i], std::byte{0xEE});
+  pair.b->withdraw(to_a, *token);
+}
+
+TEST_P(DriverConformance, DisconnectDeliversWhatWasAccepted) {
+  establish();
+  Bytes bytes = pattern(std::min<std::size_t>(pair.a->caps().max_packet_bytes, 4096), 6);
+  const Segment segment{bytes.data(), bytes.size()};
+  std::vector<int> contexts(10);
+  std::size_t accepted = 0;
+  for (int& context : contexts) {
+    const Status status = send(*a, to_b, {&segment, 1}, &context);
+    ASSERT_FALSE(status.error());
+    ++accepted;
+  }
+  pair.a->disconnect(to_b);
+  ASSERT_TRUE(pump([&] { return b->disconnected.count(to_a) == 1; }));
+  EXPECT_EQ(b->received.size(), accepted);
+  EXPECT_TRUE(pair.a->post_send(to_b, {&segment, 1}, &bytes).error());
+  EXPECT_TRUE(pair.b->post_send(to_a, {&segment, 1}, &bytes).error());
+}
+
+TEST_P(DriverConformance, DeathIsNoticedAndCompletesEverything) {
+  establish();
+  const std::size_t size = std::min<std::size_t>(pair.a->caps().max_packet_bytes, 16 * 1024);
+  Bytes bytes = pattern(size, 8);
+  const Segment segment{bytes.data(), bytes.size()};
+  std::vector<int> contexts(50);
+  std::size_t in_progress = 0;
+  for (int& context : contexts) {
+    const Status status = pair.a->post_send(to_b, {&segment, 1}, &context);
+    ASSERT_FALSE(status.error());
+    if (status.again()) break;
+    if (status.in_progress()) ++in_progress;
+  }
+  b.reset();
+  if (pair.kill_b) {
+    pair.kill_b();
+  } else {
+    pair.b.reset();
+  }
+  ASSERT_TRUE(pump([&] {
+    return a->disconnected.count(to_b) == 1 && a->finished.size() == in_progress;
+  })) << a->finished.size()
+      << " of " << in_progress << " completions, " << a->disconnected.size() << " disconnected";
+  for (const auto& entry : a->finished) EXPECT_EQ(entry.second, 1);
+  EXPECT_EQ(a->disconnected[to_b].code(), StatusCode::kPeerFailed);
+  EXPECT_TRUE(pair.a->post_send(to_b, {&segment, 1}, &bytes).error());
+}
+
+TEST_P(DriverConformance, NobodyAtTheAddressIsAnEndNotAHang) {
+  if (!GetParam().nobody) GTEST_SKIP() << "the factory knows no such address";
+  const Bytes address = GetParam().nobody(pair);
+  Result<ConnectionId> connection = pair.a->connect(address.data(), address.size());
+  if (!connection.ok()) {
+    EXPECT_EQ(connection.status().code(), StatusCode::kUnreachable);
+    return;
+  }
+  ASSERT_TRUE(pump([&] { return a->disconnected.count(*connection) == 1; }));
+  EXPECT_TRUE(a->disconnected[*connection].error());
+  std::uint64_t word = 0;
+  const Segment segment{&word, sizeof(word)};
+  EXPECT_TRUE(pair.a->post_send(*connection, {&segment, 1}, &word).error());
+}
+
+}  // namespace
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(DriverConformance);
+
+}  // namespace mad

@@ -1,0 +1,93 @@
+// The driver conformance suite: what every Driver must do, whatever its fabric.
+//
+// A driver joins by instantiating the suite with a factory of driver pairs:
+//
+//   INSTANTIATE_TEST_SUITE_P(Loopback, DriverConformance,
+//                            ::testing::Values(DriverFactory{"loopback", make_pair_function}));
+//
+// and linking //tests/conformance:driver_conformance.  Both drivers of a pair live in the test's
+// process and are polled by the test's one thread.
+#ifndef TESTS_CONFORMANCE_DRIVER_CONFORMANCE_H_
+#define TESTS_CONFORMANCE_DRIVER_CONFORMANCE_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "madlike/driver/driver.h"
+
+namespace mad {
+
+/// Two unconnected engines of one fabric.
+struct DriverPair {
+  std::unique_ptr<Driver> a;
+  std::unique_ptr<Driver> b;
+  /// Makes b die without a word, as a killed process would.  Empty: destroying b does that.
+  std::function<void()> kill_b;
+};
+
+struct DriverFactory {
+  std::string name;
+  std::function<DriverPair()> make;
+  /// The address of an engine that does not exist (any more) on this fabric; empty: not tested.
+  std::function<std::vector<std::byte>(const DriverPair&)> nobody;
+};
+
+inline std::ostream& operator<<(std::ostream& out, const DriverFactory& factory) {
+  return out << factory.name;
+}
+
+/// A driver and everything it has said so far.
+class Station {
+ public:
+  struct Received {
+    ConnectionId connection;
+    std::vector<std::byte> bytes;
+  };
+
+  explicit Station(Driver& driver) : driver(driver) {}
+
+  /// Polls once; received packets are copied, and released at once unless `keep` is set.
+  void poll();
+
+  Driver& driver;
+  bool keep = false;
+  std::vector<Received> received;
+  std::vector<void*> kept;                  // buffers not yet released, in order of arrival
+  std::map<void*, int> finished;            // context -> completions (kSent and kWritten)
+  std::map<void*, Status> finished_status;  // context -> the last one's status
+  std::size_t finished_count = 0;
+  std::map<ConnectionId, Status> disconnected;
+  std::map<ConnectionId, int> connected;
+};
+
+class DriverConformance : public ::testing::TestWithParam<DriverFactory> {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  /// Polls both engines until `done` holds; false after ten seconds.
+  bool pump(const std::function<bool()>& done);
+  /// a's connection to b (and the other way round with `from_b`).
+  ConnectionId connect(bool from_b = false);
+  /// Posts, polling while the driver says kAgain.
+  Status send(Station& from, ConnectionId connection, SegmentList packet, void* context);
+  Status write(Station& from, ConnectionId connection, SegmentList packet,
+               const ExposureToken& token, std::uint64_t offset, void* context);
+  /// Connects a to b and waits until a packet each way has arrived.
+  void establish();
+
+  DriverPair pair;
+  std::unique_ptr<Station> a;
+  std::unique_ptr<Station> b;
+  ConnectionId to_b = 0;  // after establish()
+  ConnectionId to_a = 0;
+};
+
+}  // namespace mad
+
+#endif  // TESTS_CONFORMANCE_DRIVER_CONFORMANCE_H_
