@@ -41,7 +41,7 @@ class Build:
 
     @property
     def tree(self) -> Path:
-        return self.home / "src"
+        return self.home / "src" / f"mpich-{source.RELEASE}"
 
     @property
     def objects(self) -> Path:
@@ -114,8 +114,10 @@ def _configure(build: Build, held: int) -> None:
         return
     build.stamps.clear("configure")
     build.objects.mkdir(parents=True, exist_ok=True)
+    # Relative, so that compilations look the same to ccache in every cache directory.
+    configure = os.path.relpath(build.tree / "configure", build.objects)
     with stage("MPICH: configure"):
-        run_logged([str(build.tree / "configure"), *build.options], logs_dir() / "mpich-configure.log",
+        run_logged([configure, *build.options], logs_dir() / "mpich-configure.log",
                    "configure", cwd=build.objects, env=_environment(build), count="^checking ",
                    unit="checks", keep_fds=[held])  # fmt: skip
     build.stamps.set("configure", wanted)
