@@ -1,0 +1,200 @@
+#include "datatype_path/describe/type_desc.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace mad {
+namespace {
+
+// Bounds are computed in 128 bits: products of two 64-bit values cannot overflow there.
+using Wide = __int128;
+
+constexpr Wide kMax = std::numeric_limits<std::int64_t>::max();
+constexpr Wide kMin = std::numeric_limits<std::int64_t>::min();
+
+bool fits(Wide value) { return value >= kMin && value <= kMax; }
+
+Status invalid(std::string why) { return Status(StatusCode::kInvalidArgument, std::move(why)); }
+
+}  // namespace
+
+// Accumulates size and bounds over blocks of children.
+class TypeDesc::Bounds {
+ public:
+  // `rows` blocks of `n` children, `stride` apart, the first at `at`.
+  void add(std::uint64_t rows, Wide stride, Wide at, std::uint64_t n, const TypeDesc& child) {
+    if (rows == 0 || n == 0) return;
+    if (rows > kMax || n > kMax) {
+      overflow_ = true;
+      return;
+    }
+    const Wide row_span = product(static_cast<Wide>(rows) - 1, stride);
+    const Wide block_span = product(static_cast<Wide>(n) - 1, child.extent_);
+    if (child.size_ > 0) size_ += product(product(rows, n), child.size_);
+    if (overflow_ || size_ > kMax) {
+      overflow_ = true;
+      return;
+    }
+    const Wide low = at + std::min<Wide>(row_span, 0) + std::min<Wide>(block_span, 0);
+    const Wide high = at + std::max<Wide>(row_span, 0) + std::max<Wide>(block_span, 0);
+    widen(lb_, ub_, any_, low + child.lb_, high + child.lb_ + child.extent_);
+    if (child.size_ > 0) {
+      widen(true_lb_, true_ub_, any_byte_, low + child.true_lb_,
+            high + child.true_lb_ + child.true_extent_);
+    }
+  }
+
+  bool overflow() const {
+    return overflow_ || !fits(lb_) || !fits(ub_) || !fits(ub_ - lb_) || !fits(true_lb_) ||
+           !fits(true_ub_) || !fits(true_ub_ - true_lb_);
+  }
+
+  void store(TypeDesc& node) const {
+    node.size_ = static_cast<std::uint64_t>(size_);
+    node.lb_ = static_cast<std::int64_t>(lb_);
+    node.extent_ = static_cast<std::int64_t>(ub_ - lb_);
+    node.true_lb_ = static_cast<std::int64_t>(true_lb_);
+    node.true_extent_ = static_cast<std::int64_t>(true_ub_ - true_lb_);
+  }
+
+ private:
+  // Every product must fit 64 bits, so that the next one fits 128.
+  Wide product(Wide a, Wide b) {
+    const Wide p = a * b;
+    if (!fits(p)) overflow_ = true;
+    return overflow_ ? 0 : p;
+  }
+
+  static void widen(Wide& low, Wide& high, bool& any, Wide new_low, Wide new_high) {
+    low = any ? std::min(low, new_low) : new_low;
+    high = any ? std::max(high, new_high) : new_high;
+    any = true;
+  }
+
+  Wide size_ = 0;
+  Wide lb_ = 0, ub_ = 0, true_lb_ = 0, true_ub_ = 0;
+  bool any_ = false, any_byte_ = false, overflow_ = false;
+};
+
+TypeDesc::~TypeDesc() {
+  // Deep trees are taken down in a loop: a child that only this node holds hands over its own
+  // children before it dies.
+  std::vector<TypeDescPtr> dying = std::move(children_);
+  while (!dying.empty()) {
+    TypeDescPtr node = std::move(dying.back());
+    dying.pop_back();
+    if (node.use_count() != 1) continue;
+    auto& grandchildren = const_cast<TypeDesc&>(*node).children_;
+    for (TypeDescPtr& child : grandchildren) dying.push_back(std::move(child));
+    grandchildren.clear();
+  }
+}
+
+Result<TypeDescPtr> TypeDesc::finish(std::unique_ptr<TypeDesc> node, const Bounds& bounds) {
+  if (bounds.overflow()) {
+    return invalid("the datatype's size or bounds exceed 2^63 - 1 bytes");
+  }
+  bounds.store(*node);
+  return TypeDescPtr(std::move(node));
+}
+
+Result<TypeDescPtr> TypeDesc::bytes(std::uint64_t size) {
+  if (size > kMax) return invalid("a basic type's size exceeds 2^63 - 1 bytes");
+  std::unique_ptr<TypeDesc> node(new TypeDesc(Kind::kBytes));
+  node->size_ = size;
+  node->extent_ = static_cast<std::int64_t>(size);
+  node->true_extent_ = node->extent_;
+  return TypeDescPtr(std::move(node));
+}
+
+Result<TypeDescPtr> TypeDesc::contiguous(std::uint64_t count, TypeDescPtr child) {
+  if (!child) return invalid("contiguous: the child type is missing");
+  std::unique_ptr<TypeDesc> node(new TypeDesc(Kind::kContiguous));
+  Bounds bounds;
+  bounds.add(count, child->extent_, 0, 1, *child);
+  node->count_ = count;
+  node->stride_ = child->extent_;
+  node->children_.push_back(std::move(child));
+  return finish(std::move(node), bounds);
+}
+
+Result<TypeDescPtr> TypeDesc::vector(std::uint64_t count, std::uint64_t blocklength,
+                                     std::int64_t stride, TypeDescPtr child) {
+  if (!child) return invalid("vector: the child type is missing");
+  std::unique_ptr<TypeDesc> node(new TypeDesc(Kind::kVector));
+  Bounds bounds;
+  bounds.add(count, stride, 0, blocklength, *child);
+  node->count_ = count;
+  node->blocklength_ = blocklength;
+  node->stride_ = stride;
+  node->children_.push_back(std::move(child));
+  return finish(std::move(node), bounds);
+}
+
+Result<TypeDescPtr> TypeDesc::indexed(std::vector<std::uint64_t> blocklengths,
+                                      std::vector<std::int64_t> displacements, TypeDescPtr child) {
+  if (!child) return invalid("indexed: the child type is missing");
+  if (blocklengths.size() != displacements.size()) {
+    return invalid("indexed: as many displacements as block lengths are needed");
+  }
+  std::unique_ptr<TypeDesc> node(new TypeDesc(Kind::kIndexed));
+  Bounds bounds;
+  for (std::size_t i = 0; i < displacements.size(); ++i) {
+    bounds.add(1, 0, displacements[i], blocklengths[i], *child);
+  }
+  node->count_ = displacements.size();
+  node->blocklengths_ = std::move(blocklengths);
+  node->displacements_ = std::move(displacements);
+  node->children_.push_back(std::move(child));
+  return finish(std::move(node), bounds);
+}
+
+Result<TypeDescPtr> TypeDesc::indexed_block(std::uint64_t blocklength,
+                                            std::vector<std::int64_t> displacements,
+                                            TypeDescPtr child) {
+  if (!child) return invalid("indexed_block: the child type is missing");
+  std::unique_ptr<TypeDesc> node(new TypeDesc(Kind::kIndexedBlock));
+  Bounds bounds;
+  for (const std::int64_t at : displacements) bounds.add(1, 0, at, blocklength, *child);
+  node->count_ = displacements.size();
+  node->blocklength_ = blocklength;
+  node->displacements_ = std::move(displacements);
+  node->children_.push_back(std::move(child));
+  return finish(std::move(node), bounds);
+}
+
+Result<TypeDescPtr> TypeDesc::structure(std::vector<std::uint64_t> blocklengths,
+                                        std::vector<std::int64_t> displacements,
+                                        std::vector<TypeDescPtr> children) {
+  if (blocklengths.size() != displacements.size() || children.size() != displacements.size()) {
+    return invalid("struct: as many displacements and types as block lengths are needed");
+  }
+  std::unique_ptr<TypeDesc> node(new TypeDesc(Kind::kStruct));
+  Bounds bounds;
+  for (std::size_t i = 0; i < displacements.size(); ++i) {
+    if (!children[i]) return invalid("struct: a child type is missing");
+    bounds.add(1, 0, displacements[i], blocklengths[i], *children[i]);
+  }
+  node->count_ = displacements.size();
+  node->blocklengths_ = std::move(blocklengths);
+  node->displacements_ = std::move(displacements);
+  node->children_ = std::move(children);
+  return finish(std::move(node), bounds);
+}
+
+Result<TypeDescPtr> TypeDesc::resized(std::int64_t lb, std::int64_t extent, TypeDescPtr child) {
+  if (!child) return invalid("resized: the child type is missing");
+  if (!fits(static_cast<Wide>(lb) + extent)) return invalid("resized: the bounds overflow");
+  std::unique_ptr<TypeDesc> node(new TypeDesc(Kind::kResized));
+  node->size_ = child->size_;
+  node->lb_ = lb;
+  node->extent_ = extent;
+  node->true_lb_ = child->true_lb_;
+  node->true_extent_ = child->true_extent_;
+  node->children_.push_back(std::move(child));
+  return TypeDescPtr(std::move(node));
+}
+
+}  // namespace mad

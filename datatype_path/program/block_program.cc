@@ -1,0 +1,258 @@
+#include "datatype_path/program/block_program.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "datatype_path/program/loop_builder.h"
+
+namespace mad {
+namespace {
+
+// Shape of the packed bytes of each loop, inner loops first.
+class ShapeCounter {
+ public:
+  void count(const Loop& loop) { shapes_.emplace(&loop, of_trips(loop)); }
+
+  Shape of_trips(const Loop& loop) const {
+    Shape sum = body(loop);
+    sum.bytes *= loop.count;
+    sum.runs *= loop.count;
+    for (std::uint64_t& runs : sum.histogram) runs *= loop.count;
+    return sum;
+  }
+
+ private:
+  Shape body(const Loop& loop) const {
+    Shape sum;
+    sum.min_run = UINT64_MAX;
+    for (const Part& part : loop.parts) {
+      if (part.is_run()) {
+        add_run(part.size, sum);
+      } else {
+        add(shapes_.at(part.loop), sum);
+      }
+    }
+    return sum;
+  }
+
+  static void add_run(std::uint64_t bytes, Shape& sum) {
+    sum.bytes += bytes;
+    sum.runs += 1;
+    sum.min_run = std::min(sum.min_run, bytes);
+    sum.max_run = std::max(sum.max_run, bytes);
+    sum.histogram[63 - __builtin_clzll(bytes)] += 1;
+  }
+
+  static void add(const Shape& part, Shape& sum) {
+    sum.bytes += part.bytes;
+    sum.runs += part.runs;
+    sum.min_run = std::min(sum.min_run, part.min_run);
+    sum.max_run = std::max(sum.max_run, part.max_run);
+    for (std::size_t k = 0; k < sum.histogram.size(); ++k) sum.histogram[k] += part.histogram[k];
+  }
+
+  std::unordered_map<const Loop*, Shape> shapes_;
+};
+
+// Numbers the loops that `top` uses, breadth first, so that equal programs have equal numbers.
+std::vector<const Loop*> in_order_of_use(const Loop& top,
+                                         std::unordered_map<const Loop*, std::uint32_t>& number) {
+  std::vector<const Loop*> order{&top};
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (const Part& part : order[i]->parts) {
+      if (part.is_run()) continue;
+      if (number.emplace(part.loop, static_cast<std::uint32_t>(order.size())).second) {
+        order.push_back(part.loop);
+      }
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
+std::uint64_t LoopNode::find_part(std::uint64_t offset) const {
+  if (ends == nullptr) return parts == 1 ? 0 : offset / uniform;
+  return static_cast<std::uint64_t>(std::upper_bound(ends, ends + parts, offset) - ends);
+}
+
+// Turns a description into loops, and loops into the program's tables.
+class BlockProgram::Compiler {
+ public:
+  // The description's tree may be deep and its nodes shared: a loop with a list of what is still to
+  // be done, and every node once.
+  Part build(const TypeDesc& root) {
+    std::vector<const TypeDesc*> todo{&root};
+    while (!todo.empty()) {
+      const TypeDesc& type = *todo.back();
+      const std::size_t before = todo.size();
+      if (built_.count(&type) == 0) {
+        for (const TypeDescPtr& child : type.children()) {
+          if (built_.count(child.get()) == 0) todo.push_back(child.get());
+        }
+        if (todo.size() != before) continue;
+        built_.emplace(&type, build_node(type));
+      }
+      todo.pop_back();
+    }
+    return built_.at(&root);
+  }
+
+  std::shared_ptr<const BlockProgram> program(const TypeDesc& type, const Part& part) {
+    std::shared_ptr<BlockProgram> out(new BlockProgram);
+    out->lb_ = type.lb();
+    out->true_lb_ = type.true_lb();
+    out->true_extent_ = type.true_extent();
+    if (part.size > 0) {
+      Loop top = builder_.body(part, type.extent());
+      for (const Part& p : top.parts) {
+        if (!p.is_run()) top.height = std::max(top.height, p.loop->height + 1);
+      }
+      ShapeCounter counter;
+      for (const Loop& loop : builder_.loops()) counter.count(loop);
+      out->shape_ = counter.of_trips(top);
+      write_tables(top, *out);
+    }
+    out->shape_.extent = type.extent();
+    out->shape_.contiguous =
+        part.size == 0 || (part.is_run() && type.extent() == static_cast<std::int64_t>(part.size));
+    return out;
+  }
+
+ private:
+  Part build_node(const TypeDesc& type) {
+    switch (type.kind()) {
+      case TypeDesc::Kind::kBytes:
+        return LoopBuilder::run(type.size());
+      case TypeDesc::Kind::kResized:
+        return built_.at(&type.child());
+      case TypeDesc::Kind::kContiguous:
+      case TypeDesc::Kind::kVector: {
+        const Part& child = built_.at(&type.child());
+        const Part block = builder_.repeat(child, type.blocklength(0), type.child().extent());
+        return builder_.repeat(block, type.count(), type.stride());
+      }
+      case TypeDesc::Kind::kIndexed:
+      case TypeDesc::Kind::kIndexedBlock:
+      case TypeDesc::Kind::kStruct:
+        return build_list(type);
+    }
+    return {};
+  }
+
+  Part build_list(const TypeDesc& type) {
+    std::vector<Part> parts;
+    parts.reserve(type.count());
+    for (std::size_t i = 0; i < type.count(); ++i) {
+      const TypeDesc& child = type.child(i);
+      const Part block = builder_.repeat(built_.at(&child), type.blocklength(i), child.extent());
+      if (block.size > 0) parts.push_back(block.moved(type.displacement(i)));
+    }
+    return builder_.sequence(std::move(parts));
+  }
+
+  static bool uniform(const Loop& loop) {
+    return std::all_of(loop.parts.begin(), loop.parts.end(),
+                       [&](const Part& p) { return p.size == loop.parts.front().size; });
+  }
+
+  static void write_tables(const Loop& top, BlockProgram& out) {
+    std::unordered_map<const Loop*, std::uint32_t> number;
+    const std::vector<const Loop*> order = in_order_of_use(top, number);
+    std::size_t offsets = 0, ends = 0, children = 0;
+    for (const Loop* loop : order) {
+      offsets += loop->parts.size();
+      if (!uniform(*loop)) ends += loop->parts.size();
+      if (loop->height > 1) children += loop->parts.size();
+    }
+    // Reserved at once: the nodes point into the lists.
+    out.nodes_.reserve(order.size());
+    out.offsets_.reserve(offsets);
+    out.ends_.reserve(ends);
+    out.children_.reserve(children);
+    for (const Loop* loop : order) out.nodes_.push_back(write_node(*loop, number, out));
+  }
+
+  static LoopNode write_node(const Loop& loop,
+                             const std::unordered_map<const Loop*, std::uint32_t>& number,
+                             BlockProgram& out) {
+    LoopNode node;
+    node.count = loop.count;
+    node.stride = loop.stride;
+    node.body_bytes = loop.body_size();
+    node.parts = loop.parts.size();
+    node.height = loop.height;
+    node.offsets = out.offsets_.data() + out.offsets_.size();
+    const bool same = uniform(loop);
+    if (same) node.uniform = loop.parts.front().size;
+    if (!same) node.ends = out.ends_.data() + out.ends_.size();
+    if (loop.height > 1) node.children = out.children_.data() + out.children_.size();
+    node.min_run = UINT64_MAX;
+    std::uint64_t end = 0;
+    for (const Part& part : loop.parts) {
+      out.offsets_.push_back(part.offset);
+      end += part.size;
+      if (!same) out.ends_.push_back(end);
+      if (loop.height > 1) {
+        out.children_.push_back(part.is_run() ? LoopNode::kRun : number.at(part.loop));
+      }
+      node.min_run = std::min(node.min_run, part.size);
+      node.max_run = std::max(node.max_run, part.size);
+    }
+    return node;
+  }
+
+  LoopBuilder builder_;
+  std::unordered_map<const TypeDesc*, Part> built_;
+};
+
+Result<std::shared_ptr<const BlockProgram>> BlockProgram::compile(const TypeDesc& type) {
+  try {
+    Compiler compiler;
+    const Part part = compiler.build(type);
+    return compiler.program(type, part);
+  } catch (const std::bad_alloc&) {
+    return Status(StatusCode::kNoMemory, "no memory to compile a datatype");
+  }
+}
+
+std::size_t BlockProgram::memory_bytes() const {
+  return sizeof(*this) + nodes_.capacity() * sizeof(LoopNode) +
+         offsets_.capacity() * sizeof(std::int64_t) + ends_.capacity() * sizeof(std::uint64_t) +
+         children_.capacity() * sizeof(std::uint32_t);
+}
+
+bool BlockProgram::same_loops(const BlockProgram& other) const {
+  const auto same_node = [](const LoopNode& a, const LoopNode& b) {
+    return a.count == b.count && a.stride == b.stride && a.parts == b.parts &&
+           a.uniform == b.uniform && a.leaf() == b.leaf();
+  };
+  return std::equal(nodes_.begin(), nodes_.end(), other.nodes_.begin(), other.nodes_.end(),
+                    same_node) &&
+         offsets_ == other.offsets_ && ends_ == other.ends_ && children_ == other.children_;
+}
+
+std::string BlockProgram::to_string() const {
+  constexpr std::uint64_t kShownParts = 8;
+  std::string text = "size " + std::to_string(size()) + ", lb " + std::to_string(lb_) +
+                     ", extent " + std::to_string(extent()) + ", true [" +
+                     std::to_string(true_lb_) + ", " + std::to_string(true_lb_ + true_extent_) +
+                     "), runs " + std::to_string(shape_.runs) +
+                     (contiguous() ? ", contiguous\n" : "\n");
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const LoopNode& n = nodes_[i];
+    text += (i == 0 ? std::string("element") : "loop " + std::to_string(i)) + ": " +
+            std::to_string(n.count) + " x stride " + std::to_string(n.stride) + " {";
+    for (std::uint64_t p = 0; p < std::min(n.parts, kShownParts); ++p) {
+      text += (p == 0 ? " " : ", ") + std::to_string(n.offsets[p]) + ": ";
+      text += n.child(p) == LoopNode::kRun ? std::to_string(n.part_bytes(p)) + " bytes"
+                                           : "loop " + std::to_string(n.child(p));
+    }
+    if (n.parts > kShownParts) text += ", ... " + std::to_string(n.parts) + " parts";
+    text += " }\n";
+  }
+  return text;
+}
+
+}  // namespace mad

@@ -1,0 +1,103 @@
+// BlockProgram: a datatype compiled, once, at commit - loops over runs in canonical form.
+//
+// A program is a table of loops.  Each loop repeats a body, a list of parts in packed order; a part
+// is a run of bytes or another loop.  The top loop is one element's, already joined with the
+// repetition of elements where that is possible.  Programs are immutable, position independent and
+// shared by any number of cursors and threads.
+//
+// Memory is proportional to the description: a vector of a million blocks is one loop; an indexed
+// type keeps one list of offsets, with the prefix sums of its lengths unless they are all equal.
+#ifndef DATATYPE_PATH_PROGRAM_BLOCK_PROGRAM_H_
+#define DATATYPE_PATH_PROGRAM_BLOCK_PROGRAM_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "datatype_path/describe/type_desc.h"
+#include "datatype_path/program/shape.h"
+#include "madlike/base/status.h"
+
+namespace mad {
+
+/// One loop of a program.  The arrays belong to the program.
+struct LoopNode {
+  static constexpr std::uint32_t kRun = UINT32_MAX;
+
+  std::uint64_t count = 1;       // trips
+  std::int64_t stride = 0;       // bytes from trip to trip
+  std::uint64_t body_bytes = 0;  // packed bytes of one trip
+  std::uint64_t parts = 0;
+  std::uint64_t uniform = 0;  // packed bytes of every part, if they are all equal; else 0
+  std::uint64_t min_run = 0;  // bytes; of a leaf's parts
+  std::uint64_t max_run = 0;
+  const std::int64_t* offsets = nullptr;  // [parts]
+  const std::uint64_t* ends =
+      nullptr;  // [parts] packed bytes up to the end of each; null if uniform
+  const std::uint32_t* children = nullptr;  // [parts] loops, or kRun; null for a leaf: all runs
+  std::uint32_t height = 1;                 // longest chain of loops from here down
+
+  bool leaf() const { return children == nullptr; }
+  std::uint64_t part_start(std::uint64_t i) const {
+    return ends == nullptr ? i * uniform : (i == 0 ? 0 : ends[i - 1]);
+  }
+  std::uint64_t part_bytes(std::uint64_t i) const {
+    return ends == nullptr ? uniform : ends[i] - part_start(i);
+  }
+  std::uint32_t child(std::uint64_t i) const { return leaf() ? kRun : children[i]; }
+  /// The part that holds packed byte `offset` (< body_bytes) of one trip.
+  std::uint64_t find_part(std::uint64_t offset) const;
+};
+
+class BlockProgram {
+ public:
+  static Result<std::shared_ptr<const BlockProgram>> compile(const TypeDesc& type);
+
+  BlockProgram(const BlockProgram&) = delete;
+  BlockProgram& operator=(const BlockProgram&) = delete;
+
+  std::uint64_t size() const { return shape_.bytes; }  // packed bytes of one element
+  std::int64_t extent() const { return shape_.extent; }
+  std::int64_t lb() const { return lb_; }
+  std::int64_t true_lb() const { return true_lb_; }
+  std::int64_t true_extent() const { return true_extent_; }
+  /// Loops above one another, the element's included; 0 for an empty type.
+  std::uint32_t depth() const { return size() == 0 ? 0 : top().height; }
+  /// Any count of elements is one run.
+  bool contiguous() const { return shape_.contiguous; }
+  /// One element is one run.
+  bool single_run() const { return shape_.runs <= 1; }
+
+  const Shape& shape() const { return shape_; }
+
+  /// The program for a person to read; long lists are cut.
+  std::string to_string() const;
+
+  /// Bytes of memory the program holds.
+  std::size_t memory_bytes() const;
+
+  /// Whether both have the same loops (the bounds may differ).
+  bool same_loops(const BlockProgram& other) const;
+
+  /// The element's loop: n elements are n * top().count trips.  Not to be used when size() is 0.
+  const LoopNode& top() const { return nodes_.front(); }
+  const LoopNode& node(std::uint32_t index) const { return nodes_[index]; }
+
+ private:
+  class Compiler;
+  BlockProgram() = default;
+
+  std::vector<LoopNode> nodes_;  // the top first
+  std::vector<std::int64_t> offsets_;
+  std::vector<std::uint64_t> ends_;
+  std::vector<std::uint32_t> children_;
+  Shape shape_;
+  std::int64_t lb_ = 0;
+  std::int64_t true_lb_ = 0;
+  std::int64_t true_extent_ = 0;
+};
+
+}  // namespace mad
+
+#endif  // DATATYPE_PATH_PROGRAM_BLOCK_PROGRAM_H_

@@ -1,0 +1,212 @@
+#include "datatype_path/program/loop_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace mad {
+namespace {
+
+// A loop of at most so many parts in all its trips is written out in place: a short straight body
+// walks faster than a nest.  A sequence that equals a longer loop becomes one, so both ways meet.
+constexpr std::uint64_t kSmallNest = 8;
+// A list repeats itself after at most so many parts, or is not looked at as a loop; and a list of
+// at most so many is the body of the loop that repeats it.  A longer one is referred to: a list may
+// be shared.
+constexpr std::size_t kMaxPeriod = 64;
+// Equal-stride stretches inside a list become loops only if the list shrinks by this factor: a
+// plain list of runs walks faster than a list of loops and runs.
+constexpr std::size_t kWorthwhileShrink = 4;
+
+bool multiply(std::uint64_t a, std::int64_t b, std::int64_t* product) {
+  return !__builtin_mul_overflow(a, b, product);
+}
+
+std::uint64_t trips_written_out(const Loop& loop) {
+  return loop.count > kSmallNest ? loop.count : loop.count * loop.parts.size();
+}
+
+void append_trips(const Loop& loop, std::int64_t at, std::vector<Part>& out) {
+  for (std::uint64_t i = 0; i < loop.count; ++i) {
+    for (const Part& part : loop.parts) {
+      out.push_back(part.moved(at + static_cast<std::int64_t>(i) * loop.stride));
+    }
+  }
+}
+
+bool is_small(const Part& part) {
+  return !part.is_run() && trips_written_out(*part.loop) <= kSmallNest;
+}
+
+// Pass: parts that pack nothing go, small nests (loops of one trip among them) are written out.
+std::vector<Part> write_out_small_nests(std::vector<Part> parts) {
+  const bool nothing_to_do = std::none_of(parts.begin(), parts.end(),
+                                          [](const Part& p) { return p.size == 0 || is_small(p); });
+  if (nothing_to_do) return parts;
+  std::vector<Part> out;
+  for (const Part& part : parts) {
+    if (part.size == 0) continue;
+    if (is_small(part)) {
+      append_trips(*part.loop, part.offset, out);
+    } else {
+      out.push_back(part);
+    }
+  }
+  return out;
+}
+
+// Pass: runs that touch in memory and follow one another in packed order are one run.
+void merge_touching_runs(std::vector<Part>& parts) {
+  std::size_t kept = 0;
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    Part& last = parts[kept];
+    const Part& next = parts[i];
+    if (last.is_run() && next.is_run() &&
+        next.offset == last.offset + static_cast<std::int64_t>(last.size)) {
+      last.size += next.size;
+    } else {
+      parts[++kept] = next;
+    }
+  }
+  parts.resize(parts.empty() ? 0 : kept + 1);
+}
+
+bool equal_but_moved(const Part& a, const Part& b, std::int64_t by) {
+  return a.size == b.size && a.loop == b.loop && b.offset - a.offset == by;
+}
+
+// The least p such that the list is its first p parts over and over at one stride; 0: there is
+// none.
+std::size_t period(const std::vector<Part>& parts) {
+  const std::size_t n = parts.size();
+  for (std::size_t p = 1; p <= std::min(kMaxPeriod, n / 2); ++p) {
+    if (n % p != 0) continue;
+    const std::int64_t stride = parts[p].offset - parts[0].offset;
+    std::size_t i = 0;
+    while (i + p < n && equal_but_moved(parts[i], parts[i + p], stride)) ++i;
+    if (i + p == n) return p;
+  }
+  return 0;
+}
+
+// End of the longest stretch from `from` on of equal parts at one stride.
+std::size_t stretch_end(const std::vector<Part>& parts, std::size_t from) {
+  std::size_t end = from + 1;
+  if (end == parts.size()) return end;
+  const std::int64_t stride = parts[end].offset - parts[from].offset;
+  while (end < parts.size() && equal_but_moved(parts[end - 1], parts[end], stride)) ++end;
+  return end;
+}
+
+std::uint64_t hash(const Loop& loop) {
+  std::uint64_t h = loop.count;
+  const auto mix = [&h](std::uint64_t word) {
+    h = (h ^ word) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 29;
+  };
+  mix(static_cast<std::uint64_t>(loop.stride));
+  for (const Part& part : loop.parts) {
+    mix(static_cast<std::uint64_t>(part.offset));
+    mix(part.size);
+    mix(reinterpret_cast<std::uintptr_t>(part.loop));
+  }
+  return h;
+}
+
+}  // namespace
+
+std::uint64_t Loop::body_size() const {
+  std::uint64_t sum = 0;
+  for (const Part& part : parts) sum += part.size;
+  return sum;
+}
+
+Loop LoopBuilder::body(const Part& part, std::int64_t stride) const {
+  Loop out;
+  out.stride = stride;
+  if (part.is_run()) {
+    out.parts.push_back(part);
+    return out;
+  }
+  const Loop& inner = *part.loop;
+  std::int64_t span = 0;
+  if (inner.count > 1 && multiply(inner.count, inner.stride, &span) && span == stride) {
+    // Pass: a loop that goes on where its last trip ended is one longer loop.
+    out.count = inner.count;
+    out.stride = inner.stride;
+    for (const Part& p : inner.parts) out.parts.push_back(p.moved(part.offset));
+  } else if ((inner.count == 1 && inner.parts.size() <= kMaxPeriod) || is_small(part)) {
+    append_trips(inner, part.offset, out.parts);
+    merge_touching_runs(out.parts);
+  } else {
+    out.parts.push_back(part);
+  }
+  return out;
+}
+
+Part LoopBuilder::repeat(const Part& part, std::uint64_t count, std::int64_t stride) {
+  if (count == 0 || part.size == 0) return {};
+  if (count == 1) return part;
+  if (part.is_run() && stride == static_cast<std::int64_t>(part.size)) {
+    return {part.offset, part.size * count, nullptr};  // pass: fold dense runs
+  }
+  Loop out = body(part, stride);
+  out.count *= count;
+  return loop(std::move(out));
+}
+
+Part LoopBuilder::sequence(std::vector<Part> parts) {
+  parts = write_out_small_nests(std::move(parts));
+  merge_touching_runs(parts);
+  if (parts.empty()) return {};
+  if (parts.size() == 1) return parts.front();
+
+  if (const std::size_t p = period(parts); p != 0) {  // pass: the whole list is one loop
+    const std::int64_t stride = parts[p].offset - parts[0].offset;
+    const std::uint64_t count = parts.size() / p;
+    parts.resize(p);
+    return repeat(sequence(std::move(parts)), count, stride);
+  }
+
+  std::vector<Part> stretched;  // pass: long equal-stride stretches become loops
+  const std::size_t worthwhile = parts.size() / kWorthwhileShrink;
+  for (std::size_t i = 0; i < parts.size() && stretched.size() <= worthwhile;) {
+    const std::size_t end = stretch_end(parts, i);
+    if (end - i > kSmallNest) {
+      stretched.push_back(repeat(parts[i], end - i, parts[i + 1].offset - parts[i].offset));
+      i = end;
+    } else {
+      stretched.push_back(parts[i++]);
+    }
+  }
+  if (stretched.size() <= worthwhile) return sequence(std::move(stretched));
+
+  Loop list;
+  list.parts = std::move(parts);
+  return loop(std::move(list));
+}
+
+Part LoopBuilder::loop(Loop loop) {
+  const std::int64_t origin = loop.parts.front().offset;
+  std::uint64_t size = 0;
+  for (Part& part : loop.parts) {
+    part.offset -= origin;
+    size += part.size;
+    if (!part.is_run()) loop.height = std::max(loop.height, part.loop->height + 1);
+  }
+  if (loop.count == 1) loop.stride = 0;
+  size *= loop.count;
+
+  const std::uint64_t h = hash(loop);
+  const auto [first, last] = known_.equal_range(h);
+  for (auto it = first; it != last; ++it) {
+    const Loop& other = *it->second;
+    if (other.count == loop.count && other.stride == loop.stride && other.parts == loop.parts) {
+      return {origin, size, &other};
+    }
+  }
+  loops_.push_back(std::move(loop));
+  known_.emplace(h, &loops_.back());
+  return {origin, size, &loops_.back()};
+}
+
+}  // namespace mad
