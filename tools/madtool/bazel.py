@@ -3,7 +3,7 @@
 import os
 import subprocess
 from pathlib import Path
-from typing import List, Sequence
+from typing import List, Sequence, Tuple
 
 from madtool.errors import Failure
 from madtool.log import run_logged
@@ -22,15 +22,17 @@ def _flags() -> List[str]:
     return [*_FLAGS, f"--disk_cache={cache_root() / 'bazel-disk'}", f"--jobs={os.cpu_count() or 2}"]
 
 
-def run(verb: str, arguments: Sequence[str], what: str, *, check: bool = True) -> Path:
-    """`bazel verb arguments`; returns the log.  With check=False the caller reads the log for failures."""
-    log = logs_dir() / f"bazel-{what.replace(' ', '-')}.log"
-    run_logged([*_startup(), verb, *_flags(), *arguments], log, what, cwd=CHECKOUT, check=check)
-    return log
-
-
 def build(targets: Sequence[str], what: str) -> None:
-    run("build", targets, what)
+    run_logged([*_startup(), "build", *_flags(), *targets], logs_dir() / f"bazel-{what}.log", what,
+               cwd=CHECKOUT)  # fmt: skip
+
+
+def test(arguments: Sequence[str], what: str) -> Tuple[int, Path]:
+    """`bazel test` with the arguments; returns its exit code and the log."""
+    log = logs_dir() / f"bazel-{what}.log"
+    code = run_logged([*_startup(), "test", *_flags(), *arguments], log, what, cwd=CHECKOUT,
+                      check=False)  # fmt: skip
+    return code, log
 
 
 def bin_dir() -> Path:

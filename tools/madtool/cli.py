@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import List, NoReturn
 
-from madtool import mpich_build, netmod_install
+from madtool import mpich_build, netmod_install, test_command
 from madtool.errors import Failure
 from madtool.log import say
 from madtool.paths import cache_root
@@ -31,6 +31,18 @@ def _install_into(arguments: argparse.Namespace) -> int:
     else:
         say(f"{tree} has the mad netmod already; nothing changed")
     return 0
+
+
+def _test(arguments: argparse.Namespace) -> int:
+    if arguments.list:
+        for stage in test_command.stages():
+            print(f"{stage.name:<12} {stage.budget_min:>3g} min  {stage.what}")
+        return 0
+    report = test_command.run(arguments.stages)
+    for line in report.lines():
+        print(line)
+    print(report.total, flush=True)
+    return 1 if report.total.failed else 0
 
 
 def _run(words: List[str]) -> NoReturn:
@@ -69,6 +81,13 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="mpiexec of the built MPICH, with the arguments given")
     run.add_argument("arguments", nargs="*", metavar="ARGS... PROGRAM")
     run.set_defaults(function=lambda _: run.error("what is to run?"))
+
+    test = commands.add_parser("test", help="run the tests (what the continuous integration runs)",
+                               description="Sets the machine up and runs all tests, stage by stage. The "
+                               "last line counts what passed, failed and was skipped.")  # fmt: skip
+    test.add_argument("stages", nargs="*", metavar="STAGE", help="only these stages (default: all)")
+    test.add_argument("--list", action="store_true", help="print the stages and their time budgets")
+    test.set_defaults(function=_test)
     return parser
 
 

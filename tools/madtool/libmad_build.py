@@ -15,19 +15,9 @@ from madtool.log import stage
 from madtool.paths import CHECKOUT, Stamps, digest, file_digest, tree_digest, write_atomically
 
 HEADER = CHECKOUT / "netmod" / "abi" / "mad.h"
+PKG_CONFIG = CHECKOUT / "netmod" / "abi" / "mad.pc.in"
 SONAME = "libmad.so.1"
 _SOURCES = ("madlike", "datatype_path", "netmod/abi", "WORKSPACE", "BUILD", ".bazelrc", "tools/bazel")
-
-_PKG_CONFIG = """prefix={prefix}
-libdir=${{prefix}}/lib
-includedir=${{prefix}}/include
-
-Name: mad
-Description: multi-packet messages of described, noncontiguous data over libfabric
-Version: {version}
-Libs: -L${{libdir}} -lmad -Wl,-rpath,${{libdir}}
-Cflags: -I${{includedir}}
-"""
 
 
 def identity() -> str:
@@ -36,11 +26,12 @@ def identity() -> str:
 
 
 def _target() -> str:
-    """The Bazel target of the shared library: the one cc_binary of netmod/abi with that name."""
-    names = re.findall(r'name\s*=\s*"(libmad\.so[^"]*)"', (CHECKOUT / "netmod/abi/BUILD").read_text())
-    if not names:
-        raise Failure("netmod/abi/BUILD has no target libmad.so")
-    return str(names[0])
+    """The Bazel target of the shared library, libmad.so.VERSION in netmod/abi."""
+    build = (CHECKOUT / "netmod" / "abi" / "BUILD").read_text()
+    match = re.search(r'name\s*=\s*"(libmad\.so\.[\d.]+)"', build)
+    if match is None:
+        raise Failure("netmod/abi/BUILD has no target libmad.so.VERSION")
+    return match.group(1)
 
 
 def replace_if_different(source: Path, target: Path, mode: int) -> bool:
@@ -63,14 +54,15 @@ def install(library: Path, prefix: Path) -> None:
         link.unlink(missing_ok=True)
         link.symlink_to(SONAME)
     replace_if_different(HEADER, prefix / "include" / "mad.h", 0o644)
-    version = re.search(r"#define MAD_ABI_VERSION (\d+)", HEADER.read_text())
-    write_pkg_config(prefix, version.group(1) if version else "0")
+    _write_pkg_config(prefix, library.name[len("libmad.so.") :])
 
 
-def write_pkg_config(prefix: Path, version: str) -> None:
+def _write_pkg_config(prefix: Path, version: str) -> None:
+    text = PKG_CONFIG.read_text().replace("@PREFIX@", str(prefix)).replace("@VERSION@", version)
     directory = prefix / "lib" / "pkgconfig"
     directory.mkdir(parents=True, exist_ok=True)
-    write_atomically(directory / "mad.pc", _PKG_CONFIG.format(prefix=prefix, version=version))
+    text = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("#"))
+    write_atomically(directory / "mad.pc", text)
 
 
 def ensure(prefix: Path) -> None:

@@ -1,0 +1,104 @@
+"""`bazel test` as a stage: runs every test target and counts the single test cases from Bazel's own record."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Dict, Iterator, List, Tuple
+from urllib.parse import unquote, urlparse
+
+from madtool import bazel
+from madtool.log import tail
+from madtool.paths import logs_dir
+from madtool.stages import Tally
+
+_OK, _TESTS_FAILED = 0, 3  # exit codes of `bazel test`
+_NOTE_LINES = 40
+
+
+@dataclass
+class Target:
+    """One test target: Bazel's word for how it ended, and where its report and log are."""
+
+    status: str = ""
+    reports: Tuple[Path, ...] = ()
+    log: "Path | None" = None
+
+
+def _events(path: Path) -> "Iterator[Dict[str, object]]":
+    with path.open(encoding="utf-8") as stream:
+        for line in stream:
+            try:
+                yield json.loads(line)
+            except ValueError:
+                return  # Bazel was interrupted while writing
+
+
+def targets(event_file: Path) -> Dict[str, Target]:
+    """The test targets of a run, from its --build_event_json_file."""
+    found: Dict[str, Target] = {}
+    for event in _events(event_file):
+        identity = event.get("id", {})
+        if not isinstance(identity, dict):
+            continue
+        if "testResult" in identity:
+            target = found.setdefault(identity["testResult"]["label"], Target())
+            result = event.get("testResult", {})
+            for output in result.get("testActionOutput", ()) if isinstance(result, dict) else ():
+                place = Path(unquote(urlparse(output.get("uri", "")).path))
+                if output.get("name") == "test.xml":
+                    target.reports += (place,)
+                elif output.get("name") == "test.log":
+                    target.log = place
+        elif "testSummary" in identity:
+            summary = event.get("testSummary", {})
+            if isinstance(summary, dict):
+                label = identity["testSummary"]["label"]
+                found.setdefault(label, Target()).status = summary.get("overallStatus", "NO_STATUS")
+    return found
+
+
+def cases(report: Path) -> Tally:
+    """The test cases of one JUnit file, GoogleTest's or Bazel's own."""
+    tally = Tally()
+    for case in ElementTree.parse(report).getroot().iter("testcase"):
+        if case.find("failure") is not None or case.find("error") is not None:
+            tally += Tally(failed=1)
+        elif case.find("skipped") is not None or case.get("result") == "skipped" or case.get("status") == "notrun":
+            tally += Tally(skipped=1)
+        else:
+            tally += Tally(passed=1)
+    return tally
+
+
+def _tally_of(label: str, target: Target) -> Tally:
+    counted = Tally()
+    for report in target.reports:
+        try:
+            counted += cases(report)
+        except (OSError, ElementTree.ParseError):
+            pass  # a killed test leaves none or half of one; its status counts below
+    if target.status in ("PASSED", "FLAKY"):
+        return counted if counted.passed + counted.skipped else Tally(passed=1)
+    note = f"{label}: {target.status}"
+    if target.log is not None:
+        note += f"; last lines of {target.log}:\n{tail(target.log, _NOTE_LINES)}"
+    failed = max(counted.failed, 1)
+    return Tally(counted.passed, failed, counted.skipped, (note,))
+
+
+def run(name: str, arguments: List[str]) -> Tally:
+    """Runs all tests of the checkout; `arguments` choose the configuration and the tags left out."""
+    events = logs_dir() / f"{name}.events.json"
+    events.parent.mkdir(parents=True, exist_ok=True)
+    events.unlink(missing_ok=True)
+    words = [*arguments, "--keep_going", "--build_tests_only", f"--build_event_json_file={events}", "//..."]
+    code, log = bazel.test(words, name)
+    tally = Tally()
+    if events.is_file():
+        for label, target in sorted(targets(events).items()):
+            tally += _tally_of(label, target)
+    if code not in (_OK, _TESTS_FAILED):
+        note = f"bazel test ended with {code}; last lines of {log}:\n{tail(log, _NOTE_LINES)}"
+        tally += Tally(failed=0 if tally.failed else 1, notes=(note,))
+    return tally

@@ -1,0 +1,40 @@
+"""`tools/mad test`: what the continuous integration runs, stage by stage."""
+
+from typing import List, Optional, Sequence
+
+from madtool import bazel_tests, packages
+from madtool.errors import Missing
+from madtool.stages import Report, Stage, Tally, run_all
+
+
+def _packages() -> Tally:
+    packages.ensure()
+    return Tally(passed=1)
+
+
+def _sanitizer(name: str) -> Stage:
+    # A test whose tags name no-SANITIZER says beside the tag why it is left out.
+    arguments = [f"--config={name}", f"--test_tag_filters=-no-{name}"]
+    return Stage(name, 4, f"the same tests under --config={name}",
+                 lambda: bazel_tests.run(name, arguments), needs=("packages",))  # fmt: skip
+
+
+def stages() -> List[Stage]:
+    """All stages, in order."""
+    return [
+        Stage("packages", 5, "Debian packages", _packages),
+        Stage("unit", 6, "unit and property tests", lambda: bazel_tests.run("unit", []), ("packages",)),
+        *map(_sanitizer, ("asan", "ubsan", "tsan")),
+    ]
+
+
+def run(only: Optional[Sequence[str]]) -> Report:
+    """Runs all stages, or those named."""
+    chosen = stages()
+    if only:
+        unknown = [name for name in only if name not in {stage.name for stage in chosen}]
+        if unknown:
+            names = ", ".join(stage.name for stage in chosen)
+            raise Missing(f"no stage {', '.join(unknown)}; there are: {names}")
+        chosen = [stage for stage in chosen if stage.name in only]
+    return run_all(chosen)
