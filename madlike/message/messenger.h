@@ -6,8 +6,8 @@
 // payload is pulled from a PayloadSource and put into a PayloadSink.  The frames are described in
 // docs/wire_protocol.md.
 //
-// One thread at a time.  Callbacks of MessageEvents run inside progress(), send() or accept() and may
-// call send_header(), send(), accept() and discard() again, never progress().
+// One thread at a time.  Callbacks of MessageEvents run inside progress() (and close()) only and may call
+// send_header(), send(), accept() and discard(), never progress().
 #ifndef MADLIKE_MESSAGE_MESSENGER_H_
 #define MADLIKE_MESSAGE_MESSENGER_H_
 
@@ -57,20 +57,29 @@ class OutgoingMessage {
   std::uint64_t flush_bytes = 0;  // payload bytes at which a data packet is posted; 0: as many as fit
 
  private:
-  friend class Messenger;
-  friend class Endpoint;
-  // Intrusive state of the messenger (defined by it): place in queues, ids, offsets, window.
+  friend struct OutgoingAccess;
+  enum class Phase {
+    kNone,       // not with the messenger
+    kStarting,   // inside send()
+    kQueued,     // its first frame waits for its turn
+    kWaiting,    // the head left, the receiver has not said where the rest goes
+    kStreaming,  // the rest leaves packet by packet
+    kFinished,   // everything is posted; packets with its memory may be in the driver's hands
+    kFailed      // will never leave; packets with its memory may be in the driver's hands
+  };
+  // Intrusive state of the messenger: place in queues, ids, offsets, window.
   struct State {
     OutgoingMessage* next = nullptr;
     Endpoint* endpoint = nullptr;
-    std::uint32_t id = 0;
-    std::uint32_t peer_id = 0;
-    std::uint64_t sent = 0;       // payload bytes posted
-    std::uint64_t accepted = 0;   // payload bytes the receiver wants (known from clear-to-send)
-    std::uint32_t posts = 0;      // packets in the driver's hands
-    ExposureToken window{};
+    Phase phase = Phase::kNone;
     bool has_window = false;
-    bool cleared = false;
+    std::uint32_t id = 0;            // ours, while the receiver may name it; else 0
+    std::uint32_t peer_id = 0;       // the receiver's
+    std::uint32_t posts = 0;         // packets not yet complete that reference its memory
+    std::uint64_t sent = 0;          // payload bytes put into packets
+    std::uint64_t accepted = 0;      // payload bytes the receiver wants (known from clear-to-send)
+    std::uint64_t window_start = 0;  // payload byte that stands at the window's start
+    ExposureToken window{};
   } state_;
 };
 
@@ -86,8 +95,9 @@ class MessageEvents {
   virtual void on_sent(OutgoingMessage& message, const Status& status) = 0;
   /// The accepted payload is in place (or `status` says why not); `context` is accept()'s.
   virtual void on_received(void* context, std::uint64_t bytes, const Status& status) = 0;
-  /// The peer is gone.  `status` is kClosed after its goodbye, else kPeerFailed.  Its pending messages
-  /// were completed with this status before.
+  /// The peer is gone.  `status` is kClosed after its goodbye, kUnreachable when it could not be connected,
+  /// kProtocol or kVersion when it sent what no engine of this version sends, else kPeerFailed.  Its
+  /// pending messages were completed with this status before.
   virtual void on_peer_gone(Endpoint& peer, const Status& status) = 0;
 };
 
@@ -96,6 +106,7 @@ struct MessengerConfig {
   std::size_t peer_credit = 256 * 1024;      // bytes of unmatched heads a peer keeps for us, and we for it
   std::size_t packet_bytes = 64 * 1024;      // staging memory of one packet
   std::size_t staging_bytes = 8 * 1024 * 1024;  // all packets of this engine together
+  std::size_t write_threshold = 16 * 1024;  // smallest rest of a payload worth exposing memory for
 };
 
 struct MessageCounters {
@@ -111,6 +122,7 @@ class Messenger {
  public:
   /// Takes the drivers (at least one).  `events` outlives the messenger.
   Messenger(const MessengerConfig& config, MessageEvents& events, std::vector<std::unique_ptr<Driver>> drivers);
+  /// Peers that were not told goodbye see an engine that died; no callback is called.
   ~Messenger();
   Messenger(const Messenger&) = delete;
   Messenger& operator=(const Messenger&) = delete;

@@ -19,8 +19,10 @@ class Packet {
  public:
   static constexpr std::size_t kMaxSegments = 64;
 
-  /// `memory` is the packet's staging memory; `max_segments` (2..kMaxSegments) and `max_bytes` are the driver's.
+  /// `memory` is the packet's staging memory; `max_segments` (1..kMaxSegments) and `max_bytes` are the driver's.
   Packet(Segment memory, std::size_t max_segments, std::size_t max_bytes);
+  /// Empties the packet for another use of the same memory.
+  void reset(std::size_t max_segments, std::size_t max_bytes);
 
   /// Free staging memory that can still be appended: its start, and at most as many bytes as fit the
   /// packet.  Size 0 when the packet is full or no segment is left to hold new staged bytes.
@@ -47,6 +49,7 @@ class Packet {
   std::size_t count_ = 0;
   std::size_t bytes_ = 0;
   std::size_t staged_ = 0;
+  bool last_is_staged_ = false;
   std::array<Segment, kMaxSegments> segments_;
 };
 
