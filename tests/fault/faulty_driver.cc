@@ -1,0 +1,177 @@
+#include "tests/fault/faulty_driver.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace mad {
+namespace {
+
+// Completions taken from the real driver and not handed out yet; beyond that it must wait, so that
+// its back-pressure is still felt.
+constexpr std::size_t kMostHeld = 256;
+
+const Status& death() {
+  static const Status status(StatusCode::kPeerFailed, "the connection was cut by the fault plan");
+  return status;
+}
+
+// Sent and written packets complete in any order; the rest of a connection is one ordered stream.
+bool in_stream(const Completion& completion) {
+  return completion.kind != Completion::Kind::kSent &&
+         completion.kind != Completion::Kind::kWritten;
+}
+
+}  // namespace
+
+FaultyDriver::FaultyDriver(std::unique_ptr<Driver> inner, FaultPlan plan)
+    : inner_(std::move(inner)), plan_(std::move(plan)), random_(plan_.seed) {}
+
+FaultyDriver::~FaultyDriver() {
+  for (const Held& held : held_) {
+    if (held.completion.kind == Completion::Kind::kReceived) {
+      inner_->release(held.completion.buffer);
+    }
+  }
+}
+
+void FaultyDriver::cut(ConnectionId connection) {
+  if (!cut_.insert(connection).second) return;
+  ++counts_.deaths;
+  inner_->disconnect(connection);
+  Completion end;
+  end.kind = Completion::Kind::kDisconnected;
+  end.connection = connection;
+  end.status = death();
+  hold(end);
+}
+
+Result<ConnectionId> FaultyDriver::connect(const std::byte* address, std::size_t size) {
+  return inner_->connect(address, size);
+}
+
+const std::vector<std::byte>& FaultyDriver::peer_address(ConnectionId connection) const {
+  return inner_->peer_address(connection);
+}
+
+Status FaultyDriver::before_post(ConnectionId connection) {
+  if (cut_.count(connection) != 0) return death();
+  if (gone_.count(connection) == 0 && happens(plan_.refuse_post)) {
+    ++counts_.refused_posts;
+    return StatusCode::kAgain;
+  }
+  return StatusCode::kOk;
+}
+
+Status FaultyDriver::after_post(ConnectionId connection, Status status) {
+  if (status.again() || status.error()) return status;
+  if (++accepted_ == plan_.dies_at) {
+    if (plan_.at_death) {
+      ++counts_.deaths;
+      plan_.at_death();
+    } else {
+      cut(connection);
+    }
+  }
+  return status;
+}
+
+Status FaultyDriver::post_send(ConnectionId connection, SegmentList packet, void* context) {
+  const Status refused = before_post(connection);
+  if (!refused.ok()) return refused;
+  return after_post(connection, inner_->post_send(connection, packet, context));
+}
+
+Result<ExposureToken> FaultyDriver::expose(ConnectionId connection, Segment memory) {
+  if (cut_.count(connection) != 0) return death();
+  if (happens(plan_.refuse_expose)) {
+    ++counts_.refused_exposures;
+    return Status(StatusCode::kNoMemory, "exposing memory was refused by the fault plan");
+  }
+  return inner_->expose(connection, memory);
+}
+
+void FaultyDriver::withdraw(ConnectionId connection, const ExposureToken& token) {
+  inner_->withdraw(connection, token);
+}
+
+Status FaultyDriver::post_write(ConnectionId connection, SegmentList packet,
+                                const ExposureToken& token, std::uint64_t offset, void* context) {
+  const Status refused = before_post(connection);
+  if (!refused.ok()) return refused;
+  if (happens(plan_.fail_write)) {
+    ++counts_.failed_writes;
+    const Status failed(StatusCode::kInternal, "the remote write was refused by the fault plan");
+    if (happens(500)) return failed;
+    Completion completion;
+    completion.kind = Completion::Kind::kWritten;
+    completion.connection = connection;
+    completion.context = context;
+    completion.status = failed;
+    hold(completion);
+    return StatusCode::kInProgress;
+  }
+  return after_post(connection, inner_->post_write(connection, packet, token, offset, context));
+}
+
+void FaultyDriver::disconnect(ConnectionId connection) {
+  gone_.insert(connection);
+  inner_->disconnect(connection);
+}
+
+void FaultyDriver::hold(const Completion& completion) {
+  std::uint64_t due = polls_;
+  if (happens(plan_.delay)) {
+    ++counts_.delayed;
+    due += 1 + random_() % plan_.max_delay;
+  }
+  held_.push_back({completion, due});
+}
+
+void FaultyDriver::take_from_inner() {
+  std::array<Completion, 16> news;
+  while (held_.size() < kMostHeld) {
+    const std::size_t count = inner_->poll(news.data(), news.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      // What still comes from a connection that is cut: its own packets' completions only.
+      if (cut_.count(news[i].connection) != 0 && in_stream(news[i])) {
+        if (news[i].kind == Completion::Kind::kReceived) inner_->release(news[i].buffer);
+        continue;
+      }
+      if (news[i].kind == Completion::Kind::kDisconnected) gone_.insert(news[i].connection);
+      hold(news[i]);
+    }
+    if (count < news.size()) return;
+  }
+}
+
+// Indices of what may be handed out now: due, and not behind an earlier one of the same stream.
+std::vector<std::size_t> FaultyDriver::eligible() const {
+  std::vector<std::size_t> indices;
+  std::set<ConnectionId> behind;
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    const Completion& completion = held_[i].completion;
+    const bool first = !in_stream(completion) || behind.insert(completion.connection).second;
+    if (first && held_[i].due <= polls_) indices.push_back(i);
+  }
+  return indices;
+}
+
+std::size_t FaultyDriver::poll(Completion* out, std::size_t capacity) {
+  ++polls_;
+  take_from_inner();
+  const std::size_t most =
+      happens(plan_.short_poll) ? std::min<std::size_t>(capacity, 1) : capacity;
+  std::size_t count = 0;
+  while (count < most) {
+    const std::vector<std::size_t> indices = eligible();
+    if (indices.empty()) break;
+    const std::size_t chosen = plan_.reorder ? indices[random_() % indices.size()] : indices[0];
+    if (chosen != 0) ++counts_.overtakings;
+    out[count++] = std::move(held_[chosen].completion);
+    held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(chosen));
+  }
+  return count;
+}
+
+}  // namespace mad

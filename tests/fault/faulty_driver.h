@@ -1,0 +1,99 @@
+// FaultyDriver: any driver, made as unpleasant as driver.h allows.
+//
+// It stands between its user and a real driver and, led by a seeded plan, refuses posts, hands
+// completions out late, few at a time and in another order, refuses to expose memory, lets remote
+// writes fail, and cuts a connection at a chosen operation.  What driver.h promises stays true:
+// packets of one connection keep their order and come before its end, and every accepted packet
+// has exactly one completion.  The same plan over the same calls does the same thing again.
+#ifndef TESTS_FAULT_FAULTY_DRIVER_H_
+#define TESTS_FAULT_FAULTY_DRIVER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "madlike/driver/driver.h"
+
+namespace mad {
+
+/// What goes wrong and how often; rates are per thousand.
+struct FaultPlan {
+  std::uint64_t seed = 1;
+  unsigned refuse_post = 0;    // of post_send() and post_write(): kAgain, nothing done
+  unsigned delay = 0;          // of completions: held back for 1..max_delay polls
+  unsigned max_delay = 1;      // polls
+  unsigned short_poll = 0;     // of poll(): hands out one completion at most
+  unsigned refuse_expose = 0;  // of expose(): kNoMemory
+  unsigned fail_write = 0;     // of post_write(): refused for good, or accepted and never placed
+  bool reorder = false;        // completions that may overtake one another do
+  /// The post, counted from 1 over all that were accepted, at which its connection breaks (or
+  /// `at_death` is called instead, once); 0: never.
+  std::uint64_t dies_at = 0;
+  std::function<void()> at_death;
+};
+
+/// What did go wrong.
+struct FaultCounts {
+  std::uint64_t refused_posts = 0;
+  std::uint64_t delayed = 0;
+  std::uint64_t overtakings = 0;
+  std::uint64_t refused_exposures = 0;
+  std::uint64_t failed_writes = 0;
+  std::uint64_t deaths = 0;
+};
+
+class FaultyDriver final : public Driver {
+ public:
+  FaultyDriver(std::unique_ptr<Driver> inner, FaultPlan plan);
+  ~FaultyDriver() override;
+
+  const FaultCounts& counts() const { return counts_; }
+  std::uint64_t accepted_posts() const { return accepted_; }
+  Driver& inner() { return *inner_; }
+
+  /// The connection breaks here and now, as if the peer had died.
+  void cut(ConnectionId connection);
+
+  const DriverCaps& caps() const override { return inner_->caps(); }
+  const std::vector<std::byte>& address() const override { return inner_->address(); }
+  Result<ConnectionId> connect(const std::byte* address, std::size_t size) override;
+  const std::vector<std::byte>& peer_address(ConnectionId connection) const override;
+  Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
+  Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
+  void withdraw(ConnectionId connection, const ExposureToken& token) override;
+  Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
+                    std::uint64_t offset, void* context) override;
+  std::size_t poll(Completion* out, std::size_t capacity) override;
+  void release(void* buffer) override { inner_->release(buffer); }
+  void disconnect(ConnectionId connection) override;
+
+ private:
+  struct Held {
+    Completion completion;
+    std::uint64_t due;  // the poll at which it may be handed out
+  };
+
+  bool happens(unsigned per_thousand) { return random_() % 1000 < per_thousand; }
+  Status before_post(ConnectionId connection);
+  Status after_post(ConnectionId connection, Status status);
+  void hold(const Completion& completion);
+  void take_from_inner();
+  std::vector<std::size_t> eligible() const;
+
+  std::unique_ptr<Driver> inner_;
+  const FaultPlan plan_;
+  FaultCounts counts_;
+  std::mt19937_64 random_;
+  std::uint64_t polls_ = 0;
+  std::uint64_t accepted_ = 0;
+  std::vector<Held> held_;  // in order of arrival
+  std::set<ConnectionId> cut_;
+  std::set<ConnectionId> gone_;  // ended: posts get the inner driver's error, never kAgain
+};
+
+}  // namespace mad
+
+#endif  // TESTS_FAULT_FAULTY_DRIVER_H_
