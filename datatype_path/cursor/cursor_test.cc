@@ -6,47 +6,17 @@
 
 #include "gtest/gtest.h"
 #include "tests/support/random_type.h"
+#include "tests/support/sample.h"
 #include "tests/support/type_map.h"
 
 namespace mad {
 namespace {
 
 using test::Arena;
-using test::RandomType;
 using test::RandomTypeOptions;
 using test::RandomTypes;
+using test::Sample;
 using test::TypeMap;
-
-using ProgramPtr = std::shared_ptr<const BlockProgram>;
-
-ProgramPtr compiled(const TypeDesc& type) { return BlockProgram::compile(type).value(); }
-
-void fill(Arena& arena, RandomTypes& random) {
-  for (std::byte& b : arena.bytes()) b = static_cast<std::byte>(random.between(0, 255));
-}
-
-// One random type with its memory and its packed form as the oracle has it.
-struct Sample {
-  Sample(RandomTypes& random, const RandomTypeOptions& options)
-      : made(random.next(options)),
-        count(static_cast<std::uint64_t>(random.between(0, 3))),
-        program(compiled(*made.type)),
-        map(test::expand(*made.type, count)),
-        memory(map) {
-    fill(memory, random);
-    packed = test::pack(map, memory);
-  }
-  std::string text() const {
-    return std::to_string(count) + " x " + made.text + "\n" + program->to_string();
-  }
-
-  RandomType made;
-  std::uint64_t count;
-  ProgramPtr program;
-  TypeMap map;
-  Arena memory;
-  std::vector<std::byte> packed;
-};
 
 constexpr int kTypes = 3000;
 
@@ -87,16 +57,8 @@ TEST(CursorProperty, unpacks_fragments_in_any_order) {
     Sample s(random, options);
     Arena expected(s.map, std::byte{0xee}), memory(s.map, std::byte{0xee});
     test::unpack(s.map, s.packed, expected);
-    std::vector<std::pair<std::size_t, std::size_t>> fragments;
-    for (std::size_t at = 0; at < s.packed.size();) {
-      const std::size_t size = std::min<std::size_t>(
-          static_cast<std::size_t>(random.between(1, 1 + random.between(0, 300))),
-          s.packed.size() - at);
-      fragments.insert(fragments.begin() + random.between(0, fragments.size()), {at, size});
-      at += size;
-    }
     Cursor cursor(*s.program, memory.base(), s.count);
-    for (const auto& [at, size] : fragments) {
+    for (const auto& [at, size] : test::fragments(s.packed.size(), 300, random)) {
       cursor.seek(at);
       ASSERT_EQ(cursor.unpack(s.packed.data() + at, size), size);
     }

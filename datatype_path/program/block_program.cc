@@ -1,6 +1,7 @@
 #include "datatype_path/program/block_program.h"
 
 #include <algorithm>
+#include <deque>
 #include <unordered_map>
 #include <utility>
 
@@ -9,50 +10,40 @@
 namespace mad {
 namespace {
 
-// Shape of the packed bytes of each loop, inner loops first.
+// Counts the runs of one element: how often each loop's body runs, outer loops first, times its
+// runs. One number a loop is remembered, whatever the program.
 class ShapeCounter {
  public:
-  void count(const Loop& loop) { shapes_.emplace(&loop, of_trips(loop)); }
-
-  Shape of_trips(const Loop& loop) const {
-    Shape sum = body(loop);
-    sum.bytes *= loop.count;
-    sum.runs *= loop.count;
-    for (std::uint64_t& runs : sum.histogram) runs *= loop.count;
-    return sum;
+  // `inner_first`: every loop that `top` uses, before those that use it; others may be among them.
+  static Shape of_trips(const Loop& top, const std::deque<Loop>& inner_first) {
+    ShapeCounter counter;
+    counter.shape_.min_run = UINT64_MAX;
+    counter.add(top, top.count);
+    for (auto loop = inner_first.rbegin(); loop != inner_first.rend(); ++loop) {
+      const auto trips = counter.trips_.find(&*loop);
+      if (trips != counter.trips_.end()) counter.add(*loop, trips->second);
+    }
+    return counter.shape_;
   }
 
  private:
-  Shape body(const Loop& loop) const {
-    Shape sum;
-    sum.min_run = UINT64_MAX;
+  // No number exceeds the packed bytes, which fit 63 bits.
+  void add(const Loop& loop, std::uint64_t trips) {
     for (const Part& part : loop.parts) {
       if (part.is_run()) {
-        add_run(part.size, sum);
+        shape_.bytes += trips * part.size;
+        shape_.runs += trips;
+        shape_.min_run = std::min(shape_.min_run, part.size);
+        shape_.max_run = std::max(shape_.max_run, part.size);
+        shape_.histogram[63 - __builtin_clzll(part.size)] += trips;
       } else {
-        add(shapes_.at(part.loop), sum);
+        trips_[part.loop] += trips * part.loop->count;
       }
     }
-    return sum;
   }
 
-  static void add_run(std::uint64_t bytes, Shape& sum) {
-    sum.bytes += bytes;
-    sum.runs += 1;
-    sum.min_run = std::min(sum.min_run, bytes);
-    sum.max_run = std::max(sum.max_run, bytes);
-    sum.histogram[63 - __builtin_clzll(bytes)] += 1;
-  }
-
-  static void add(const Shape& part, Shape& sum) {
-    sum.bytes += part.bytes;
-    sum.runs += part.runs;
-    sum.min_run = std::min(sum.min_run, part.min_run);
-    sum.max_run = std::max(sum.max_run, part.max_run);
-    for (std::size_t k = 0; k < sum.histogram.size(); ++k) sum.histogram[k] += part.histogram[k];
-  }
-
-  std::unordered_map<const Loop*, Shape> shapes_;
+  Shape shape_;
+  std::unordered_map<const Loop*, std::uint64_t> trips_;
 };
 
 // Numbers the loops that `top` uses, breadth first, so that equal programs have equal numbers.
@@ -109,9 +100,7 @@ class BlockProgram::Compiler {
       for (const Part& p : top.parts) {
         if (!p.is_run()) top.height = std::max(top.height, p.loop->height + 1);
       }
-      ShapeCounter counter;
-      for (const Loop& loop : builder_.loops()) counter.count(loop);
-      out->shape_ = counter.of_trips(top);
+      out->shape_ = ShapeCounter::of_trips(top, builder_.loops());
       write_tables(top, *out);
     }
     out->shape_.extent = type.extent();
@@ -122,6 +111,8 @@ class BlockProgram::Compiler {
 
  private:
   Part build_node(const TypeDesc& type) {
+    // Counts that pack nothing may have any product.
+    if (type.size() == 0) return {};
     switch (type.kind()) {
       case TypeDesc::Kind::kBytes:
         return LoopBuilder::run(type.size());

@@ -73,8 +73,11 @@ void LayoutSink::place(std::uint64_t offset, Segment bytes) {
 Segment LayoutSink::in_place(std::uint64_t offset, std::uint64_t size) {
   if (offset > cursor_.total() || size > cursor_.total() - offset) return {};
   seek(offset);
-  const Segment run = cursor_.next_run(static_cast<std::size_t>(size));
-  return run.size == size ? run : Segment{};
+  Cursor ahead = cursor_;  // what is placed next probably starts here
+  Segment run;
+  std::size_t listed = 0;
+  ahead.segments(&run, 1, static_cast<std::size_t>(size), &listed);
+  return listed == size ? run : Segment{};
 }
 
 }  // namespace mad
