@@ -1,0 +1,147 @@
+/* truncation.c: messages longer and shorter than the receive that takes them.
+ *
+ * Too long a message is MPI_ERR_TRUNCATE, touches nothing outside the receive's type map, and
+ * leaves the connection fit for the next message.  A shorter one is no error and leaves the rest
+ * untouched.
+ */
+#include <stdio.h>
+
+#include "support/check.h"
+#include "support/image_check.h"
+#include "support/layout.h"
+#include "support/path.h"
+
+enum { kTag = 3 };
+
+/* Ints sent and received, so that the end falls in the head of a message, in its first packets, and
+ * far behind. */
+static const int kSmall = 30, kMiddle = 9000, kLarge = 399999;
+
+static MPI_Comm comm;
+static int rank;
+static uint32_t stamp;
+
+static Layout make(bool gapped, int ints) {
+  return gapped ? layout_strided(ints / 3, 3, 5) : layout_contiguous(ints);
+}
+
+/* Posted: the receive waits for the message; else the message waits for the receive. */
+static int receive(const Layout* layout, void* base, bool posted, MPI_Status* status) {
+  MPI_Request request;
+  if (!posted) MPI_Barrier(comm);
+  MPI_Irecv(base, 1, layout->type, 0, kTag, comm, &request);
+  if (posted) MPI_Barrier(comm);
+  return MPI_Wait(&request, status);
+}
+
+static void send(const Layout* layout, const void* base, bool posted) {
+  MPI_Request request;
+  if (posted) MPI_Barrier(comm);
+  CHECK_MPI(MPI_Isend(base, 1, layout->type, 1, kTag, comm, &request));
+  if (!posted) MPI_Barrier(comm);
+  CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+}
+
+/* What lies outside the receive's map is as image_fill() left it. */
+static void check_outside(Image* image, const char* what) {
+  Image reference = *image;
+  for (size_t i = 0; i < image->map.count; i++) { /* blank the inside of both */
+    const Entry* entry = &image->map.entries[i];
+    for (int32_t b = 0; b < entry->size; b++) {
+      image->memory[entry->offset - image->low + b] = (uint8_t)(0xA5 ^ stamp);
+    }
+  }
+  CHECK_IMAGE_PREFIX(&reference, stamp, 0, "%s", what);
+}
+
+static void too_long(int sent, int received, bool gapped, bool posted, const char* path) {
+  Layout layout = make(gapped, rank == 0 ? sent : received);
+  Image image = layout_image(&layout, 1, ++stamp, rank == 0);
+  if (rank == 0) {
+    send(&layout, image.base, posted);
+  } else {
+    char what[120];
+    MPI_Status status;
+    snprintf(what, sizeof(what), "%d ints into %d, gapped %d, posted %d, path %s", sent, received,
+             gapped, posted, path);
+    CHECK_CLASS(receive(&layout, image.base, posted, &status), MPI_ERR_TRUNCATE);
+    CHECK(status.MPI_SOURCE == 0 && status.MPI_TAG == kTag, "from %d with tag %d: %s",
+          status.MPI_SOURCE, status.MPI_TAG, what);
+    check_outside(&image, what);
+  }
+  image_free(&image);
+  layout_free(&layout);
+}
+
+static void too_short(int sent, int received, bool gapped, bool posted, const char* path) {
+  Layout layout = make(gapped, rank == 0 ? sent : received);
+  Image image = layout_image(&layout, 1, ++stamp, rank == 0);
+  if (rank == 0) {
+    send(&layout, image.base, posted);
+  } else {
+    MPI_Status status;
+    int ints;
+    CHECK_MPI(receive(&layout, image.base, posted, &status));
+    MPI_Get_elements(&status, MPI_INT, &ints);
+    CHECK(ints == sent, "%d ints, %d were sent", ints, sent);
+    CHECK_IMAGE_PREFIX(&image, stamp, (size_t)sent, "%d ints into %d, gapped %d, path %s", sent,
+                       received, gapped, path);
+  }
+  image_free(&image);
+  layout_free(&layout);
+}
+
+/* The error of one of many stands in its own status. */
+static void among_many(void) {
+  enum { kMany = 5 };
+  Layout layout = make(true, kMiddle), narrow = make(true, kSmall);
+  Image images[kMany];
+  MPI_Request requests[kMany];
+  MPI_Status statuses[kMany];
+  for (int i = 0; i < kMany; i++) {
+    const Layout* mine = rank == 1 && i == 2 ? &narrow : &layout;
+    images[i] = layout_image(mine, 1, stamp + 1 + (uint32_t)i, rank == 0);
+    if (rank == 0)
+      MPI_Isend(images[i].base, 1, mine->type, 1, i, comm, &requests[i]);
+    else
+      MPI_Irecv(images[i].base, 1, mine->type, 0, i, comm, &requests[i]);
+  }
+  const int error = MPI_Waitall(kMany, requests, statuses);
+  if (rank == 1) {
+    CHECK_CLASS(error, MPI_ERR_IN_STATUS);
+    for (int i = 0; i < kMany; i++) {
+      int class;
+      MPI_Error_class(statuses[i].MPI_ERROR, &class);
+      /* Waitall may return before the others are complete; it then says so. */
+      if (class == MPI_ERR_PENDING) statuses[i].MPI_ERROR = MPI_Wait(&requests[i], &statuses[i]);
+      CHECK_CLASS(statuses[i].MPI_ERROR, i == 2 ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+      if (i != 2)
+        CHECK_IMAGE(&images[i], stamp + 1 + (uint32_t)i, "message %d beside a long one", i);
+    }
+  } else {
+    CHECK_MPI(error);
+  }
+  stamp += kMany;
+  for (int i = 0; i < kMany; i++) image_free(&images[i]);
+  layout_free(&layout);
+  layout_free(&narrow);
+}
+
+int main(int argc, char** argv) {
+  const int kSent[][2] = {{kSmall, 3},      {kMiddle, 3},      {kMiddle, kSmall},
+                          {kLarge, kSmall}, {kLarge, kMiddle}, {kLarge, kLarge - 3}};
+  MPI_Init(&argc, &argv);
+  comm = check_comm(MPI_COMM_WORLD);
+  MPI_Comm_rank(comm, &rank);
+  for (int p = 0; p < kPathCount; p++) {
+    path_set(comm, kPaths[p]);
+    for (int i = 0; i < 6 * 4; i++) {
+      const int *ints = kSent[i / 4], gapped = i & 1, posted = i >> 1 & 1;
+      too_long(ints[0], ints[1], gapped, posted, kPaths[p]);
+      too_short(ints[1], ints[0], gapped, posted, kPaths[p]);
+    }
+    among_many();
+  }
+  MPI_Comm_free(&comm);
+  return check_finish();
+}
