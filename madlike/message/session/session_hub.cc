@@ -1,0 +1,123 @@
+#include "madlike/message/session/session_hub.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+namespace mad {
+namespace {
+
+// The number of a message that is known only from a chunk nobody can read.
+constexpr std::uint32_t kUnreadable = 0;
+
+}  // namespace
+
+PackingSession& SessionHub::begin_packing(Endpoint& to, bool to_self) {
+  if (++last_number_ == kUnreadable) ++last_number_;
+  const std::uint32_t number = last_number_;
+  std::function<void()> give_up;
+  if (to_self) give_up = [this, &to, number] { refuse(to, number); };
+  auto session = std::make_unique<PackingSession>(waiter_, tuning_, to, number, std::move(give_up));
+  PackingSession& reference = *session;
+  packing_.emplace(&reference, std::move(session));
+  return reference;
+}
+
+Status SessionHub::end(PackingSession& session) {
+  Status status = session.end();
+  packing_.erase(&session);
+  return status;
+}
+
+UnpackingSession* SessionHub::begin_unpacking(int timeout_ms) {
+  Waiter::Deadline deadline;
+  if (timeout_ms >= 0) {
+    deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  }
+  // Even with no time at all, what is here already is looked at.
+  if (waiting_.empty()) (void)waiter_.messenger().progress();
+  if (!waiter_.wait([this] { return !waiting_.empty(); }, deadline)) return nullptr;
+  UnpackingSession* const session = waiting_.front().get();
+  unpacking_.emplace(session, std::move(waiting_.front()));
+  waiting_.pop_front();
+  return session;
+}
+
+Status SessionHub::end(UnpackingSession& session) {
+  Status status = session.end();
+  // Chunks that come later find no session and are discarded.
+  const auto found = incomplete_.find({&session.from(), session.number()});
+  if (found != incomplete_.end() && found->second == &session) incomplete_.erase(found);
+  unpacking_.erase(&session);
+  return status;
+}
+
+UnpackingSession& SessionHub::announce(Endpoint& from, std::uint32_t number) {
+  waiting_.push_back(std::make_unique<UnpackingSession>(waiter_, from, number));
+  return *waiting_.back();
+}
+
+void SessionHub::on_message(Endpoint& from, Segment header, std::uint64_t payload_bytes,
+                            IncomingMessage* message) {
+  const Result<ChunkHeader> chunk = ChunkHeader::decode(header, payload_bytes);
+  if (!chunk.ok()) {
+    if (message != nullptr) waiter_.messenger().discard(*message);
+    foreign_chunk(from, chunk.status());
+    return;
+  }
+  const Key key{&from, chunk.value().message};
+  auto found = incomplete_.find(key);
+  if (found == incomplete_.end()) {
+    // Not a first chunk: the rest of a message that was given up.
+    if (chunk.value().sequence != 0) return waiter_.messenger().discard(*message);
+    found = incomplete_.emplace(key, &announce(from, chunk.value().message)).first;
+  }
+  UnpackingSession& session = *found->second;
+  session.add_chunk(chunk.value(), payload_bytes, message);
+  if (session.announced_all() || session.failed_rest()) incomplete_.erase(key);
+}
+
+// Which message it belongs to is not known: all that are under way from there are broken.
+void SessionHub::foreign_chunk(Endpoint& from, const Status& why) {
+  fail_incomplete(from, why);
+  const bool told = std::any_of(waiting_.begin(), waiting_.end(), [&](const auto& session) {
+    return &session->from() == &from && session->failed_rest();
+  });
+  if (!told) announce(from, kUnreadable).fail_rest(why);
+}
+
+void SessionHub::on_peer_gone(Endpoint& peer, const Status& status) {
+  fail_incomplete(peer, Status(status.code(),
+                               "the sender of this Madeleine message went before it "
+                               "was complete: " +
+                                   std::string(status.message())));
+}
+
+void SessionHub::fail_incomplete(const Endpoint& from, const Status& why) {
+  auto it = incomplete_.lower_bound({&from, 0});
+  while (it != incomplete_.end() && it->first.first == &from) {
+    it->second->fail_rest(why);
+    it = incomplete_.erase(it);
+  }
+}
+
+// Gives up a message to oneself that cannot be sent before it is unpacked.
+void SessionHub::refuse(Endpoint& from, std::uint32_t number) {
+  incomplete_.erase({&from, number});
+  const auto is_it = [&](const UnpackingSession& session) {
+    return &session.from() == &from && session.number() == number;
+  };
+  for (const auto& entry : unpacking_) {
+    if (!is_it(*entry.second)) continue;
+    entry.second->discard_rest();
+    entry.second->fail_rest(Status(StatusCode::kClosed, "the packing of this message failed"));
+  }
+  for (auto it = waiting_.begin(); it != waiting_.end(); ++it) {
+    if (!is_it(**it)) continue;
+    (*it)->discard_rest();
+    waiting_.erase(it);
+    return;
+  }
+}
+
+}  // namespace mad

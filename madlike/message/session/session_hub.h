@@ -1,0 +1,73 @@
+// SessionHub: all Madeleine messages of one engine, those being packed and those that arrive.
+//
+// It owns the sessions.  The owner of the messenger passes on what concerns them: messages of
+// kMadeleineHandler, the ends of peers, and through OutgoingOperation and IncomingOperation the
+// ends of operations.  Messages that nobody has begun to unpack wait here in the order in which
+// their first chunks arrived, whoever sent them.
+//
+// Packing and unpacking calls wait by progressing the messenger, so they must not be made from its
+// callbacks.
+#ifndef MADLIKE_MESSAGE_SESSION_SESSION_HUB_H_
+#define MADLIKE_MESSAGE_SESSION_SESSION_HUB_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "madlike/message/messenger.h"
+#include "madlike/message/session/packing_session.h"
+#include "madlike/message/session/unpacking_session.h"
+#include "madlike/message/session/waiter.h"
+
+namespace mad {
+
+class SessionHub {
+ public:
+  /// `messenger` outlives the calls below; it may be gone before the hub is destroyed.
+  SessionHub(Messenger& messenger, const SessionTuning& tuning)
+      : waiter_(messenger), tuning_(tuning) {}
+  SessionHub(const SessionHub&) = delete;
+  SessionHub& operator=(const SessionHub&) = delete;
+
+  /// A message to `to`; `to_self`: that is this engine.  Belongs to the hub until end().
+  PackingSession& begin_packing(Endpoint& to, bool to_self);
+  /// Ends and destroys the session.
+  Status end(PackingSession& session);
+
+  /// The next message from anyone, as soon as its first chunk is here; null when none came within
+  /// `timeout_ms` (< 0: for ever).
+  UnpackingSession* begin_unpacking(int timeout_ms);
+  /// Ends and destroys the session.
+  Status end(UnpackingSession& session);
+
+  /// Whether the handle is one that begin_packing() / begin_unpacking() gave and end() did not end.
+  bool is_open(const PackingSession* session) const { return packing_.count(session) != 0; }
+  bool is_open(const UnpackingSession* session) const { return unpacking_.count(session) != 0; }
+
+  void on_message(Endpoint& from, Segment header, std::uint64_t payload_bytes,
+                  IncomingMessage* message);
+  void on_peer_gone(Endpoint& peer, const Status& status);
+
+ private:
+  using Key = std::pair<const Endpoint*, std::uint32_t>;
+
+  UnpackingSession& announce(Endpoint& from, std::uint32_t number);
+  void foreign_chunk(Endpoint& from, const Status& why);
+  void refuse(Endpoint& from, std::uint32_t number);
+  void fail_incomplete(const Endpoint& from, const Status& why);
+
+  Waiter waiter_;
+  const SessionTuning tuning_;
+  std::uint32_t last_number_ = 0;
+  std::map<const PackingSession*, std::unique_ptr<PackingSession>> packing_;
+  std::map<const UnpackingSession*, std::unique_ptr<UnpackingSession>> unpacking_;
+  std::deque<std::unique_ptr<UnpackingSession>> waiting_;
+  std::map<Key, UnpackingSession*> incomplete_;  // chunks are still to come; waiting or unpacking
+};
+
+}  // namespace mad
+
+#endif  // MADLIKE_MESSAGE_SESSION_SESSION_HUB_H_

@@ -1,0 +1,141 @@
+// UnpackingSession: a Madeleine message on its way in, taken apart by the mirrored sequence of
+// calls.
+//
+// The sender's pieces are asked for in the order in which they were packed and with their sizes; a
+// call that does not mirror them fails with a sentence and never waits for what will not come.
+// kExpress: the bytes are there when unpack() returns.  kCheaper: when end() returns; they are
+// placed as they arrive, and several long pieces may be on their way at once.
+//
+// Chunks that nobody asked for stay with the messenger, whose credit bounds them; this side holds
+// one staged chunk, a record for each of at most kMostPending pieces that were asked for and have
+// not come, and a few words for each chunk announced.
+#ifndef MADLIKE_MESSAGE_SESSION_UNPACKING_SESSION_H_
+#define MADLIKE_MESSAGE_SESSION_UNPACKING_SESSION_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "madlike/base/segment.h"
+#include "madlike/base/status.h"
+#include "madlike/message/messenger.h"
+#include "madlike/message/session/bytes_payload.h"
+#include "madlike/message/session/chunk.h"
+#include "madlike/message/session/operations.h"
+#include "madlike/message/session/waiter.h"
+
+namespace mad {
+
+enum class ReceiveMode { kExpress, kCheaper };
+
+/// A piece whose memory is not one run: who writes it, and its bytes.
+struct PieceSink {
+  std::unique_ptr<PayloadSink> sink;
+  std::uint64_t bytes = 0;
+};
+
+class UnpackingSession {
+ public:
+  static constexpr std::size_t kSlots = 8;
+  static constexpr std::size_t kMostPending = 256;
+
+  UnpackingSession(const Waiter& waiter, Endpoint& from, std::uint32_t number)
+      : waiter_(waiter), from_(from), number_(number) {
+    for (Slot& slot : slots_) slot.session = this;
+    arriving_.session = this;
+  }
+  UnpackingSession(const UnpackingSession&) = delete;
+  UnpackingSession& operator=(const UnpackingSession&) = delete;
+
+  /// kTruncated, kProtocol: the sender's piece is longer, or shorter or not there; kPeerFailed,
+  /// kClosed: the sender went before the message was complete.  All are final.
+  Status unpack(Segment memory, ReceiveMode mode);
+  Status unpack(PieceSink piece, ReceiveMode mode);
+
+  /// Waits until every piece is in place and the sender has ended the message.  kTruncated: it has
+  /// more pieces.  Afterwards, and after any error, no memory of the caller is used any more.
+  Status end();
+
+  Endpoint& from() const { return from_; }
+  std::uint32_t number() const { return number_; }
+
+  // ---- for the hub ----
+
+  /// The next chunk of this message has arrived.
+  void add_chunk(const ChunkHeader& header, std::uint64_t payload_bytes, IncomingMessage* message);
+  /// No further chunk will come, or none that makes sense.
+  void fail_rest(const Status& why);
+  bool announced_all() const { return announced_all_; }
+  bool failed_rest() const { return rest_.error(); }
+  /// Gives the chunks back that nobody asked for.
+  void discard_rest();
+
+ private:
+  struct Piece {
+    Segment run;  // or else:
+    PieceSink layout;
+    std::uint64_t number = 0;
+    std::uint64_t bytes() const { return layout.sink ? layout.bytes : run.size; }
+  };
+  struct Chunk {
+    ChunkHeader header;
+    std::uint64_t bytes;
+    IncomingMessage* message;
+  };
+  // A long piece on its way into its place.
+  struct Slot final : IncomingOperation {
+    void finished(std::uint64_t bytes, const Status& status) override;
+    UnpackingSession* session = nullptr;
+    bool busy = false;
+    Piece piece;
+    BytesSink run;
+  };
+  // The staged chunk on its way into staged_.
+  struct Arriving final : IncomingOperation {
+    void finished(std::uint64_t bytes, const Status& status) override;
+    UnpackingSession* session = nullptr;
+    bool busy = false;
+    BytesSink run;
+  };
+
+  Status take(Piece piece, ReceiveMode mode);
+  void advance();
+  bool read_record();
+  bool take_chunk();
+  void receive_long(const Chunk& chunk, Slot& slot);
+  void receive_staged(const Chunk& chunk);
+  bool fits(const Piece& piece, std::uint64_t sent);
+  Slot* free_slot();
+  bool in_flight(std::uint64_t piece) const;
+  bool busy() const;
+  bool at_end_of_message() const;
+  void check_nothing_left();
+  void fail(const Status& why) {
+    if (!error_.error()) error_ = why;
+  }
+  void fail(StatusCode code, const std::string& sentence) { fail(Status(code, sentence)); }
+
+  Waiter waiter_;
+  Endpoint& from_;
+  const std::uint32_t number_;
+  std::uint32_t next_sequence_ = 0;
+  bool announced_all_ = false;
+  Status rest_;   // why no further chunk will come
+  Status error_;  // why this message cannot be completed
+
+  std::uint64_t pieces_ = 0;   // asked for so far
+  std::deque<Piece> pending_;  // asked for, and neither in place nor on their way into it
+  std::deque<Chunk> chunks_;   // announced and not taken
+  std::array<Slot, kSlots> slots_;
+  Arriving arriving_;
+  std::unique_ptr<std::byte[]> staged_memory_;
+  Segment staged_;            // unread records
+  bool staged_last_ = false;  // they end the message
+};
+
+}  // namespace mad
+
+#endif  // MADLIKE_MESSAGE_SESSION_UNPACKING_SESSION_H_
