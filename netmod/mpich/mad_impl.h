@@ -21,6 +21,9 @@ int MPIDI_MAD_am_send_hdr(int rank, MPIR_Comm* comm, int handler_id, const void*
                           MPI_Aint am_hdr_sz, bool reply);
 MPI_Aint MPIDI_MAD_am_hdr_max_sz(void);
 
+/* A probe found nothing: an error if nothing can come any more. */
+int MPIDI_MAD_probe_missed(int source, MPIR_Comm* comm);
+
 /* MPICH calls this when a receive finds its message among those that arrived before it. */
 int MPIDI_MAD_am_matched(MPIR_Request* rreq);
 

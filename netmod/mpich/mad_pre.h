@@ -45,9 +45,11 @@ typedef struct {
   int path;
 } MPIDI_MAD_comm_t;
 
-/* The compiled layout; NULL until commit or first use. */
+/* The compiled layout, from commit or first use on.  MPICH makes type objects without telling the
+ * device and may leave any bytes here; the slot is filled when `seal` points to the slot itself. */
 typedef struct {
   struct mad_type* type;
+  const void* seal;
 } MPIDI_MAD_dt_t;
 
 typedef struct {

@@ -8,10 +8,15 @@
 
 #include "mad_am.h"
 #include "mad_impl.h"
+#include "mad_probe.h"
 #include "mad_proc.h"
 #include "mad_progress.h"
 #include "mad_request.h"
-#include "netmod_am_fallback.h"
+#include "netmod_am_fallback_coll.h"
+#include "netmod_am_fallback_part.h"
+#include "netmod_am_fallback_recv.h"
+#include "netmod_am_fallback_rma.h"
+#include "netmod_am_fallback_send.h"
 
 /* Generated from MPICH's list of netmod functions when the netmod is installed into a tree. */
 #include "mad_noinline.h"

@@ -1,0 +1,90 @@
+/* mad_address.c: where the ranks of the world are.
+ *
+ * Every process publishes its engine's address as ch4's business card.  Only names are exchanged:
+ * the engine connects to a peer at the first message.
+ */
+#include "mad_core.h"
+#include "mpidu_bc.h"
+
+/* All cards have one size, so that the table of a big world stays small. */
+typedef struct {
+  uint16_t size;
+  char address[MAD_ADDRESS_MAX];
+} card_t;
+
+static int insert(const card_t* card, int rank) {
+  int status = mad_engine_peer(MPIDI_MAD_global.engine, card->address, card->size,
+                               &MPIDI_MAD_AV(&MPIDIU_get_av(0, rank))->peer);
+  return status < 0 ? MPIDI_MAD_error(status, rank) : MPI_SUCCESS;
+}
+
+/* The table has the first process of every node; those processes gather the other cards by
+ * messages. */
+static int exchange_through_roots(const card_t* own, const card_t* roots) {
+  int mpi_errno = MPI_SUCCESS;
+  MPIR_Comm* roots_comm = NULL;
+  void* table;
+  int* places;
+  int card_bytes;
+
+  mpi_errno = MPIDI_create_init_comm(&roots_comm);
+  MPIR_ERR_CHECK(mpi_errno);
+  for (int node = 0; node < MPIR_Process.num_nodes; node++) {
+    mpi_errno = insert(&roots[node], MPIR_Process.node_root_map[node]);
+    MPIR_ERR_CHECK(mpi_errno);
+  }
+  mpi_errno =
+      MPIDU_bc_allgather(roots_comm, (void*)own, sizeof(*own), TRUE, &table, &places, &card_bytes);
+  MPIR_ERR_CHECK(mpi_errno);
+  for (int rank = 0; rank < MPIR_Process.size; rank++) {
+    if (places[rank] < 0) continue; /* a root */
+    mpi_errno = insert((const card_t*)table + places[rank], rank);
+    MPIR_ERR_CHECK(mpi_errno);
+  }
+
+fn_exit:
+  if (roots_comm) MPIDI_destroy_init_comm(&roots_comm);
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+int MPIDI_MAD_exchange_addresses(void) {
+  int mpi_errno = MPI_SUCCESS;
+  card_t own;
+  size_t size = sizeof(own.address);
+  void* table = NULL;
+  int status;
+
+  memset(&own, 0, sizeof(own));
+  /* MPICH leaves the table of the world as malloc() gave it. */
+  for (int rank = 0; rank < MPIR_Process.size; rank++)
+    MPIDI_MAD_AV(&MPIDIU_get_av(0, rank))->peer = NULL;
+
+  status = mad_engine_address(MPIDI_MAD_global.engine, own.address, &size);
+  if (status < 0) {
+    mpi_errno = MPIDI_MAD_error(status, MPI_PROC_NULL);
+    goto fn_fail;
+  }
+  own.size = (uint16_t)size;
+  mpi_errno =
+      MPIDU_bc_table_create(MPIR_Process.rank, MPIR_Process.size, MPIR_Process.node_map, &own,
+                            sizeof(own), TRUE, MPIR_CVAR_CH4_ROOTS_ONLY_PMI, &table, NULL);
+  MPIR_ERR_CHECK(mpi_errno);
+  if (MPIR_CVAR_CH4_ROOTS_ONLY_PMI) {
+    mpi_errno = exchange_through_roots(&own, table);
+    MPIR_ERR_CHECK(mpi_errno);
+  } else {
+    for (int rank = 0; rank < MPIR_Process.size; rank++) {
+      mpi_errno = insert((const card_t*)table + rank, rank);
+      MPIR_ERR_CHECK(mpi_errno);
+    }
+  }
+  mpi_errno = MPIDU_bc_table_destroy();
+  MPIR_ERR_CHECK(mpi_errno);
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}

@@ -1,0 +1,109 @@
+/* mad_core.h: what the .c files of the netmod share; MPICH's core never sees it.
+ *
+ * The netmod is glue.  It translates MPICH's objects into libmad's (a rank into a peer, a datatype
+ * into a type, a communicator into a path) and libmad's callbacks into MPICH's.  It decides nothing
+ * about layouts or packets.  Everything here runs inside MPICH's critical section.
+ */
+#ifndef MAD_CORE_H_INCLUDED
+#define MAD_CORE_H_INCLUDED
+
+#include <mad.h>
+/* Before mad_impl.h: it includes the netmod's inline headers, which need all of MPICH's. */
+#include <mpidimpl.h>
+
+#include "mad_impl.h"
+#include "mad_noinline.h"
+
+/* Handlers of the netmod's own messages; MPICH's are below MPIDI_AM_HANDLERS_MAX. */
+enum { MPIDI_MAD_HANDLER_DYNAMIC = 253, MPIDI_MAD_HANDLER_FINALIZE = 254 };
+
+typedef struct {
+  mad_engine* engine;    /* NULL outside init .. finalize */
+  mad_path default_path; /* what the control variable says */
+  bool verbose;          /* MAD_VERBOSE is set */
+  bool connected;        /* the world's addresses are exchanged */
+
+  /* The switch (mad_switch.c). */
+  int keyval;
+  uint32_t generation; /* advanced by every change of an attribute of ours */
+
+  /* Failures (mad_failure.c). */
+  int gone_peers;
+  bool sweep;                   /* receives have to be checked against peers that are gone */
+  uint32_t touch_rounds;        /* seconds without an event, in all: probes touch once in each */
+  int touch_cursor;             /* rank that the next touching of "any source" starts from */
+  MPIR_Request* unacknowledged; /* synchronous sends whose match is not yet known */
+
+  /* Back-off (mad_progress.c). */
+  bool oversubscribed; /* more ranks than cores on this node */
+  uint32_t idle_polls;
+  double idle_since; /* seconds; 0: not idle for long */
+
+  uint32_t finalize_rounds;     /* bit k: round k's message of the closing barrier is here */
+  struct MPIDI_MAD_note* notes; /* messages between processes that are being connected */
+  mad_peer* acceptor;           /* who has yet to answer our request to be connected, else NULL */
+} MPIDI_MAD_global_t;
+
+extern MPIDI_MAD_global_t MPIDI_MAD_global;
+
+#define MPIDI_MAD_AM(req) (&(req)->dev.ch4.am.netmod_am.mad)
+#define MPIDI_MAD_AV(av) (&(av)->netmod.mad)
+#define MPIDI_MAD_COMM(comm) (&(comm)->dev.ch4.netmod.mad)
+
+static inline mad_peer* MPIDI_MAD_peer(MPIR_Comm* comm, int rank) {
+  return MPIDI_MAD_AV(MPIDIU_comm_rank_to_av(comm, rank))->peer;
+}
+
+/* mad_am.c, mad_recv.c, mad_failure.c: the engine's callbacks. */
+void MPIDI_MAD_on_sent(void* context, mad_op* op, int status);
+void MPIDI_MAD_on_message(void* context, mad_peer* from, uint8_t handler, void* header,
+                          size_t header_bytes, uint64_t payload_bytes, mad_incoming* incoming);
+void MPIDI_MAD_on_received(void* context, mad_op* op, uint64_t bytes, int status);
+void MPIDI_MAD_on_peer_gone(void* context, mad_peer* peer, int status, const char* why);
+
+/* mad_types.c: a buffer as libmad sees it.  `type` is NULL for one run of bytes. */
+typedef struct {
+  void* base;
+  uint64_t count;
+  const mad_type* type;
+  uint64_t bytes;
+} MPIDI_MAD_layout_t;
+int MPIDI_MAD_layout(const void* buf, MPI_Aint count, MPI_Datatype datatype,
+                     MPIDI_MAD_layout_t* out);
+
+#define MPIDI_MAD_DT(dt) (&(dt)->dev.netmod.mad)
+static inline bool MPIDI_MAD_is_compiled(const MPIR_Datatype* datatype) {
+  return MPIDI_MAD_DT(datatype)->seal == (const void*)MPIDI_MAD_DT(datatype);
+}
+
+/* mad_types.c: the compiled layout of a type, made now if this is its first use. */
+int MPIDI_MAD_type_of(MPIR_Datatype* datatype, mad_type** out);
+/* mad_translate.c: describes a type; a new reference. */
+int MPIDI_MAD_translate(MPIR_Datatype* datatype, mad_type** out);
+
+/* mad_switch.c */
+int MPIDI_MAD_switch_init(void);
+void MPIDI_MAD_switch_finalize(void);
+void MPIDI_MAD_comm_init(MPIR_Comm* comm);
+void MPIDI_MAD_comm_hints(MPIR_Comm* comm, MPIR_Info* info);
+/* The path in effect; comm NULL: the default.  Fails, with the default in *path, if the attribute's
+ * value names none. */
+int MPIDI_MAD_comm_path(MPIR_Comm* comm, mad_path* path);
+
+/* mad_failure.c */
+int MPIDI_MAD_error(int status, int rank);
+void MPIDI_MAD_await_acknowledgement(MPIR_Request* sreq, mad_peer* peer);
+void MPIDI_MAD_forget_acknowledgement(MPIR_Request* sreq);
+void MPIDI_MAD_sweep(void);
+void MPIDI_MAD_touch_awaited(void);
+
+/* mad_address.c, mad_dynamic.c, mad_pvars.c, mad_progress.c */
+int MPIDI_MAD_exchange_addresses(void);
+void MPIDI_MAD_closing_barrier(void);
+void MPIDI_MAD_dynamic_message(mad_peer* from, const void* header, size_t header_bytes);
+void MPIDI_MAD_dynamic_finalize(void);
+void MPIDI_MAD_pvars_init(void);
+void MPIDI_MAD_pvars_finalize(void);
+void MPIDI_MAD_progress_init(void);
+
+#endif /* MAD_CORE_H_INCLUDED */

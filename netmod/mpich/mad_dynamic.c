@@ -1,0 +1,217 @@
+/* mad_dynamic.c: processes that meet at run time (MPI_Comm_connect, MPI_Comm_accept,
+ * MPI_Comm_spawn).
+ *
+ * A process is known to others by its engine's address, its "upid"; the engine gives the same peer
+ * for the same address, so peers tell whether a process is known already.  Before there is a
+ * communicator the two roots exchange short notes with a tag (the port's), which wait here until
+ * somebody asks for them.
+ */
+#include "mad_core.h"
+
+typedef struct MPIDI_MAD_note {
+  struct MPIDI_MAD_note* next;
+  mad_peer* from;
+  int32_t tag;
+  size_t size;
+  char content[];
+} note_t;
+
+int MPIDI_MAD_get_local_upids(MPIR_Comm* comm, int** sizes_out, char** upids_out) {
+  int mpi_errno = MPI_SUCCESS;
+  int* sizes = MPL_malloc(comm->local_size * sizeof(int), MPL_MEM_ADDRESS);
+  char* upids = MPL_malloc((size_t)comm->local_size * MAD_ADDRESS_MAX, MPL_MEM_ADDRESS);
+  char* end = upids;
+
+  MPIR_ERR_CHKANDJUMP(!sizes || !upids, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+  for (int i = 0; i < comm->local_size; i++) {
+    size_t size = MAD_ADDRESS_MAX;
+    int status = mad_peer_address(MPIDI_MAD_peer(comm, i), end, &size);
+    if (status < 0) {
+      mpi_errno = MPIDI_MAD_error(status, i);
+      goto fn_fail;
+    }
+    sizes[i] = (int)size;
+    end += size;
+  }
+  *sizes_out = sizes;
+  *upids_out = upids;
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  MPL_free(sizes);
+  MPL_free(upids);
+  goto fn_exit;
+}
+
+static bool find_gpid(const mad_peer* peer, uint64_t* gpid) {
+  for (int avtid = 0; avtid < MPIDIU_get_n_avts(); avtid++) {
+    MPIDI_av_table_t* table = MPIDIU_get_av_table(avtid);
+    for (int lpid = 0; table && lpid < table->size; lpid++) {
+      if (MPIDI_MAD_AV(&table->table[lpid])->peer == peer) {
+        *gpid = MPIDIU_GPID_CREATE(avtid, lpid);
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/* Finds the processes that are known; the others become a new table. */
+static int peers_to_gpids(int size, mad_peer** peers, uint64_t* gpids) {
+  int mpi_errno = MPI_SUCCESS;
+  int avtid, strangers = 0;
+  int* places = MPL_malloc(size * sizeof(int), MPL_MEM_ADDRESS);
+
+  MPIR_ERR_CHKANDJUMP(!places, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+  for (int i = 0; i < size; i++) {
+    if (!find_gpid(peers[i], &gpids[i])) places[strangers++] = i;
+  }
+  if (strangers > 0) {
+    mpi_errno = MPIDIU_new_avt(strangers, &avtid);
+    MPIR_ERR_CHECK(mpi_errno);
+    for (int lpid = 0; lpid < strangers; lpid++) {
+      MPIDI_MAD_AV(&MPIDIU_get_av(avtid, lpid))->peer = peers[places[lpid]];
+      gpids[places[lpid]] = MPIDIU_GPID_CREATE(avtid, lpid);
+    }
+  }
+
+fn_exit:
+  MPL_free(places);
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+int MPIDI_MAD_upids_to_gpids(int size, int* upid_sizes, char* upids, uint64_t* gpids) {
+  int mpi_errno = MPI_SUCCESS;
+  mad_peer** peers = MPL_malloc(size * sizeof(mad_peer*), MPL_MEM_ADDRESS);
+  const char* upid = upids;
+
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  MPIR_ERR_CHKANDJUMP(!peers, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+  for (int i = 0; i < size; i++) {
+    int status = mad_engine_peer(MPIDI_MAD_global.engine, upid, upid_sizes[i], &peers[i]);
+    if (status < 0) {
+      mpi_errno = MPIDI_MAD_error(status, MPI_PROC_NULL);
+      goto fn_fail;
+    }
+    upid += upid_sizes[i];
+  }
+  mpi_errno = peers_to_gpids(size, peers, gpids);
+  MPIR_ERR_CHECK(mpi_errno);
+
+fn_exit:
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  MPL_free(peers);
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+int MPIDI_MAD_dynamic_send(uint64_t remote_gpid, int tag, const void* buf, int size, int timeout) {
+  struct {
+    int32_t tag;
+    char content[MPI_MAX_PORT_NAME + 64];
+  } note;
+  mad_peer* peer;
+  int status;
+
+  MPIR_Assert(size >= 0 && (size_t)size <= sizeof(note.content));
+  note.tag = tag;
+  memcpy(note.content, buf, size);
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  peer = MPIDI_MAD_AV(
+             &MPIDIU_get_av(MPIDIU_GPID_GET_AVTID(remote_gpid), MPIDIU_GPID_GET_LPID(remote_gpid)))
+             ->peer;
+  status = mad_send_header(MPIDI_MAD_global.engine, peer, MPIDI_MAD_HANDLER_DYNAMIC, &note,
+                           offsetof(__typeof__(note), content) + size);
+  /* A request carries our address, an answer only a context id.  After a request there is one
+   * process whose death ends the wait. */
+  MPIDI_MAD_global.acceptor = (size > (int)sizeof(MPIR_Context_id_t)) ? peer : NULL;
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  return status < 0 ? MPIDI_MAD_error(status, MPI_PROC_NULL) : MPI_SUCCESS;
+}
+
+void MPIDI_MAD_dynamic_message(mad_peer* from, const void* header, size_t header_bytes) {
+  size_t size = header_bytes - sizeof(int32_t);
+  note_t *note, **end = &MPIDI_MAD_global.notes;
+
+  if (header_bytes < sizeof(int32_t)) return; /* nothing that this version sends */
+  note = MPL_malloc(sizeof(*note) + size, MPL_MEM_BUFFER);
+  MPIR_Assert(note);
+  note->next = NULL;
+  note->from = from;
+  note->size = size;
+  memcpy(&note->tag, header, sizeof(int32_t));
+  memcpy(note->content, (const char*)header + sizeof(int32_t), size);
+  while (*end) end = &(*end)->next;
+  *end = note;
+}
+
+/* Takes the first note with that tag.  Those of processes that are gone have nobody to answer to.
+ */
+static bool take_note(int tag, void* buf, size_t room) {
+  note_t** link = &MPIDI_MAD_global.notes;
+  bool found = false;
+
+  while (*link && !found) {
+    note_t* note = *link;
+    bool gone = (mad_peer_status(note->from) < 0);
+    if (!gone && note->tag != tag) {
+      link = &note->next;
+      continue;
+    }
+    if (!gone) {
+      memcpy(buf, note->content, MPL_MIN(note->size, room));
+      found = true;
+    }
+    *link = note->next;
+    MPL_free(note);
+  }
+  return found;
+}
+
+int MPIDI_MAD_dynamic_recv(int tag, void* buf, int size, int timeout) {
+  int mpi_errno = MPI_SUCCESS;
+  mad_peer* acceptor = MPIDI_MAD_global.acceptor;
+  MPL_time_t start, now;
+  double elapsed = 0;
+  bool found = false;
+
+  MPIDI_MAD_global.acceptor = NULL;
+  MPL_wtime(&start);
+  do {
+    int acceptor_status;
+
+    mpi_errno = MPID_Progress_test(NULL);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    found = take_note(tag, buf, (size_t)size);
+    acceptor_status = acceptor ? mad_peer_status(acceptor) : MAD_SUCCESS;
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    if (!found && acceptor_status < 0) {
+      mpi_errno = MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                       MPI_ERR_PORT, "**mad_failed", 0);
+      goto fn_fail;
+    }
+    MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    MPL_wtime(&now);
+    MPL_wtime_diff(&start, &now, &elapsed);
+  } while (!found && (timeout == 0 || elapsed < timeout));
+  MPIR_ERR_CHKANDJUMP1(!found, mpi_errno, MPI_ERR_PORT, "**mad_dynamic", "**mad_dynamic %d",
+                       timeout);
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+void MPIDI_MAD_dynamic_finalize(void) {
+  while (MPIDI_MAD_global.notes) {
+    note_t* note = MPIDI_MAD_global.notes;
+    MPIDI_MAD_global.notes = note->next;
+    MPL_free(note);
+  }
+}

@@ -1,0 +1,167 @@
+/* mad_failure.c: processes that are gone, and libmad's errors in MPI's words.
+ *
+ * The engine completes its own operations when a peer is gone.  What it cannot know of are receives
+ * that wait for a message of that peer and synchronous sends that wait for their match; those are
+ * found here.  A peer's death shows on its connection, so the peers of waiting receives are
+ * contacted once a process has been idle for a while.
+ */
+#include "mad_core.h"
+#include "utlist.h"
+
+/* Ranks contacted in one go on behalf of receives from any source. */
+#define TOUCHES_AT_ONCE 64
+
+int MPIDI_MAD_error(int status, int rank) {
+  const char* why = mad_last_error();
+
+  switch (status) {
+    case MAD_ERR_PEER_FAILED:
+    case MAD_ERR_UNREACHABLE:
+    case MAD_ERR_CLOSED:
+      if (rank >= 0)
+        return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                    MPIX_ERR_PROC_FAILED, "**mad_peer", "**mad_peer %d %s", rank,
+                                    why);
+      return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                  MPIX_ERR_PROC_FAILED, "**mad", "**mad %s", why);
+    case MAD_ERR_MEMORY:
+      return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                  MPI_ERR_NO_MEM, "**mad", "**mad %s", why);
+    case MAD_ERR_TRUNCATED:
+      return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                  MPI_ERR_TRUNCATE, "**mad", "**mad %s", why);
+    default:
+      return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                  MPI_ERR_OTHER, "**mad", "**mad %s", why);
+  }
+}
+
+static int failed_error(int rank, int status) {
+  const char* why = (status == MAD_ERR_CLOSED)        ? "it has left in good order (MPI_Finalize)"
+                    : (status == MAD_ERR_UNREACHABLE) ? "it cannot be reached"
+                                                      : "it died";
+
+  return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                              MPIX_ERR_PROC_FAILED, "**mad_peer", "**mad_peer %d %s", rank, why);
+}
+
+/* ---- synchronous sends
+ * --------------------------------------------------------------------------- */
+
+void MPIDI_MAD_await_acknowledgement(MPIR_Request* sreq, mad_peer* peer) {
+  MPIDI_MAD_AM(sreq)->acknowledger = peer;
+  DL_APPEND(MPIDI_MAD_global.unacknowledged, sreq);
+}
+
+void MPIDI_MAD_forget_acknowledgement(MPIR_Request* sreq) {
+  if (MPIDI_MAD_AM(sreq)->acknowledger) {
+    DL_DELETE(MPIDI_MAD_global.unacknowledged, sreq);
+    MPIDI_MAD_AM(sreq)->acknowledger = NULL;
+  }
+}
+
+static void fail_unacknowledged(const mad_peer* peer, int status) {
+  MPIR_Request *sreq, *next;
+
+  DL_FOREACH_SAFE(MPIDI_MAD_global.unacknowledged, sreq, next) {
+    if (MPIDI_MAD_AM(sreq)->acknowledger != peer) continue;
+    MPIDI_MAD_forget_acknowledgement(sreq);
+    sreq->status.MPI_ERROR = failed_error(MPIDIG_REQUEST(sreq, u.send.dest), status);
+    MPID_Request_complete(sreq);
+  }
+}
+
+void MPIDI_MAD_on_peer_gone(void* context, mad_peer* peer, int status, const char* why) {
+  if (MPIDI_MAD_global.verbose && status != MAD_ERR_CLOSED)
+    fprintf(stderr, "ch4:mad: a process is gone: %s\n", why);
+  MPIDI_MAD_global.gone_peers++;
+  MPIDI_MAD_global.sweep = true;
+  fail_unacknowledged(peer, status);
+}
+
+/* ---- receives and probes
+ * ------------------------------------------------------------------------- */
+
+/* An error if a message from `source` cannot come any more.  One death suffices to end "any
+ * source", since the message may have been the dead process's; a process that left in good order
+ * owes nothing. */
+static int source_error(int source, MPIR_Comm* comm) {
+  int status;
+
+  if (source >= 0) {
+    status = mad_peer_status(MPIDI_MAD_peer(comm, source));
+    return status < 0 ? failed_error(source, status) : MPI_SUCCESS;
+  }
+  for (int rank = 0; rank < comm->remote_size; rank++) {
+    status = mad_peer_status(MPIDI_MAD_peer(comm, rank));
+    if (status < 0 && status != MAD_ERR_CLOSED) return failed_error(rank, status);
+  }
+  return MPI_SUCCESS;
+}
+
+static void fail_receive(MPIR_Request* rreq, int vci, int error) {
+  if (!MPIDIG_delete_posted(rreq, &MPIDI_global.per_vci[vci].posted_list)) return;
+  rreq->status.MPI_SOURCE = MPIDIG_REQUEST(rreq, u.recv.source);
+  rreq->status.MPI_TAG = MPIDIG_REQUEST(rreq, u.recv.tag);
+  rreq->status.MPI_ERROR = error;
+  MPIR_STATUS_SET_COUNT(rreq->status, 0);
+  MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(rreq, datatype));
+  MPID_Request_complete(rreq);
+}
+
+void MPIDI_MAD_sweep(void) {
+  MPIR_Request *rreq, *next;
+
+  MPIDI_MAD_global.sweep = false;
+  for (int vci = 0; vci < MPIDI_global.n_vcis; vci++) {
+    DL_FOREACH_SAFE(MPIDI_global.per_vci[vci].posted_list, rreq, next) {
+      int error = source_error(MPIDIG_REQUEST(rreq, u.recv.source), rreq->comm);
+      if (error) fail_receive(rreq, vci, error);
+    }
+  }
+}
+
+static void touch_rank(MPIR_Comm* comm, int rank) {
+  mad_peer* peer = MPIDI_MAD_peer(comm, rank);
+
+  if (mad_peer_status(peer) == MAD_SUCCESS && mad_peer_touch(MPIDI_MAD_global.engine, peer) < 0)
+    MPIDI_MAD_global.sweep = true;
+}
+
+static void touch_source(int source, MPIR_Comm* comm) {
+  int touches = MPL_MIN(comm->remote_size, TOUCHES_AT_ONCE);
+
+  if (source >= 0) {
+    touch_rank(comm, source);
+    return;
+  }
+  for (int i = 0; i < touches; i++)
+    touch_rank(comm, (MPIDI_MAD_global.touch_cursor + i) % comm->remote_size);
+}
+
+void MPIDI_MAD_touch_awaited(void) {
+  MPIR_Request* rreq;
+
+  for (int vci = 0; vci < MPIDI_global.n_vcis; vci++) {
+    DL_FOREACH(MPIDI_global.per_vci[vci].posted_list, rreq)
+    touch_source(MPIDIG_REQUEST(rreq, u.recv.source), rreq->comm);
+  }
+  MPIDI_MAD_global.touch_rounds++;
+  MPIDI_MAD_global.touch_cursor = (MPIDI_MAD_global.touch_cursor + TOUCHES_AT_ONCE) % (1 << 30);
+}
+
+int MPIDI_MAD_probe_missed(int source, MPIR_Comm* comm) {
+  static uint32_t touched; /* the last idle second in which probes contacted their sources */
+  int mpi_errno = MPI_SUCCESS;
+
+  if (likely(MPIDI_MAD_global.gone_peers == 0 && touched == MPIDI_MAD_global.touch_rounds))
+    return MPI_SUCCESS;
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  if (touched != MPIDI_MAD_global.touch_rounds) {
+    touched = MPIDI_MAD_global.touch_rounds;
+    touch_source(source, comm);
+  }
+  mpi_errno = source_error(source, comm);
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  return mpi_errno;
+}

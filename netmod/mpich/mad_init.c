@@ -1,0 +1,191 @@
+/* mad_init.c: start and end of the device. */
+#include "mad_core.h"
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+categories :
+    - name : CH4_MAD
+      description : A category for CH4 MAD netmod variables
+
+cvars:
+    - name        : MPIR_CVAR_CH4_MAD_DATATYPE_PATH
+      category    : CH4_MAD
+      type        : string
+      default     : "auto"
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        How noncontiguous data is sent and received where neither the communicator's attribute nor
+its info hint mad_datatype_path says it. One of auto (planned from the layout and the fabric),
+gather (every block referenced in place), hybrid (short blocks copied together, long ones
+referenced), pipeline (everything copied, chunk by chunk), pack (one buffer of the whole message),
+off (one buffer of the whole message, packed by MPICH as without this device).
+
+    - name        : MPIR_CVAR_CH4_MAD_FABRIC
+      category    : CH4_MAD
+      type        : string
+      default     : ""
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        The fabric to communicate over, e.g. ofi:tcp or ofi:sockets. If empty, libmad's default.
+
+    - name        : MPIR_CVAR_CH4_MAD_INTERFACE
+      category    : CH4_MAD
+      type        : string
+      default     : ""
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        The network interface to use, e.g. eth0 or lo. If empty, the fabric chooses.
+
+    - name        : MPIR_CVAR_CH4_MAD_EAGER_LIMIT
+      category    : CH4_MAD
+      type        : int
+      default     : 0
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Bytes of a message that may be sent before its receive is known. 0 is libmad's default.
+
+    - name        : MPIR_CVAR_CH4_MAD_FLUSH_THRESHOLD
+      category    : CH4_MAD
+      type        : int
+      default     : 0
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Bytes of a message that are prepared before a packet is sent. 0 is libmad's default.
+
+    - name        : MPIR_CVAR_CH4_MAD_MAX_BLOCKS
+      category    : CH4_MAD
+      type        : int
+      default     : 0
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Blocks of a message above which the path auto copies instead of referencing them in place. 0
+is libmad's default.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+MPIDI_MAD_global_t MPIDI_MAD_global;
+
+static int read_size(const char* name, int value, uint64_t* out) {
+  if (value < 0)
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_FATAL, __func__, __LINE__, MPI_ERR_OTHER,
+                                "**mad_cvar", "**mad_cvar %s %d", name, value);
+  *out = (uint64_t)value;
+  return MPI_SUCCESS;
+}
+
+static const char* non_empty(const char* value) { return (value && *value) ? value : NULL; }
+
+static int read_configuration(mad_config* config) {
+  int mpi_errno = MPI_SUCCESS;
+  const char* path = non_empty(MPIR_CVAR_CH4_MAD_DATATYPE_PATH);
+  const char* verbose = getenv("MAD_VERBOSE");
+
+  mad_config_init(config);
+  config->fabric = non_empty(MPIR_CVAR_CH4_MAD_FABRIC);
+  config->interface = non_empty(MPIR_CVAR_CH4_MAD_INTERFACE);
+  mpi_errno = read_size("MPIR_CVAR_CH4_MAD_EAGER_LIMIT", MPIR_CVAR_CH4_MAD_EAGER_LIMIT,
+                        &config->eager_limit);
+  MPIR_ERR_CHECK(mpi_errno);
+  mpi_errno = read_size("MPIR_CVAR_CH4_MAD_FLUSH_THRESHOLD", MPIR_CVAR_CH4_MAD_FLUSH_THRESHOLD,
+                        &config->flush_threshold);
+  MPIR_ERR_CHECK(mpi_errno);
+  mpi_errno =
+      read_size("MPIR_CVAR_CH4_MAD_MAX_BLOCKS", MPIR_CVAR_CH4_MAD_MAX_BLOCKS, &config->max_blocks);
+  MPIR_ERR_CHECK(mpi_errno);
+
+  MPIDI_MAD_global.verbose = (verbose && *verbose && strcmp(verbose, "0") != 0);
+  MPIDI_MAD_global.default_path = MAD_PATH_AUTO;
+  if (path && mad_path_parse(path, &MPIDI_MAD_global.default_path) < 0)
+    MPIR_ERR_SETANDJUMP2(mpi_errno, MPI_ERR_OTHER, "**mad_path", "**mad_path %s %s", path,
+                         mad_path_names());
+
+  config->callbacks.on_message = MPIDI_MAD_on_message;
+  config->callbacks.on_sent = MPIDI_MAD_on_sent;
+  config->callbacks.on_received = MPIDI_MAD_on_received;
+  config->callbacks.on_peer_gone = MPIDI_MAD_on_peer_gone;
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+int MPIDI_MAD_init_local(int* tag_bits) {
+  int mpi_errno = MPI_SUCCESS;
+  mad_config config;
+
+  memset(&MPIDI_MAD_global, 0, sizeof(MPIDI_MAD_global));
+  mpi_errno = read_configuration(&config);
+  MPIR_ERR_CHECK(mpi_errno);
+  MPIR_ERR_CHKANDJUMP1(mad_engine_open(&config, &MPIDI_MAD_global.engine) < 0, mpi_errno,
+                       MPI_ERR_OTHER, "**mad_open", "**mad_open %s", mad_last_error());
+  mpi_errno = MPIDI_MAD_switch_init();
+  MPIR_ERR_CHECK(mpi_errno);
+  MPIDI_MAD_pvars_init();
+  MPIDI_MAD_progress_init();
+  *tag_bits = MPIR_TAG_BITS_DEFAULT;
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+int MPIDI_MAD_init_world(void) {
+  int mpi_errno = MPIDI_MAD_exchange_addresses();
+
+  MPIDI_MAD_global.connected = (mpi_errno == MPI_SUCCESS);
+  return mpi_errno;
+}
+
+int MPIDI_MAD_post_init(void) { return MPI_SUCCESS; }
+
+/* Waits for a message of the closing barrier, or until its sender is gone. */
+static void await_round(uint32_t round, mad_peer* from) {
+  (void)mad_peer_touch(MPIDI_MAD_global.engine, from);
+  while (!(MPIDI_MAD_global.finalize_rounds & round) && mad_peer_status(from) == MAD_SUCCESS) {
+    if (MPIDI_MAD_progress(0) != MPI_SUCCESS) return;
+  }
+}
+
+/* Nobody leaves before all have come (a dissemination barrier), so that an orderly end never looks
+ * like a death to those who still wait.  A process that is gone is not waited for. */
+void MPIDI_MAD_closing_barrier(void) {
+  int rank = MPIR_Process.rank, size = MPIR_Process.size;
+  uint32_t round = 1;
+
+  for (int distance = 1; distance < size; distance *= 2, round *= 2) {
+    mad_peer* to = MPIDI_MAD_AV(&MPIDIU_get_av(0, (rank + distance) % size))->peer;
+    mad_peer* from = MPIDI_MAD_AV(&MPIDIU_get_av(0, (rank - distance + size) % size))->peer;
+
+    (void)mad_send_header(MPIDI_MAD_global.engine, to, MPIDI_MAD_HANDLER_FINALIZE, &round,
+                          sizeof(round));
+    await_round(round, from);
+  }
+}
+
+int MPIDI_MAD_mpi_finalize_hook(void) {
+  if (MPIDI_MAD_global.engine == NULL) return MPI_SUCCESS;
+  if (MPIDI_MAD_global.connected) MPIDI_MAD_closing_barrier();
+  MPIDI_MAD_pvars_finalize();
+  mad_engine_close(MPIDI_MAD_global.engine);
+  MPIDI_MAD_global.engine = NULL;
+  MPIDI_MAD_global.connected = false;
+  MPIDI_MAD_switch_finalize();
+  MPIDI_MAD_dynamic_finalize();
+  return MPI_SUCCESS;
+}

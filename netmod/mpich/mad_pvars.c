@@ -1,0 +1,73 @@
+/* mad_pvars.c: the engine's counters as performance variables of MPI_T.
+ *
+ * They are read from the engine when somebody asks.  After MPI_Finalize they keep their last
+ * values.
+ */
+#include "mad_core.h"
+
+#define CATEGORY "CH4_MAD"
+
+static mad_counters last; /* what remains when the engine is closed */
+
+/* `place` is the counter's offset in mad_counters. */
+static void read_counter(void* place, void* object, int count, void* value) {
+  const mad_counters* counters =
+      MPIDI_MAD_global.engine ? mad_engine_counters(MPIDI_MAD_global.engine) : NULL;
+
+  if (counters == NULL) counters = &last;
+  memcpy(value, (const char*)counters + (uintptr_t)place, sizeof(unsigned long long));
+}
+
+static void add(const char* name, size_t offset, const char* description) {
+  MPIR_T_PVAR_REGISTER_impl(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, name, (void*)offset,
+                            1, MPI_T_ENUM_NULL, MPI_T_VERBOSITY_USER_BASIC, MPI_T_BIND_NO_OBJECT,
+                            MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS, read_counter,
+                            NULL, CATEGORY, description);
+}
+
+/* A family of counters, one for each path.  The engine counts what needs no path under the first.
+ */
+static void add_by_path(const char* family, size_t offset, const char* what) {
+  static char names[4 * MAD_PATH_COUNT][48]; /* MPI_T keeps the pointers */
+  static int used;
+
+  for (int path = 0; path < MAD_PATH_COUNT; path++) {
+    const char* path_name = (path == MAD_PATH_AUTO) ? "contiguous" : mad_path_name((mad_path)path);
+    char* name = names[used++];
+    char description[160];
+    MPL_snprintf(name, sizeof(names[0]), "mad_%s_%s", family, path_name);
+    MPL_snprintf(description, sizeof(description), "%s on the data path \"%s\"", what, path_name);
+    add(name, offset + path * sizeof(uint64_t), description);
+  }
+}
+
+static void add_all(void) {
+  add_by_path("send_messages", offsetof(mad_counters, sends), "messages with payload sent");
+  add_by_path("send_bytes", offsetof(mad_counters, send_bytes), "payload bytes sent");
+  add_by_path("recv_messages", offsetof(mad_counters, recvs), "messages with payload received");
+  add_by_path("recv_bytes", offsetof(mad_counters, recv_bytes), "payload bytes received");
+  add("mad_headers_sent", offsetof(mad_counters, headers), "messages without payload sent");
+  add("mad_packets_sent", offsetof(mad_counters, packets_sent), "packets sent");
+  add("mad_packets_received", offsetof(mad_counters, packets_received), "packets received");
+  add("mad_staged_bytes", offsetof(mad_counters, staged_bytes),
+      "payload bytes copied into packets on their way out");
+  add("mad_referenced_bytes", offsetof(mad_counters, referenced_bytes),
+      "payload bytes that the fabric gathered from the user's memory");
+  add("mad_written_bytes", offsetof(mad_counters, written_bytes),
+      "payload bytes placed in the receiver's memory by remote writes");
+  add("mad_unexpected_bytes", offsetof(mad_counters, unexpected_bytes),
+      "payload bytes kept for messages that no receive waited for");
+}
+
+void MPIDI_MAD_pvars_init(void) {
+  static bool added; /* MPI_T outlives MPI_Finalize */
+
+  if (!added) PVAR_GATED_ACTION(MAD, add_all());
+  added = true;
+}
+
+void MPIDI_MAD_pvars_finalize(void) {
+  const mad_counters* counters = mad_engine_counters(MPIDI_MAD_global.engine);
+
+  if (counters) last = *counters;
+}

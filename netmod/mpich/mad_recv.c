@@ -1,0 +1,147 @@
+/* mad_recv.c: active messages on their way in.
+ *
+ * A message with payload is handed to MPICH's callback as a transport rendezvous: MPICH creates or
+ * finds the request, and we move the bytes, at once when the receive is there, else when MPICH
+ * finds its match and calls MPIDI_MAD_am_matched().  So MPICH never copies an unexpected message.
+ */
+#include "mad_core.h"
+
+/* Tells MPICH.  The completion callback may answer on this very request, so nothing of it is
+ * touched afterwards. */
+static void receive_done(MPIR_Request* rreq, uint64_t received, int error) {
+  MPIDI_MAD_am_request_t* am = MPIDI_MAD_AM(rreq);
+  MPI_Aint bytes = (MPI_Aint)received;
+
+  if (am->recv.buffer) {
+    void* buffer = am->recv.buffer;
+    MPI_Aint unpacked = 0;
+    am->recv.buffer = NULL;
+    if (!error)
+      error = MPIR_Typerep_unpack(buffer, bytes, MPIDIG_REQUEST(rreq, buffer),
+                                  MPIDIG_REQUEST(rreq, count), MPIDIG_REQUEST(rreq, datatype), 0,
+                                  &unpacked);
+    if (!error && unpacked < bytes && !rreq->status.MPI_ERROR)
+      error = MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                   MPI_ERR_TYPE, "**dtypemismatch", 0);
+    bytes = unpacked;
+    MPL_free(buffer);
+  }
+  MPIR_STATUS_SET_COUNT(rreq->status, bytes);
+  if (error) {
+    rreq->status.MPI_ERROR = error;
+    if (rreq->kind == MPIR_REQUEST_KIND__PART)
+      MPIDIG_REQUEST(rreq, req->part_am_req.part_req_ptr)->status.MPI_ERROR = error;
+  }
+  MPIDIG_REQUEST(rreq, req->target_cmpl_cb)(rreq);
+}
+
+/* Too long a message is no failure of the transport, and MPICH's error for it is set beforehand. */
+static int receive_error(int status) {
+  return (status < 0 && status != MAD_ERR_TRUNCATED) ? MPIDI_MAD_error(status, MPI_PROC_NULL)
+                                                     : MPI_SUCCESS;
+}
+
+void MPIDI_MAD_on_received(void* context, mad_op* op, uint64_t bytes, int status) {
+  receive_done(op->context, bytes, receive_error(status));
+}
+
+/* Where MPICH wants the bytes.  Lists of iovs exist only for transports that ask for one. */
+static int receive_layout(MPIR_Request* rreq, MPIDI_MAD_layout_t* layout) {
+  const MPIDIG_rreq_async_t* async = &MPIDIG_REQUEST(rreq, req->recv_async);
+
+  if (async->recv_type == MPIDIG_RECV_DATATYPE)
+    return MPIDI_MAD_layout(MPIDIG_REQUEST(rreq, buffer), MPIDIG_REQUEST(rreq, count),
+                            MPIDIG_REQUEST(rreq, datatype), layout);
+  MPIR_Assert(async->recv_type == MPIDIG_RECV_CONTIG);
+  layout->base = async->iov_one.iov_base;
+  layout->count = async->iov_one.iov_len;
+  layout->type = NULL;
+  layout->bytes = async->iov_one.iov_len;
+  return MPI_SUCCESS;
+}
+
+static mad_path receive_path(MPIR_Request* rreq) {
+  bool is_rma = (rreq->kind == MPIR_REQUEST_KIND__RMA);
+  mad_path path;
+
+  /* A wrong attribute is reported by the next send; here its owner gets the default. */
+  (void)MPIDI_MAD_comm_path(is_rma ? rreq->u.rma.win->comm_ptr : rreq->comm, &path);
+  return path;
+}
+
+static void receive(MPIR_Request* rreq) {
+  int mpi_errno = MPI_SUCCESS;
+  MPIDI_MAD_am_request_t* am = MPIDI_MAD_AM(rreq);
+  mad_incoming* incoming = am->incoming;
+  uint64_t incoming_bytes = am->incoming_bytes, received = 0;
+  mad_op* op = (mad_op*)&am->recv.slot;
+  mad_path path = receive_path(rreq);
+  MPIDI_MAD_layout_t layout;
+  int status;
+
+  am->incoming = NULL;
+  mpi_errno = receive_layout(rreq, &layout);
+  MPIR_ERR_CHECK(mpi_errno);
+  if (incoming_bytes > layout.bytes && !rreq->status.MPI_ERROR)
+    rreq->status.MPI_ERROR = MPIDIG_ERR_TRUNCATE(layout.bytes, incoming_bytes);
+
+  if (path == MAD_PATH_OFF && layout.type) {
+    uint64_t room = MPL_MIN(incoming_bytes, layout.bytes);
+    am->recv.buffer = MPL_malloc(MPL_MAX(room, 1), MPL_MEM_BUFFER);
+    MPIR_ERR_CHKANDJUMP(am->recv.buffer == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    layout.base = am->recv.buffer;
+    layout.count = room;
+    layout.type = NULL;
+  }
+
+  op->context = rreq;
+  status = mad_recv(MPIDI_MAD_global.engine, incoming, layout.base, layout.count, layout.type, path,
+                    op, &received);
+  if (status != MAD_IN_PROGRESS) receive_done(rreq, received, receive_error(status));
+  return;
+
+fn_fail:
+  mad_discard(MPIDI_MAD_global.engine, incoming);
+  receive_done(rreq, 0, mpi_errno);
+}
+
+int MPIDI_MAD_am_matched(MPIR_Request* rreq) {
+  if (MPIDI_MAD_AM(rreq)->incoming) receive(rreq);
+  return MPI_SUCCESS;
+}
+
+static void mpich_message(uint8_t handler, void* header, uint64_t payload_bytes,
+                          mad_incoming* incoming) {
+  MPIR_Request* rreq = NULL;
+  uint32_t attr = 0;
+
+  MPIDIG_AM_ATTR_SET_VCIS(attr, 0, 0);
+  if (payload_bytes == 0) {
+    MPIDIG_global.target_msg_cbs[handler](header, NULL, 0, attr, NULL);
+    return;
+  }
+  attr |= MPIDIG_AM_ATTR__IS_ASYNC | MPIDIG_AM_ATTR__IS_RNDV;
+  MPIDIG_global.target_msg_cbs[handler](header, NULL, 0, attr, &rreq);
+  if (rreq == NULL) {
+    mad_discard(MPIDI_MAD_global.engine, incoming);
+    return;
+  }
+  MPIDI_MAD_AM(rreq)->incoming = incoming;
+  MPIDI_MAD_AM(rreq)->incoming_bytes = payload_bytes;
+  if (MPIDIG_recv_initialized(rreq)) receive(rreq);
+}
+
+void MPIDI_MAD_on_message(void* context, mad_peer* from, uint8_t handler, void* header,
+                          size_t header_bytes, uint64_t payload_bytes, mad_incoming* incoming) {
+  if (handler < MPIDI_AM_HANDLERS_MAX && MPIDIG_global.target_msg_cbs[handler]) {
+    if (handler == MPIDIG_SSEND_ACK)
+      MPIDI_MAD_forget_acknowledgement(((MPIDIG_ssend_ack_msg_t*)header)->sreq_ptr);
+    mpich_message(handler, header, payload_bytes, incoming);
+    return;
+  }
+  if (handler == MPIDI_MAD_HANDLER_DYNAMIC)
+    MPIDI_MAD_dynamic_message(from, header, header_bytes);
+  else if (handler == MPIDI_MAD_HANDLER_FINALIZE && header_bytes == sizeof(uint32_t))
+    MPIDI_MAD_global.finalize_rounds |= *(uint32_t*)header;
+  if (incoming) mad_discard(MPIDI_MAD_global.engine, incoming);
+}

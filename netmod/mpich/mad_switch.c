@@ -1,0 +1,187 @@
+/* mad_switch.c: which data path a communicator uses.
+ *
+ * In effect is the communicator's attribute, else its info hint, else the control variable.  MPICH
+ * tells no device when an attribute is set, so the attribute is looked up at every send; what its
+ * name means is cached.  The hint is an int among MPICH's own hints, because those are all it
+ * keeps: the number of a path (as in mad.h), or -1.
+ */
+#include "mad_core.h"
+#include "mpix_mad.h"
+
+#define HINT_KEY "mad_datatype_path"
+
+static int hint_index = -1; /* MPICH keeps hints for the life of the process: registered once */
+
+static int copy_attribute(MPI_Comm comm, int keyval, void* extra, void* in, void* out, int* flag) {
+  *(void**)out = in;
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+
+/* Also called when another value replaces the attribute: the old name's memory may be the user's
+ * again. */
+static int delete_attribute(MPI_Comm comm, int keyval, void* value, void* extra) {
+  MPIDI_MAD_global.generation++;
+  return MPI_SUCCESS;
+}
+
+int MPIDI_MAD_switch_init(void) {
+  if (hint_index < 0)
+    hint_index = MPIR_Comm_register_hint(0, HINT_KEY, NULL, MPIR_COMM_HINT_TYPE_INT,
+                                         MPIR_COMM_HINT_ATTR_LOCAL, -1);
+  return MPIR_Comm_create_keyval_impl(copy_attribute, delete_attribute, &MPIDI_MAD_global.keyval,
+                                      NULL);
+}
+
+void MPIDI_MAD_switch_finalize(void) {
+  MPII_Keyval* keyval;
+
+  MPII_Keyval_get_ptr(MPIDI_MAD_global.keyval, keyval);
+  MPIR_free_keyval(keyval);
+  MPIDI_MAD_global.keyval = MPI_KEYVAL_INVALID;
+}
+
+void MPIDI_MAD_comm_init(MPIR_Comm* comm) {
+  MPIDI_MAD_COMM(comm)->name = NULL;
+  MPIDI_MAD_COMM(comm)->generation = 0;
+  MPIDI_MAD_COMM(comm)->path = MAD_PATH_AUTO;
+}
+
+/* The number that a hint's value is, or -1. */
+static int parse_hint(const char* value) {
+  mad_path path;
+
+  if (mad_path_parse(value, &path) == MAD_SUCCESS) return (int)path;
+  if (value[0] >= '0' && value[0] < '0' + MAD_PATH_COUNT && value[1] == '\0')
+    return value[0] - '0'; /* what MPI_Comm_get_info shows */
+  return -1;
+}
+
+/* MPICH has put atoi() of the value among its hints already; here it gets its meaning. */
+void MPIDI_MAD_comm_hints(MPIR_Comm* comm, MPIR_Info* info) {
+  for (MPIR_Info* entry = info; entry; entry = entry->next) {
+    if (!entry->key || strcmp(entry->key, HINT_KEY) != 0) continue;
+    comm->hints[hint_index] = parse_hint(entry->value);
+    if (comm->hints[hint_index] < 0 && MPIDI_MAD_global.verbose && strcmp(entry->value, "-1") != 0)
+      fprintf(stderr, "ch4:mad: ignoring hint %s=%s; the paths are %s\n", HINT_KEY, entry->value,
+              mad_path_names());
+  }
+}
+
+static const MPIR_Attribute* find_attribute(const MPIR_Comm* comm) {
+  const MPIR_Attribute* attribute = comm->attributes;
+
+  while (attribute && attribute->keyval->handle != MPIDI_MAD_global.keyval)
+    attribute = attribute->next;
+  return attribute;
+}
+
+static int attribute_path(MPIR_Comm* comm, const MPIR_Attribute* attribute, mad_path* path) {
+  MPIDI_MAD_comm_t* cache = MPIDI_MAD_COMM(comm);
+  const char* name = (attribute->attrType == MPIR_ATTR_PTR) ? (const char*)attribute->value : NULL;
+
+  if (name && name == cache->name && cache->generation == MPIDI_MAD_global.generation) {
+    *path = cache->path;
+    return MPI_SUCCESS;
+  }
+  if (name == NULL || mad_path_parse(name, path) < 0)
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_ARG,
+                                "**mad_attribute", "**mad_attribute %s", mad_path_names());
+  cache->name = name;
+  cache->generation = MPIDI_MAD_global.generation;
+  cache->path = *path;
+  return MPI_SUCCESS;
+}
+
+int MPIDI_MAD_comm_path(MPIR_Comm* comm, mad_path* path) {
+  const MPIR_Attribute* attribute;
+
+  *path = MPIDI_MAD_global.default_path;
+  if (comm == NULL) return MPI_SUCCESS;
+  if (comm->hints[hint_index] >= 0) *path = (mad_path)comm->hints[hint_index];
+  if (likely(comm->attributes == NULL)) return MPI_SUCCESS;
+  attribute = find_attribute(comm);
+  return attribute ? attribute_path(comm, attribute, path) : MPI_SUCCESS;
+}
+
+/* ---- the application's functions ---------------------------------------------------------------
+ */
+
+int MPIX_Mad_get_keyval(int* keyval) {
+  int mpi_errno = MPI_SUCCESS;
+
+  MPIR_ERRTEST_INITIALIZED_ORDIE();
+  MPIR_ERRTEST_ARGNULL(keyval, "keyval", mpi_errno);
+  *keyval = MPIDI_MAD_global.keyval;
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  mpi_errno = MPIR_Err_return_comm(NULL, __func__, mpi_errno);
+  goto fn_exit;
+}
+
+static int get_comm(MPI_Comm handle, MPIR_Comm** comm) {
+  int mpi_errno = MPI_SUCCESS;
+
+  *comm = NULL;
+  MPIR_ERRTEST_COMM(handle, mpi_errno);
+  MPIR_Comm_get_ptr(handle, *comm);
+  MPIR_Comm_valid_ptr(*comm, mpi_errno, TRUE);
+  if (mpi_errno) *comm = NULL;
+
+fn_fail:
+  return mpi_errno;
+}
+
+int MPIX_Mad_comm_set_path(MPI_Comm handle, const char* name) {
+  int mpi_errno = MPI_SUCCESS;
+  MPIR_Comm* comm = NULL;
+  MPII_Keyval* keyval;
+  mad_path path;
+
+  MPIR_ERRTEST_INITIALIZED_ORDIE();
+  MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+  mpi_errno = get_comm(handle, &comm);
+  MPIR_ERR_CHECK(mpi_errno);
+  MPIR_ERRTEST_ARGNULL(name, "name", mpi_errno);
+  MPIR_ERR_CHKANDJUMP2(mad_path_parse(name, &path) < 0, mpi_errno, MPI_ERR_ARG, "**mad_path",
+                       "**mad_path %s %s", name, mad_path_names());
+  MPII_Keyval_get_ptr(MPIDI_MAD_global.keyval, keyval);
+  /* libmad's own string, so that the caller's need not outlive the call. */
+  mpi_errno = MPIR_Comm_set_attr_impl(comm, keyval, (void*)mad_path_name(path), MPIR_ATTR_PTR);
+  MPIR_ERR_CHECK(mpi_errno);
+
+fn_exit:
+  MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+  return mpi_errno;
+fn_fail:
+  mpi_errno = MPIR_Err_return_comm(comm, __func__, mpi_errno);
+  goto fn_exit;
+}
+
+int MPIX_Mad_comm_get_path(MPI_Comm handle, char* name, int length) {
+  int mpi_errno = MPI_SUCCESS;
+  MPIR_Comm* comm = NULL;
+  mad_path path;
+  int needed;
+
+  MPIR_ERRTEST_INITIALIZED_ORDIE();
+  MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+  mpi_errno = get_comm(handle, &comm);
+  MPIR_ERR_CHECK(mpi_errno);
+  MPIR_ERRTEST_ARGNULL(name, "name", mpi_errno);
+  mpi_errno = MPIDI_MAD_comm_path(comm, &path);
+  MPIR_ERR_CHECK(mpi_errno);
+  needed = (int)strlen(mad_path_name(path)) + 1;
+  MPIR_ERR_CHKANDJUMP2(length < needed, mpi_errno, MPI_ERR_ARG, "**mad_room", "**mad_room %d %d",
+                       length, needed);
+  memcpy(name, mad_path_name(path), needed);
+
+fn_exit:
+  MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+  return mpi_errno;
+fn_fail:
+  mpi_errno = MPIR_Err_return_comm(comm, __func__, mpi_errno);
+  goto fn_exit;
+}
