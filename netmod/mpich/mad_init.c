@@ -18,10 +18,11 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         How noncontiguous data is sent and received where neither the communicator's attribute nor
-its info hint mad_datatype_path says it. One of auto (planned from the layout and the fabric),
-gather (every block referenced in place), hybrid (short blocks copied together, long ones
-referenced), pipeline (everything copied, chunk by chunk), pack (one buffer of the whole message),
-off (one buffer of the whole message, packed by MPICH as without this device).
+        its info hint mad_datatype_path says it. One of auto (planned from the layout and the
+        fabric), gather (every block referenced in place), hybrid (short blocks copied together,
+        long ones referenced), pipeline (everything copied, chunk by chunk), pack (one buffer of
+        the whole message), off (one buffer of the whole message, packed by MPICH as without this
+        device).
 
     - name        : MPIR_CVAR_CH4_MAD_FABRIC
       category    : CH4_MAD
@@ -71,8 +72,8 @@ off (one buffer of the whole message, packed by MPICH as without this device).
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Blocks of a message above which the path auto copies instead of referencing them in place. 0
-is libmad's default.
+        Blocks of a message above which the path auto copies instead of referencing them in
+        place. 0 is libmad's default.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
