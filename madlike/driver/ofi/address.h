@@ -1,0 +1,32 @@
+// Addresses of ofi engines: the socket address each engine listens at, as bytes and as text, and
+// the network interfaces of this host.
+#ifndef MADLIKE_DRIVER_OFI_ADDRESS_H_
+#define MADLIKE_DRIVER_OFI_ADDRESS_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "madlike/base/status.h"
+
+struct sockaddr;
+
+namespace mad {
+
+/// The bytes of an IPv4 or IPv6 socket address in the one form used for comparing: what does not
+/// name the engine (padding, flow) is 0.  kInvalidArgument: not such an address, or no port.
+Result<std::vector<std::byte>> to_address(const void* bytes, std::size_t size);
+
+/// "127.0.0.1:4711", "[::1]:4711"
+std::string to_text(const std::vector<std::byte>& address);
+
+/// Addresses that no other engine could use: a link's own IPv6 addresses and "any".
+bool is_local_to_link(const sockaddr* address);
+
+/// The numeric IP address of a network interface of this host, IPv4 if it has one.
+/// kNotFound: the sentence lists the interfaces there are.
+Result<std::string> interface_address(const std::string& name);
+
+}  // namespace mad
+
+#endif  // MADLIKE_DRIVER_OFI_ADDRESS_H_

@@ -1,0 +1,118 @@
+// OfiDriver: the class behind open_ofi().  Its parts stand in one file each: setup.cc (connections
+// come and end), events.cc (what the provider's event queue says), post.cc (sends and writes),
+// progress.cc (the poll path).
+#ifndef MADLIKE_DRIVER_OFI_DRIVER_H_
+#define MADLIKE_DRIVER_OFI_DRIVER_H_
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "madlike/driver/driver.h"
+#include "madlike/driver/ofi/endpoint.h"
+#include "madlike/driver/ofi/fabric.h"
+#include "madlike/driver/ofi/greeting.h"
+#include "madlike/driver/ofi/memory.h"
+#include "madlike/driver/ofi/ofi.h"
+
+namespace mad {
+
+class OfiDriver : public Driver {
+ public:
+  OfiDriver(const OfiOptions& options, std::unique_ptr<OfiFabric> fabric, std::uint64_t seed);
+  /// Peers that were not disconnected see an engine that died.
+  ~OfiDriver() override;
+
+  const DriverCaps& caps() const override { return caps_; }
+  const std::vector<std::byte>& address() const override { return fabric_->address(); }
+  Result<ConnectionId> connect(const std::byte* address, std::size_t size) override;
+  const std::vector<std::byte>& peer_address(ConnectionId connection) const override;
+  Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
+  Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
+  void withdraw(ConnectionId connection, const ExposureToken& token) override;
+  Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
+                    std::uint64_t offset, void* context) override;
+  std::size_t poll(Completion* out, std::size_t capacity) override;
+  void release(void* buffer) override;
+  void disconnect(ConnectionId connection) override;
+
+ private:
+  using State = OfiConnection::State;
+  using Clock = OfiConnection::Clock;
+
+  /// One event of the provider's queue, its endpoint already resolved.
+  struct Event {
+    std::uint32_t type = 0;  // FI_CONNREQ, FI_CONNECTED, FI_SHUTDOWN; 0: an error
+    ConnectionId connection = 0;
+    std::uint32_t endpoint_number = 0;  // OfiConnection::endpoints_opened when it was read
+    InfoPtr request;                    // FI_CONNREQ
+    int error = 0;
+    std::vector<std::byte> data;
+  };
+
+  // setup.cc
+  OfiConnection& add_connection(std::vector<std::byte> address);
+  void start_request(OfiConnection& connection);
+  void refuse(fi_info* request, Greeting::Kind why);
+  void accept(OfiConnection& connection, const Greeting& greeting, InfoPtr request);
+  void set_state(OfiConnection& connection, State state);
+  void close_endpoint(OfiConnection& connection);
+  bool attach_endpoint(OfiConnection& connection, fi_info* request);
+  void await_peer(OfiConnection& connection);
+  void post_last(OfiConnection& connection);
+  void end_soon(ConnectionId connection, Status why);
+  void end_all_due();
+  void end(OfiConnection& connection, const Status& why);
+  void check_deadlines();
+  void linger();
+
+  // events.cc
+  void read_events();
+  void dispatch_events();
+  void on_request(Event& event);
+  void on_connected(OfiConnection& connection, const Event& event);
+  void on_refused(OfiConnection& connection, const Event& event);
+
+  // progress.cc
+  bool events_due();
+  void slow_progress();
+  bool translate(const fi_cq_data_entry& entry, Completion* out);
+  bool translate_receive(const fi_cq_data_entry& entry, Completion* out);
+  bool finish(OfiOperation* operation, Status status, Completion* out);
+  void read_error();
+  void drain_completions();
+
+  // post.cc
+  Status not_connected(const OfiConnection& connection) const;
+  Status post_inject(OfiConnection& connection, SegmentList packet, std::size_t bytes);
+
+  OfiOptions options_;
+  DriverCaps caps_;
+  std::unique_ptr<OfiFabric> fabric_;
+  std::uint64_t random_;
+  std::uint64_t incarnation_;
+  std::uint64_t next_sequence_ = 1;
+
+  // Declared after fabric_: regions close before their domain, endpoints before their queues.
+  ReceivePool receives_;
+  Exposures exposures_;
+  std::deque<OfiConnection> connections_;                // by id
+  std::map<std::vector<std::byte>, ConnectionId> live_;  // by address; not kClosing, not kGone
+  std::unordered_map<const fid*, ConnectionId> endpoints_;
+
+  std::deque<Event> events_;
+  std::deque<Completion>
+      news_;  // what was not found by reading the completion queue for the caller
+  std::vector<std::pair<ConnectionId, Status>> ending_;
+  std::size_t unsettled_ = 0;  // connections under way, accepting or closing
+  bool events_soon_ = false;
+  std::uint32_t polls_ = 0;
+  long last_tick_ = 0;
+};
+
+}  // namespace mad
+
+#endif  // MADLIKE_DRIVER_OFI_DRIVER_H_

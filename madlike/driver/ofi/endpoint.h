@@ -1,0 +1,99 @@
+// OfiConnection: one peer of an ofi engine, from its first connection attempt to its end, and the
+// operations it has in the provider's hands.
+#ifndef MADLIKE_DRIVER_OFI_ENDPOINT_H_
+#define MADLIKE_DRIVER_OFI_ENDPOINT_H_
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "madlike/base/status.h"
+#include "madlike/driver/driver.h"
+#include "madlike/driver/ofi/fabric.h"
+#include "madlike/driver/ofi/memory.h"
+
+namespace mad {
+
+/// The data that travels with every packet: whose packet it is, and whether it is the last one.
+/// The receiver chose the tag: its number of the connection, a secret, and the lowest bit for
+/// "last".
+struct OfiTag {
+  static constexpr std::uint64_t kLast = 1;
+  static std::uint64_t make(ConnectionId id, std::uint64_t secret) {
+    return (std::uint64_t{id} << 32) | (secret & 0xFFFFFFFEu);
+  }
+  static ConnectionId connection(std::uint64_t tag) { return static_cast<ConnectionId>(tag >> 32); }
+};
+
+struct OfiOperation : OfiContext {
+  enum class Kind : std::uint8_t {
+    kSend,    // a packet; its completion goes to the caller
+    kWrite,   // a remote write; its completion goes to the caller
+    kCredit,  // an injected packet that tells how far the injected ones before it came
+    kLast     // the packet that ends a connection in good order
+  };
+  OfiOperation() : OfiContext(Role::kOperation) {}
+  Kind kind = Kind::kSend;
+  bool busy = false;
+  ConnectionId connection = 0;
+  void* context = nullptr;  // the caller's
+};
+
+struct OfiConnection {
+  enum class State {
+    kConnecting,  // our request is under way
+    kAwaiting,   // refused because the peer's own request is; the peer's must come, or we ask again
+    kAccepting,  // the peer's request is accepted; the provider has not said that it stands
+    kConnected,
+    kClosing,  // disconnect() was called: the last packet is to leave, then the peer closes
+    kGone
+  };
+  using Clock = std::chrono::steady_clock;
+
+  // Packets and writes in the provider's hands.  tcp takes any number, so the bound is ours.
+  static constexpr std::size_t kQueueDepth = 32;
+  // Injected packets leave no completion; every kCreditEvery-th one does, to bound the provider's
+  // queue.
+  static constexpr std::size_t kCreditEvery = 32;
+  static constexpr std::size_t kMaxInjected = 4 * kCreditEvery;
+
+  // After a crossing refusal the peer's request normally comes at once.
+  static constexpr std::chrono::milliseconds kAskAgain{250};
+
+  OfiConnection(ConnectionId id, std::vector<std::byte> address, std::uint64_t secret);
+
+  /// A free record for an operation, or null: the queue is full.
+  OfiOperation* take_operation(OfiOperation::Kind kind, void* context);
+  void free_operation(OfiOperation* operation);
+  bool under_way() const { return state == State::kConnecting || state == State::kAwaiting; }
+
+  ConnectionId id;
+  std::vector<std::byte> address;
+  State state = State::kConnecting;
+  FidPtr<fid_ep> endpoint;
+  std::uint32_t endpoints_opened = 0;  // tells events of a former endpoint from those of this one
+  std::uint64_t tag;                   // in packets to us
+
+  // Of the peer, once it is known.
+  std::uint64_t peer_tag = 0;  // in packets to it
+  std::uint64_t peer_incarnation = 0;
+  std::uint64_t peer_sequence = 0;
+
+  Clock::time_point
+      deadline;              // kConnecting: give up unless the host answered; kAwaiting: ask again
+  std::size_t queued = 0;    // kSend and kWrite in the provider's hands
+  std::size_t injected = 0;  // injected packets not known to have left
+  std::size_t since_credit = 0;
+  bool last_posted = false;
+  bool last_sent = false;
+  bool peer_finished = false;  // its last packet has come
+  Status gone;                 // kGone: why
+
+  // Never reused by another connection: a late completion finds its record free and is ignored.
+  std::vector<OfiOperation> operations;
+  std::vector<OfiOperation*> free_operations;
+};
+
+}  // namespace mad
+
+#endif  // MADLIKE_DRIVER_OFI_ENDPOINT_H_

@@ -1,0 +1,177 @@
+#include "madlike/driver/ofi/fabric.h"
+
+#include <sys/socket.h>
+
+#include <cstring>
+#include <set>
+#include <string>
+
+#include "madlike/driver/ofi/address.h"
+#include "madlike/driver/ofi/status.h"
+
+namespace mad {
+namespace {
+
+constexpr std::uint32_t kApi = FI_VERSION(1, 11);
+
+// What the driver needs of a provider: connected endpoints with a shared receive context, messages
+// and remote writes, data of 8 bytes with each message (it names the connection), and no
+// registration of local memory.
+InfoPtr make_hints(const std::string& provider) {
+  InfoPtr hints(fi_allocinfo());
+  if (!hints) return hints;
+  hints->caps = FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_WRITE | FI_REMOTE_WRITE;
+  hints->mode = 0;
+  hints->addr_format = FI_SOCKADDR;
+  hints->ep_attr->type = FI_EP_MSG;
+  hints->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
+  hints->domain_attr->mr_mode = 0;
+  hints->domain_attr->cq_data_size = 8;
+  // One thread at a time uses a driver: the provider may leave its locks out.
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+  hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+  hints->tx_attr->msg_order = FI_ORDER_SAS | FI_ORDER_SAW;
+  hints->rx_attr->msg_order = FI_ORDER_SAS | FI_ORDER_SAW;
+  if (!provider.empty()) hints->fabric_attr->prov_name = strdup(provider.c_str());
+  return hints;
+}
+
+std::string providers_there_are() {
+  const InfoPtr hints = make_hints("");
+  fi_info* list = nullptr;
+  std::set<std::string> names;
+  if (hints && fi_getinfo(kApi, nullptr, nullptr, 0, hints.get(), &list) == 0) {
+    const InfoPtr owner(list);
+    for (const fi_info* each = list; each; each = each->next) {
+      names.insert(each->fabric_attr->prov_name);
+    }
+  }
+  std::string text;
+  for (const std::string& name : names) text += " " + name;
+  return text.empty() ? " none" : text;
+}
+
+// The provider lists one entry per local address, the fastest interfaces first; the first one that
+// other engines can reach is taken, IPv4 before IPv6.
+const fi_info* choose(const fi_info* list) {
+  const fi_info* second = nullptr;
+  for (const fi_info* each = list; each; each = each->next) {
+    const auto* source = static_cast<const sockaddr*>(each->src_addr);
+    if (!source || is_local_to_link(source)) continue;
+    if (source->sa_family == AF_INET) return each;
+    if (!second) second = each;
+  }
+  return second ? second : list;
+}
+
+Result<InfoPtr> find_provider(const OfiOptions& options) {
+  std::string node;
+  if (!options.interface.empty()) {
+    Result<std::string> address = interface_address(options.interface);
+    if (!address.ok()) return address.status();
+    node = *address;
+  }
+  const InfoPtr hints = make_hints(options.provider);
+  if (!hints) return Status(StatusCode::kNoMemory, "no memory for fi_info");
+  fi_info* list = nullptr;
+  const int error = node.empty()
+                        ? fi_getinfo(kApi, nullptr, nullptr, 0, hints.get(), &list)
+                        : fi_getinfo(kApi, node.c_str(), nullptr, FI_SOURCE, hints.get(), &list);
+  const InfoPtr owner(list);
+  const fi_info* chosen = error == 0 ? choose(list) : nullptr;
+  if (!chosen || !chosen->src_addr) {
+    return Status(StatusCode::kNotFound,
+                  "no libfabric provider \"" + options.provider + "\" with connected endpoints" +
+                      (node.empty() ? "" : " on " + options.interface + " (" + node + ")") +
+                      "; there are:" + providers_there_are());
+  }
+  InfoPtr info(fi_dupinfo(chosen));
+  if (!info) return Status(StatusCode::kNoMemory, "no memory for fi_info");
+  return info;
+}
+
+template <typename Fid, typename Open>
+Status open_one(FidPtr<Fid>& place, const char* what, const Open& open) {
+  Fid* object = nullptr;
+  const int error = open(&object);
+  if (error != 0) return ofi_status(StatusCode::kInternal, what, error);
+  place.reset(object);
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<OfiFabric>> OfiFabric::open(const OfiOptions& options) {
+  Result<InfoPtr> info = find_provider(options);
+  if (!info.ok()) return info.status();
+  std::unique_ptr<OfiFabric> fabric(new OfiFabric());
+  fabric->info_ = std::move(*info);
+  fabric->info_->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
+  Status status = fabric->open_objects();
+  if (!status.error()) status = fabric->listen();
+  if (status.error()) return status;
+  return fabric;
+}
+
+Status OfiFabric::open_objects() {
+  fi_eq_attr eq_attr{};
+  eq_attr.wait_obj = FI_WAIT_NONE;
+  fi_cq_attr cq_attr{};
+  cq_attr.format = FI_CQ_FORMAT_DATA;
+  cq_attr.wait_obj = FI_WAIT_NONE;
+  cq_attr.size = 1024;
+  Status status = open_one(fabric_, "fi_fabric", [&](fid_fabric** out) {
+    return fi_fabric(info_->fabric_attr, out, nullptr);
+  });
+  if (status.error()) return status;
+  status = open_one(eq_, "fi_eq_open", [&](fid_eq** out) {
+    return fi_eq_open(fabric_.get(), &eq_attr, out, nullptr);
+  });
+  if (status.error()) return status;
+  status = open_one(domain_, "fi_domain", [&](fid_domain** out) {
+    return fi_domain(fabric_.get(), info_.get(), out, nullptr);
+  });
+  if (status.error()) return status;
+  status = open_one(cq_, "fi_cq_open", [&](fid_cq** out) {
+    return fi_cq_open(domain_.get(), &cq_attr, out, nullptr);
+  });
+  if (status.error()) return status;
+  return open_one(srx_, "fi_srx_context", [&](fid_ep** out) {
+    return fi_srx_context(domain_.get(), info_->rx_attr, out, nullptr);
+  });
+}
+
+Status OfiFabric::listen() {
+  const Status status = open_one(listener_, "fi_passive_ep", [&](fid_pep** out) {
+    return fi_passive_ep(fabric_.get(), info_.get(), out, nullptr);
+  });
+  if (status.error()) return status;
+  int error = fi_pep_bind(listener_.get(), &eq_->fid, 0);
+  if (error == 0) error = fi_listen(listener_.get());
+  sockaddr_storage name{};
+  std::size_t size = sizeof(name);
+  if (error == 0) error = fi_getname(&listener_->fid, &name, &size);
+  if (error != 0) return ofi_status(StatusCode::kInternal, "listening for peers", error);
+  Result<std::vector<std::byte>> address = to_address(&name, size);
+  if (!address.ok()) return address.status();
+  address_ = std::move(*address);
+  return {};
+}
+
+Result<FidPtr<fid_ep>> OfiFabric::open_endpoint(fi_info* request) {
+  fid_ep* object = nullptr;
+  int error = fi_endpoint(domain_.get(), request ? request : info_.get(), &object, nullptr);
+  if (error != 0) return ofi_status(StatusCode::kNoMemory, "opening an endpoint", error);
+  FidPtr<fid_ep> endpoint(object);
+  error = fi_ep_bind(object, &eq_->fid, 0);
+  // Bound apart: sends are completed only where they ask for it, receives always.
+  if (error == 0) error = fi_ep_bind(object, &cq_->fid, FI_TRANSMIT | FI_SELECTIVE_COMPLETION);
+  if (error == 0) error = fi_ep_bind(object, &cq_->fid, FI_RECV);
+  if (error == 0) error = fi_ep_bind(object, &srx_->fid, 0);
+  if (error == 0) error = fi_enable(object);
+  if (error != 0) return ofi_status(StatusCode::kInternal, "enabling an endpoint", error);
+  return endpoint;
+}
+
+}  // namespace mad

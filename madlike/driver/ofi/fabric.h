@@ -1,0 +1,71 @@
+// OfiFabric: the libfabric objects of one engine, opened together and closed in order.
+//
+// One domain, one completion queue, one event queue, one shared receive context and one listening
+// endpoint.  The active endpoints of the connections are opened and closed here but owned by their
+// connections, which must close them before the fabric goes.
+#ifndef MADLIKE_DRIVER_OFI_FABRIC_H_
+#define MADLIKE_DRIVER_OFI_FABRIC_H_
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+
+#include <memory>
+#include <vector>
+
+#include "madlike/base/status.h"
+#include "madlike/driver/ofi/ofi.h"
+
+namespace mad {
+
+/// Closes a libfabric object of any class.
+struct FidCloser {
+  template <typename Fid>
+  void operator()(Fid* object) const {
+    fi_close(&object->fid);
+  }
+};
+template <typename Fid>
+using FidPtr = std::unique_ptr<Fid, FidCloser>;
+
+struct InfoFreer {
+  void operator()(fi_info* info) const { fi_freeinfo(info); }
+};
+using InfoPtr = std::unique_ptr<fi_info, InfoFreer>;
+
+class OfiFabric {
+ public:
+  static Result<std::unique_ptr<OfiFabric>> open(const OfiOptions& options);
+
+  /// An enabled endpoint.  `request` is the fi_info of a connection request, or null to connect.
+  Result<FidPtr<fid_ep>> open_endpoint(fi_info* request);
+
+  const fi_info& info() const { return *info_; }
+  const std::vector<std::byte>& address() const { return address_; }
+  fid_domain* domain() { return domain_.get(); }
+  fid_eq* events() { return eq_.get(); }
+  fid_cq* completions() { return cq_.get(); }
+  fid_ep* receives() { return srx_.get(); }
+  fid_pep* listener() { return listener_.get(); }
+
+ private:
+  OfiFabric() = default;
+  Status open_objects();
+  Status listen();
+
+  // In the order of opening: members are destroyed in the opposite one.
+  InfoPtr info_;
+  FidPtr<fid_fabric> fabric_;
+  FidPtr<fid_eq> eq_;
+  FidPtr<fid_domain> domain_;
+  FidPtr<fid_cq> cq_;
+  FidPtr<fid_ep> srx_;
+  FidPtr<fid_pep> listener_;
+  std::vector<std::byte> address_;
+};
+
+}  // namespace mad
+
+#endif  // MADLIKE_DRIVER_OFI_FABRIC_H_

@@ -1,0 +1,68 @@
+#include "madlike/driver/ofi/memory.h"
+
+#include <rdma/fi_errno.h>
+
+#include <new>
+
+#include "madlike/driver/ofi/status.h"
+
+namespace mad {
+namespace {
+
+constexpr std::size_t kCacheLine = 64;
+
+std::size_t round_up(std::size_t bytes) {
+  return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+}
+
+}  // namespace
+
+ReceivePool::ReceivePool(std::size_t buffers, std::size_t bytes_each)
+    : bytes_each_(round_up(bytes_each)),
+      slab_(static_cast<std::byte*>(std::aligned_alloc(kCacheLine, buffers * bytes_each_))),
+      buffers_(buffers) {
+  if (!slab_) throw std::bad_alloc();
+  free_.reserve(buffers);
+  for (std::size_t i = 0; i < buffers; ++i) {
+    buffers_[i].bytes = slab_.get() + i * bytes_each_;
+    free_.push_back(&buffers_[i]);
+  }
+}
+
+void ReceivePool::replenish(fid_ep* shared_context) {
+  while (wants_buffers()) {
+    ReceiveBuffer* buffer = free_.back();
+    const ssize_t error = fi_recv(shared_context, buffer->bytes, bytes_each_, nullptr,
+                                  FI_ADDR_UNSPEC, static_cast<OfiContext*>(buffer));
+    if (error != 0) return;  // -FI_EAGAIN; the next poll tries again
+    free_.pop_back();
+    ++posted_;
+  }
+}
+
+Result<ExposureToken> Exposures::add(fid_domain* domain, bool virtual_addresses, Segment memory) {
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    const std::uint64_t wanted = next_random(state_) >> 1;
+    fid_mr* region = nullptr;
+    const int error = fi_mr_reg(domain, memory.data, memory.size, FI_REMOTE_WRITE, 0, wanted, 0,
+                                &region, nullptr);
+    if (error == -FI_ENOKEY) continue;  // this key is taken
+    if (error != 0) return ofi_status(StatusCode::kNoMemory, "exposing memory", error);
+    ExposureToken token;
+    token.key = fi_mr_key(region);
+    token.address = virtual_addresses ? reinterpret_cast<std::uintptr_t>(memory.data) : 0;
+    regions_[token.key].reset(region);
+    return token;
+  }
+  return Status(StatusCode::kNoMemory, "exposing memory: no free key");
+}
+
+std::uint64_t next_random(std::uint64_t& state) {
+  // Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators (OOPSLA 2014).
+  std::uint64_t z = (state += 0x9E3779B97F4A7C15u);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+}  // namespace mad

@@ -1,0 +1,35 @@
+// The ofi driver: one engine on a libfabric provider with connected endpoints (FI_EP_MSG).
+//
+// Every engine listens at one address and keeps at most one connection per peer, set up at the
+// first connect() by either side.  docs/adr/0002-ofi-msg-endpoints.md says why connected endpoints.
+#ifndef MADLIKE_DRIVER_OFI_OFI_H_
+#define MADLIKE_DRIVER_OFI_OFI_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "madlike/base/status.h"
+#include "madlike/driver/driver.h"
+
+namespace mad {
+
+struct OfiOptions {
+  std::string provider = "tcp";  // "tcp", "sockets", or another that fi_info names
+  std::string interface;         // network interface, e.g. "lo"; empty: the provider's choice
+  std::size_t max_packet_bytes = 64 * 1024 + 64;
+  std::size_t receive_buffers = 64;  // packets of all peers together that are not yet released
+  /// How long a host may leave a connection attempt without any answer.  A host that answered may
+  /// take its time: its engine accepts when it is polled.
+  std::chrono::milliseconds connect_timeout{10000};
+  /// How long closing the driver may wait for what disconnect() still has to send.
+  std::chrono::milliseconds linger{2000};
+};
+
+/// Opens the fabric.  kNotFound: no such provider or interface (the sentence lists what there is),
+/// or the provider cannot do what the driver needs.
+Result<std::unique_ptr<Driver>> open_ofi(const OfiOptions& options);
+
+}  // namespace mad
+
+#endif  // MADLIKE_DRIVER_OFI_OFI_H_

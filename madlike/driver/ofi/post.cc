@@ -1,0 +1,141 @@
+// Posting: packets, injected packets and remote writes.
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+
+#include <array>
+#include <cstring>
+
+#include "madlike/driver/ofi/address.h"
+#include "madlike/driver/ofi/driver.h"
+#include "madlike/driver/ofi/status.h"
+
+namespace mad {
+namespace {
+
+constexpr std::size_t kMostSegments = 64;
+using IovArray = std::array<iovec, kMostSegments>;
+
+// The segments that have bytes; returns their number.
+std::size_t to_iov(SegmentList packet, IovArray& iov) {
+  std::size_t count = 0;
+  for (const Segment& segment : packet) {
+    if (segment.size > 0) iov[count++] = {segment.data, segment.size};
+  }
+  return count;
+}
+
+}  // namespace
+
+Status OfiDriver::not_connected(const OfiConnection& connection) const {
+  if (connection.state == State::kGone || connection.state == State::kClosing) {
+    return connection.gone;
+  }
+  return StatusCode::kAgain;
+}
+
+Status OfiDriver::post_send(ConnectionId id, SegmentList packet, void* context) {
+  OfiConnection& connection = connections_[id];
+  if (connection.state != State::kConnected) return not_connected(connection);
+  const std::size_t bytes = packet.bytes();
+  if (packet.count > caps_.max_iov || bytes > caps_.max_packet_bytes) {
+    return Status(StatusCode::kInvalidArgument, "packet beyond the limits of " + caps_.name);
+  }
+  if (bytes <= caps_.inject_bytes) return post_inject(connection, packet, bytes);
+
+  OfiOperation* operation = connection.take_operation(OfiOperation::Kind::kSend, context);
+  if (!operation) return StatusCode::kAgain;
+  IovArray iov;
+  fi_msg message{};
+  message.msg_iov = iov.data();
+  message.iov_count = to_iov(packet, iov);
+  message.context = static_cast<OfiContext*>(operation);
+  message.data = connection.peer_tag;
+  const ssize_t error =
+      fi_sendmsg(connection.endpoint.get(), &message, FI_COMPLETION | FI_REMOTE_CQ_DATA);
+  if (error == 0) return StatusCode::kInProgress;
+  connection.free_operation(operation);
+  if (error == -FI_EAGAIN) return StatusCode::kAgain;
+  return ofi_status(StatusCode::kPeerFailed, "sending to " + to_text(connection.address), error);
+}
+
+Status OfiDriver::post_inject(OfiConnection& connection, SegmentList packet, std::size_t bytes) {
+  if (connection.injected >= OfiConnection::kMaxInjected) return StatusCode::kAgain;
+  std::array<std::byte, 512> gathered;  // not less than caps_.inject_bytes
+  void* data = gathered.data();
+  if (packet.count == 1) {
+    data = packet.first->data;
+  } else {
+    std::size_t place = 0;
+    for (const Segment& segment : packet) {
+      if (segment.size > 0) std::memcpy(gathered.data() + place, segment.data, segment.size);
+      place += segment.size;
+    }
+  }
+  ssize_t error = 0;
+  if (connection.since_credit + 1 < OfiConnection::kCreditEvery) {
+    error = fi_injectdata(connection.endpoint.get(), data, bytes, connection.peer_tag, 0);
+    if (error == 0) ++connection.since_credit;
+  } else {
+    OfiOperation* operation = connection.take_operation(OfiOperation::Kind::kCredit, nullptr);
+    if (!operation) return StatusCode::kAgain;
+    iovec iov{data, bytes};
+    fi_msg message{};
+    message.msg_iov = &iov;
+    message.iov_count = 1;
+    message.context = static_cast<OfiContext*>(operation);
+    message.data = connection.peer_tag;
+    error = fi_sendmsg(connection.endpoint.get(), &message,
+                       FI_COMPLETION | FI_INJECT | FI_REMOTE_CQ_DATA);
+    if (error == 0) {
+      connection.since_credit = 0;
+    } else {
+      connection.free_operation(operation);
+    }
+  }
+  if (error == 0) {
+    ++connection.injected;
+    return {};
+  }
+  if (error == -FI_EAGAIN) return StatusCode::kAgain;
+  return ofi_status(StatusCode::kPeerFailed, "sending to " + to_text(connection.address), error);
+}
+
+Result<ExposureToken> OfiDriver::expose(ConnectionId id, Segment memory) {
+  const OfiConnection& connection = connections_[id];
+  if (connection.state == State::kGone || connection.state == State::kClosing) {
+    return connection.gone;
+  }
+  const bool virtual_addresses =
+      (fabric_->info().domain_attr->mr_mode & (FI_MR_VIRT_ADDR | FI_MR_BASIC)) != 0;
+  return exposures_.add(fabric_->domain(), virtual_addresses, memory);
+}
+
+void OfiDriver::withdraw(ConnectionId, const ExposureToken& token) { exposures_.remove(token); }
+
+Status OfiDriver::post_write(ConnectionId id, SegmentList packet, const ExposureToken& token,
+                             std::uint64_t offset, void* context) {
+  OfiConnection& connection = connections_[id];
+  if (connection.state != State::kConnected) return not_connected(connection);
+  const std::size_t bytes = packet.bytes();
+  if (packet.count > caps_.max_write_iov || bytes > caps_.max_write_bytes || bytes == 0) {
+    return Status(StatusCode::kInvalidArgument, "write beyond the limits of " + caps_.name);
+  }
+  OfiOperation* operation = connection.take_operation(OfiOperation::Kind::kWrite, context);
+  if (!operation) return StatusCode::kAgain;
+  IovArray iov;
+  fi_rma_iov target{token.address + offset, bytes, token.key};
+  fi_msg_rma message{};
+  message.msg_iov = iov.data();
+  message.iov_count = to_iov(packet, iov);
+  message.rma_iov = &target;
+  message.rma_iov_count = 1;
+  message.context = static_cast<OfiContext*>(operation);
+  const ssize_t error =
+      fi_writemsg(connection.endpoint.get(), &message, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+  if (error == 0) return StatusCode::kInProgress;
+  connection.free_operation(operation);
+  if (error == -FI_EAGAIN) return StatusCode::kAgain;
+  return ofi_status(StatusCode::kPeerFailed, "writing to " + to_text(connection.address), error);
+}
+
+}  // namespace mad

@@ -1,0 +1,178 @@
+// The poll path.  A poll reads the completion queue once, which makes the provider progress; the
+// event queue, another system call, is read now and then.
+#include <rdma/fi_errno.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+
+#include "madlike/driver/ofi/address.h"
+#include "madlike/driver/ofi/driver.h"
+#include "madlike/driver/ofi/status.h"
+
+namespace mad {
+namespace {
+
+constexpr std::size_t kBatch = 16;
+constexpr std::uint32_t kEventsEvery = 64;          // polls
+constexpr std::uint32_t kEventsEveryUnsettled = 4;  // polls, while a connection comes or goes
+
+// Changes every few milliseconds and costs no system call.
+long coarse_tick() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return now.tv_nsec;
+}
+
+}  // namespace
+
+bool OfiDriver::events_due() {
+  ++polls_;
+  const std::uint32_t every = unsettled_ > 0 ? kEventsEveryUnsettled : kEventsEvery;
+  if (events_soon_ || polls_ >= every) return true;
+  const long tick = coarse_tick();
+  if (tick == last_tick_) return false;
+  last_tick_ = tick;
+  return true;
+}
+
+void OfiDriver::slow_progress() {
+  polls_ = 0;
+  events_soon_ = false;
+  read_events();
+  dispatch_events();
+  if (unsettled_ > 0) check_deadlines();
+  end_all_due();
+}
+
+std::size_t OfiDriver::poll(Completion* out, std::size_t capacity) {
+  if (events_due()) slow_progress();
+  std::size_t count = 0;
+  while (count < capacity && !news_.empty()) {
+    out[count++] = std::move(news_.front());
+    news_.pop_front();
+  }
+  if (count < capacity) {
+    std::array<fi_cq_data_entry, kBatch> entries;
+    const ssize_t found =
+        fi_cq_read(fabric_->completions(), entries.data(), std::min(kBatch, capacity - count));
+    for (ssize_t i = 0; i < found; ++i) {
+      if (translate(entries[static_cast<std::size_t>(i)], &out[count])) ++count;
+    }
+    if (found == -FI_EAVAIL) read_error();
+    if (!ending_.empty()) end_all_due();
+  }
+  receives_.replenish(fabric_->receives());
+  return count;
+}
+
+bool OfiDriver::translate(const fi_cq_data_entry& entry, Completion* out) {
+  auto* context = static_cast<OfiContext*>(entry.op_context);
+  if (!context) return false;  // an injected packet's
+  if (context->role == OfiContext::Role::kReceive) return translate_receive(entry, out);
+  return finish(static_cast<OfiOperation*>(context), {}, out);
+}
+
+bool OfiDriver::translate_receive(const fi_cq_data_entry& entry, Completion* out) {
+  auto* buffer = static_cast<ReceiveBuffer*>(static_cast<OfiContext*>(entry.op_context));
+  receives_.taken();
+  const ConnectionId id = OfiTag::connection(entry.data);
+  OfiConnection* connection = id < connections_.size() ? &connections_[id] : nullptr;
+  const bool known = (entry.flags & FI_REMOTE_CQ_DATA) && connection &&
+                     (entry.data & ~OfiTag::kLast) == connection->tag &&
+                     connection->state != State::kGone;
+  const bool last = known && (entry.data & OfiTag::kLast);
+  if (last) {
+    connection->peer_finished = true;
+    if (connection->state != State::kClosing) {
+      end_soon(id, Status(StatusCode::kClosed, "the peer disconnected"));
+    } else if (connection->last_sent) {
+      end_soon(id, connection->gone);
+    }
+  }
+  if (!known || last || connection->state == State::kClosing) {
+    receives_.give_back(buffer);
+    return false;
+  }
+  out->kind = Completion::Kind::kReceived;
+  out->connection = id;
+  out->context = nullptr;
+  out->bytes = {buffer->bytes, entry.len};
+  out->buffer = buffer;
+  out->status = Status();
+  return true;
+}
+
+bool OfiDriver::finish(OfiOperation* operation, Status status, Completion* out) {
+  if (!operation->busy) return false;  // ended with its connection before
+  OfiConnection& connection = connections_[operation->connection];
+  const OfiOperation::Kind kind = operation->kind;
+  void* const context = operation->context;
+  connection.free_operation(operation);
+  switch (kind) {
+    case OfiOperation::Kind::kCredit:
+      connection.injected -= OfiConnection::kCreditEvery;
+      return false;
+    case OfiOperation::Kind::kLast:
+      connection.last_sent = true;
+      if (connection.peer_finished || status.error()) end_soon(connection.id, connection.gone);
+      return false;
+    case OfiOperation::Kind::kSend:
+    case OfiOperation::Kind::kWrite:
+      break;
+  }
+  out->kind =
+      kind == OfiOperation::Kind::kSend ? Completion::Kind::kSent : Completion::Kind::kWritten;
+  out->connection = connection.id;
+  out->context = context;
+  out->bytes = {};
+  out->buffer = nullptr;
+  out->status = std::move(status);
+  return true;
+}
+
+void OfiDriver::read_error() {
+  fi_cq_err_entry error{};
+  if (fi_cq_readerr(fabric_->completions(), &error, 0) < 0) return;
+  events_soon_ = true;  // the end of a connection most likely follows
+  auto* context = static_cast<OfiContext*>(error.op_context);
+  if (!context) return;
+  if (context->role == OfiContext::Role::kReceive) {
+    receives_.taken();
+    receives_.give_back(static_cast<ReceiveBuffer*>(context));
+    return;
+  }
+  auto* operation = static_cast<OfiOperation*>(context);
+  const OfiConnection& connection = connections_[operation->connection];
+  const bool closing = connection.state == State::kClosing;
+  Completion completion;
+  if (finish(operation,
+             ofi_status(closing ? StatusCode::kClosed : StatusCode::kPeerFailed,
+                        "sending to " + to_text(connection.address), error.err),
+             &completion)) {
+    news_.push_back(std::move(completion));
+  }
+}
+
+void OfiDriver::release(void* buffer) { receives_.give_back(static_cast<ReceiveBuffer*>(buffer)); }
+
+// Bounded: receive buffers are not posted meanwhile, and every operation completes once.
+void OfiDriver::drain_completions() {
+  for (;;) {
+    std::array<fi_cq_data_entry, kBatch> entries;
+    const ssize_t found = fi_cq_read(fabric_->completions(), entries.data(), kBatch);
+    if (found == -FI_EAVAIL) {
+      read_error();
+      continue;
+    }
+    if (found <= 0) return;
+    for (ssize_t i = 0; i < found; ++i) {
+      Completion completion;
+      if (translate(entries[static_cast<std::size_t>(i)], &completion)) {
+        news_.push_back(std::move(completion));
+      }
+    }
+  }
+}
+
+}  // namespace mad
