@@ -1,13 +1,13 @@
 // Messenger: the message layer of one engine.
 //
-// It turns messages (a header, then a payload of any length) into frames in packets, and packets back
-// into messages: order per peer, eager heads within a credit, rendezvous by clear-to-send, remote writes
-// where the fabric has them, back-pressure, and the end of peers.  It knows nothing of datatypes: a
-// payload is pulled from a PayloadSource and put into a PayloadSink.  The frames are described in
-// docs/wire_protocol.md.
+// It turns messages (a header, then a payload of any length) into frames in packets, and packets
+// back into messages: order per peer, eager heads within a credit, rendezvous by clear-to-send,
+// remote writes where the fabric has them, back-pressure, and the end of peers.  It knows nothing
+// of datatypes: a payload is pulled from a PayloadSource and put into a PayloadSink.  The frames
+// are described in docs/wire_protocol.md.
 //
-// One thread at a time.  Callbacks of MessageEvents run inside progress() (and close()) only and may call
-// send_header(), send(), accept() and discard(), never progress().
+// One thread at a time.  Callbacks of MessageEvents run inside progress() (and close()) only and
+// may call send_header(), send(), accept() and discard(), never progress().
 #ifndef MADLIKE_MESSAGE_MESSENGER_H_
 #define MADLIKE_MESSAGE_MESSENGER_H_
 
@@ -26,8 +26,8 @@ namespace mad {
 class PayloadSource {
  public:
   virtual ~PayloadSource() = default;
-  /// Appends the next bytes of the payload, at most `limit` (> 0), to `packet`, in order, by staging and by
-  /// reference.  Appends at least one byte.  Called again for the following bytes.
+  /// Appends the next bytes of the payload, at most `limit` (> 0), to `packet`, in order, by
+  /// staging and by reference.  Appends at least one byte.  Called again for the following bytes.
   virtual void fill(Packet& packet, std::uint64_t limit) = 0;
 };
 
@@ -35,15 +35,17 @@ class PayloadSource {
 class PayloadSink {
  public:
   virtual ~PayloadSink() = default;
-  /// Takes `bytes`, which stand at `offset` of the payload.  Fragments may come in any order and end anywhere.
+  /// Takes `bytes`, which stand at `offset` of the payload.  Fragments may come in any order and
+  /// end anywhere.
   virtual void place(std::uint64_t offset, Segment bytes) = 0;
-  /// The memory that [offset, offset + size) of the payload occupies when that is one run, else an empty
-  /// segment.  Lets a peer write in place.
+  /// The memory that [offset, offset + size) of the payload occupies when that is one run, else an
+  /// empty segment.  Lets a peer write in place.
   virtual Segment in_place(std::uint64_t offset, std::uint64_t size) = 0;
 };
 
 class Endpoint;         // one peer; owned by the messenger, lives as long as it does
-class IncomingMessage;  // a message with payload that has arrived; owned by the messenger until it is done
+class IncomingMessage;  // a message with payload that has arrived; owned by the messenger until it
+                        // is done
 
 /// One message on its way out; owned by the caller, who keeps it (and its source) until on_sent().
 class OutgoingMessage {
@@ -54,7 +56,8 @@ class OutgoingMessage {
 
   PayloadSource* source = nullptr;
   std::uint64_t payload_bytes = 0;
-  std::uint64_t flush_bytes = 0;  // payload bytes at which a data packet is posted; 0: as many as fit
+  std::uint64_t flush_bytes =
+      0;  // payload bytes at which a data packet is posted; 0: as many as fit
 
  private:
   friend struct OutgoingAccess;
@@ -87,24 +90,26 @@ class OutgoingMessage {
 class MessageEvents {
  public:
   virtual ~MessageEvents() = default;
-  /// A message arrived.  `header` is 8-byte aligned and valid during the call only.  `message` is null when
-  /// there is no payload; otherwise the callee must accept() or discard() it, now or later.
-  virtual void on_message(Endpoint& from, std::uint8_t handler, Segment header, std::uint64_t payload_bytes,
-                          IncomingMessage* message) = 0;
+  /// A message arrived.  `header` is 8-byte aligned and valid during the call only.  `message` is
+  /// null when there is no payload; otherwise the callee must accept() or discard() it, now or
+  /// later.
+  virtual void on_message(Endpoint& from, std::uint8_t handler, Segment header,
+                          std::uint64_t payload_bytes, IncomingMessage* message) = 0;
   /// `message`'s memory is the caller's again: the payload left, or `status` says why it will not.
   virtual void on_sent(OutgoingMessage& message, const Status& status) = 0;
   /// The accepted payload is in place (or `status` says why not); `context` is accept()'s.
   virtual void on_received(void* context, std::uint64_t bytes, const Status& status) = 0;
-  /// The peer is gone.  `status` is kClosed after its goodbye, kUnreachable when it could not be connected,
-  /// kProtocol or kVersion when it sent what no engine of this version sends, else kPeerFailed.  Its
-  /// pending messages were completed with this status before.
+  /// The peer is gone.  `status` is kClosed after its goodbye, kUnreachable when it could not be
+  /// connected, kProtocol or kVersion when it sent what no engine of this version sends, else
+  /// kPeerFailed.  Its pending messages were completed with this status before.
   virtual void on_peer_gone(Endpoint& peer, const Status& status) = 0;
 };
 
 struct MessengerConfig {
-  std::size_t eager_limit = 64 * 1024;       // bytes of payload that may travel with the header
-  std::size_t peer_credit = 256 * 1024;      // bytes of unmatched heads a peer keeps for us, and we for it
-  std::size_t packet_bytes = 64 * 1024;      // staging memory of one packet
+  std::size_t eager_limit = 64 * 1024;  // bytes of payload that may travel with the header
+  std::size_t peer_credit =
+      256 * 1024;  // bytes of unmatched heads a peer keeps for us, and we for it
+  std::size_t packet_bytes = 64 * 1024;         // staging memory of one packet
   std::size_t staging_bytes = 8 * 1024 * 1024;  // all packets of this engine together
   std::size_t write_threshold = 16 * 1024;  // smallest rest of a payload worth exposing memory for
 };
@@ -115,19 +120,22 @@ struct MessageCounters {
   std::uint64_t staged_bytes = 0;      // payload bytes copied into packets
   std::uint64_t referenced_bytes = 0;  // payload bytes gathered from user memory by the driver
   std::uint64_t written_bytes = 0;     // payload bytes placed by remote writes
-  std::uint64_t unexpected_bytes = 0;  // payload bytes kept for messages that were not matched at once
+  std::uint64_t unexpected_bytes =
+      0;  // payload bytes kept for messages that were not matched at once
 };
 
 class Messenger {
  public:
   /// Takes the drivers (at least one).  `events` outlives the messenger.
-  Messenger(const MessengerConfig& config, MessageEvents& events, std::vector<std::unique_ptr<Driver>> drivers);
+  Messenger(const MessengerConfig& config, MessageEvents& events,
+            std::vector<std::unique_ptr<Driver>> drivers);
   /// Peers that were not told goodbye see an engine that died; no callback is called.
   ~Messenger();
   Messenger(const Messenger&) = delete;
   Messenger& operator=(const Messenger&) = delete;
 
-  /// The endpoint of the engine at `address` of driver `driver`; no packet travels before it is needed.
+  /// The endpoint of the engine at `address` of driver `driver`; no packet travels before it is
+  /// needed.
   Result<Endpoint*> connect(std::size_t driver, const std::byte* address, std::size_t size);
   Driver& driver(std::size_t index);
 
@@ -140,21 +148,25 @@ class Messenger {
   /// Sends a message without payload; the header is copied.  Order is kept with send().
   Status send_header(Endpoint& to, std::uint8_t handler, Segment header);
 
-  /// Sends a message.  ok: everything has left, on_sent() is not called; kInProgress: on_sent() follows.
+  /// Sends a message.  ok: everything has left, on_sent() is not called; kInProgress: on_sent()
+  /// follows.
   Status send(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage& message);
 
-  /// Receives the first `bytes` of the payload into `sink`, the rest is dropped at the sender where possible.
-  /// ok: complete now, on_received() is not called; kInProgress: on_received(context, ...) follows.
+  /// Receives the first `bytes` of the payload into `sink`, the rest is dropped at the sender where
+  /// possible. ok: complete now, on_received() is not called; kInProgress: on_received(context,
+  /// ...) follows.
   Status accept(IncomingMessage& message, PayloadSink& sink, std::uint64_t bytes, void* context);
   void discard(IncomingMessage& message);
 
   /// Moves everything that can move; returns the number of completions handled.  Never blocks.
   std::size_t progress();
 
-  /// Whether everything accepted has left this process (queues empty, no packet in a driver's hands).
+  /// Whether everything accepted has left this process (queues empty, no packet in a driver's
+  /// hands).
   bool idle() const;
 
-  /// Says goodbye to every connected peer and keeps progressing until the goodbyes left, at most `timeout_ms`.
+  /// Says goodbye to every connected peer and keeps progressing until the goodbyes left, at most
+  /// `timeout_ms`.
   Status close(int timeout_ms);
 
   const MessageCounters& counters() const;

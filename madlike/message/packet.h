@@ -1,9 +1,9 @@
 // Packet: what one post to a driver carries - header room, then staged and referenced segments.
 //
 // A packet is a fixed piece of staging memory from the messenger's pool.  The wire header and every
-// staged byte live in that memory; referenced segments point into user memory, which must stay as it is
-// until the packet's completion.  Staged bytes that follow staged bytes share one segment, so a packet
-// that is all staged is a single segment.
+// staged byte live in that memory; referenced segments point into user memory, which must stay as
+// it is until the packet's completion.  Staged bytes that follow staged bytes share one segment, so
+// a packet that is all staged is a single segment.
 #ifndef MADLIKE_MESSAGE_PACKET_H_
 #define MADLIKE_MESSAGE_PACKET_H_
 
@@ -19,20 +19,22 @@ class Packet {
  public:
   static constexpr std::size_t kMaxSegments = 64;
 
-  /// `memory` is the packet's staging memory; `max_segments` (1..kMaxSegments) and `max_bytes` are the driver's.
+  /// `memory` is the packet's staging memory; `max_segments` (1..kMaxSegments) and `max_bytes` are
+  /// the driver's.
   Packet(Segment memory, std::size_t max_segments, std::size_t max_bytes);
   /// Empties the packet for another use of the same memory.
   void reset(std::size_t max_segments, std::size_t max_bytes);
 
-  /// Free staging memory that can still be appended: its start, and at most as many bytes as fit the
-  /// packet.  Size 0 when the packet is full or no segment is left to hold new staged bytes.
+  /// Free staging memory that can still be appended: its start, and at most as many bytes as fit
+  /// the packet.  Size 0 when the packet is full or no segment is left to hold new staged bytes.
   Segment staging_room() const;
   /// Appends the first `bytes` of staging_room(), which the caller has filled.
   void stage(std::size_t bytes);
 
   /// Whether one more referenced segment fits.
   bool can_reference() const;
-  /// Appends user memory by reference, cut to what the packet may still carry; returns the bytes taken.
+  /// Appends user memory by reference, cut to what the packet may still carry; returns the bytes
+  /// taken.
   std::size_t reference(Segment run);
 
   /// Bytes that may still be appended, however they are appended.

@@ -1,0 +1,63 @@
+#include "madlike/message/core.h"
+
+#include <algorithm>
+#include <random>
+
+namespace mad {
+namespace {
+
+constexpr std::size_t kControlPacketBytes = 192;  // HELLO with an address of 64 bytes, and more
+constexpr std::size_t kControlPackets = 128;
+constexpr std::size_t kMinPackets = 4;
+
+std::uint64_t random_number() {
+  std::random_device device;
+  return (static_cast<std::uint64_t>(device()) << 32) | device();
+}
+
+}  // namespace
+
+Core::Core(const MessengerConfig& its_config, MessageEvents& its_events)
+    : config(its_config),
+      events(its_events),
+      incarnation(random_number()),
+      credit_threshold(std::max<std::uint64_t>(its_config.peer_credit / 4, 1)),
+      packets(its_config.packet_bytes,
+              std::max(kMinPackets, its_config.staging_bytes / its_config.packet_bytes)),
+      controls(kControlPacketBytes, kControlPackets),
+      packets_per_endpoint(std::max(kMinPackets, packets.capacity() / 2)) {}
+
+void Core::activate(Endpoint& endpoint) {
+  if (endpoint.active || !endpoint.live()) return;
+  endpoint.active = true;
+  active.push_back(&endpoint);
+}
+
+void Core::end(Endpoint& endpoint, const Status& why) {
+  if (!endpoint.live()) return;
+  endpoint.life = Endpoint::Life::kEnding;
+  endpoint.end = why;
+  ending.push_back(&endpoint);
+}
+
+void Core::fail_posts(Endpoint& endpoint, const Status& why) {
+  if (!endpoint.live() || endpoint.post_failed) return;
+  endpoint.post_failed = true;
+  endpoint.end = why;
+  refused.push_back(&endpoint);
+}
+
+void Core::finish_if_done(OutgoingMessage& message) {
+  const auto& state = state_of(message);
+  const bool over =
+      state.phase == OutgoingPhase::kFinished || state.phase == OutgoingPhase::kFailed;
+  if (over && state.posts == 0) finished.push(&message);
+}
+
+void Core::return_credit(Endpoint& endpoint, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  endpoint.to_return += bytes;
+  if (endpoint.to_return >= credit_threshold) activate(endpoint);
+}
+
+}  // namespace mad

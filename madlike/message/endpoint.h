@@ -1,0 +1,76 @@
+// Endpoint: what the message layer knows of one peer - its connection, credit both ways, and what
+// waits to leave for it.
+//
+// Created and owned by the messenger, alive as long as that is.  The sender and the receiver of the
+// messenger work on it; it decides nothing itself.
+#ifndef MADLIKE_MESSAGE_ENDPOINT_H_
+#define MADLIKE_MESSAGE_ENDPOINT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "madlike/driver/driver.h"
+#include "madlike/message/first_frames.h"
+#include "madlike/message/incoming.h"
+#include "madlike/message/outgoing.h"
+#include "madlike/message/packet_pool.h"
+
+namespace mad {
+
+inline constexpr std::size_t kMaxAddressBytes = 64;  // what a driver may have (driver.h)
+
+class Endpoint {
+ public:
+  enum class Life {
+    kLive,    // or never contacted
+    kEnding,  // its end is decided; frames of it are ignored
+    kGone     // ended; on_peer_gone() follows or was called
+  };
+
+  Endpoint(std::size_t index, Driver* its_driver, std::vector<std::byte> its_address)
+      : driver_index(index), driver(its_driver), address(std::move(its_address)) {}
+
+  bool live() const { return life == Life::kLive; }
+  /// Whether another frame may be built now.
+  bool can_post() const {
+    return live() && !post_failed && hello_sent && !goodbye_sent && unposted == nullptr;
+  }
+
+  const std::size_t driver_index;
+  Driver* const driver;
+  const std::vector<std::byte> address;
+  void* user_data = nullptr;
+
+  Life life = Life::kLive;
+  Status end;  // why it is ending or gone, or why posts fail
+  bool has_connection = false;
+  ConnectionId connection = 0;
+  bool hello_sent = false;
+  bool hello_received = false;
+  bool leaving = false;  // we are: goodbye follows everything else
+  bool goodbye_sent = false;
+  bool told_gone = false;         // on_peer_gone() was called
+  bool post_failed = false;       // the driver refused for good; the connection's end is awaited
+  std::uint32_t quiet_polls = 0;  // since then
+  bool active = false;            // in the messenger's list of endpoints with something to send
+
+  std::uint64_t peer_granted = 0;  // head credit the peer granted us in all
+  std::uint64_t credit = 0;        // of it, not taken now
+  std::uint64_t charged = 0;       // heads of the peer that we have not told it are gone
+  std::uint64_t to_return = 0;     // of these, gone
+
+  IncomingList clearances;  // clear-to-send and refusals that wait
+  FirstFrames first_frames;
+  OutgoingList streaming;              // messages whose rest is leaving
+  OutgoingPacket* unposted = nullptr;  // built, but the driver pushed back
+  std::size_t posts = 0;               // packets in the driver's hands
+  std::size_t message_posts = 0;       // of these and unposted, those that reference user memory
+  std::size_t staging_packets =
+      0;  // packets of the staging pool, in the driver's hands or unposted
+};
+
+}  // namespace mad
+
+#endif  // MADLIKE_MESSAGE_ENDPOINT_H_

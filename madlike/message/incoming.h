@@ -1,0 +1,75 @@
+// IncomingMessage: a payload that has arrived or is arriving; IncomingTable: all of them, by id.
+//
+// A message is the table's from the arrival of its first frame until it is received, refused or its
+// peer is gone.  The first bytes of a payload nobody waited for (its head) are kept in memory of
+// their own, which the credit granted to each peer bounds; a message without head is a record of
+// fixed size.
+#ifndef MADLIKE_MESSAGE_INCOMING_H_
+#define MADLIKE_MESSAGE_INCOMING_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "madlike/message/fifo.h"
+#include "madlike/message/messenger.h"
+
+namespace mad {
+
+class IncomingMessage {
+ public:
+  enum class Phase {
+    kFree,      // in the table's free list
+    kArriving,  // on_message() is running; the head is in the driver's buffer
+    kKept,      // nobody waited; the head is in `kept`
+    kClearing,  // accepted, the clear-to-send waits for its turn
+    kRefusing,  // done here, the refusal waits for its turn
+    kReceiving  // the rest is on its way
+  };
+
+  Phase phase = Phase::kFree;
+  bool head_lost = false;  // no memory was left to keep it
+  bool by_data = false;    // the rest comes in DATA frames
+  bool has_window = false;
+  std::uint32_t id = 0;       // ours; fixed
+  std::uint32_t peer_id = 0;  // the sender's; 0 when the head is all
+  Endpoint* endpoint = nullptr;
+  IncomingMessage* next = nullptr;
+  std::uint64_t payload_bytes = 0;
+  std::uint64_t accepted = 0;  // bytes wanted
+  std::uint64_t received = 0;  // bytes in place
+  Segment head;
+  std::unique_ptr<std::byte[]> kept;
+  PayloadSink* sink = nullptr;
+  void* context = nullptr;
+  ExposureToken window{};
+};
+
+struct IncomingLink {
+  static IncomingMessage*& next(IncomingMessage& message) { return message.next; }
+};
+using IncomingList = Fifo<IncomingMessage, IncomingLink>;
+
+class IncomingTable {
+ public:
+  /// A message in phase kArriving with its id; null when memory has run out.
+  IncomingMessage* add();
+  /// The message in use under `id`, or null.
+  IncomingMessage* find(std::uint32_t id) const;
+  void remove(IncomingMessage& message);
+  /// Ids are at most this.
+  std::uint32_t last_id() const { return static_cast<std::uint32_t>(messages_.size()); }
+
+ private:
+  static constexpr std::size_t kSlabMessages = 64;
+  bool grow();
+
+  std::vector<std::unique_ptr<IncomingMessage[]>> slabs_;
+  std::vector<IncomingMessage*> messages_;  // by id - 1
+  IncomingMessage* free_ = nullptr;
+};
+
+}  // namespace mad
+
+#endif  // MADLIKE_MESSAGE_INCOMING_H_

@@ -1,0 +1,148 @@
+#include "madlike/message/poster.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace mad {
+
+std::uint32_t returnable_credit(const Endpoint& endpoint) {
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(endpoint.to_return, std::numeric_limits<std::uint32_t>::max()));
+}
+
+void credit_returned(Endpoint& endpoint, std::uint32_t bytes) {
+  endpoint.to_return -= bytes;
+  endpoint.charged -= bytes;
+}
+
+OutgoingPacket* Poster::take(Endpoint& to) {
+  if (to.staging_packets >= core_.packets_per_endpoint) return nullptr;
+  OutgoingPacket* const packet = core_.packets.take();
+  if (packet == nullptr) return nullptr;
+  packet->endpoint = &to;
+  ++to.staging_packets;
+  return packet;
+}
+
+void Poster::give_back(OutgoingPacket& packet) {
+  if (packet.pool == &core_.packets) --packet.endpoint->staging_packets;
+  packet.pool->give_back(&packet);
+}
+
+// The packet's memory and that of its message are not in use any more.
+void Poster::release(OutgoingPacket& packet) {
+  --core_.posts;
+  if (packet.message != nullptr) {
+    --state_of(*packet.message).posts;
+    --packet.endpoint->message_posts;
+  }
+  give_back(packet);
+}
+
+Status Poster::post_to_driver(OutgoingPacket& packet) {
+  Endpoint& to = *packet.endpoint;
+  const SegmentList segments = packet.packet.segments();
+  if (!packet.write) return to.driver->post_send(to.connection, segments, &packet);
+  return to.driver->post_write(to.connection, segments, packet.window, packet.window_offset,
+                               &packet);
+}
+
+void Poster::post(OutgoingPacket& packet) {
+  ++core_.posts;
+  Endpoint& to = *packet.endpoint;
+  if (packet.message != nullptr) {
+    ++state_of(*packet.message).posts;
+    ++to.message_posts;
+  }
+  to.unposted = &packet;
+  (void)retry(to);
+}
+
+bool Poster::retry(Endpoint& to) {
+  if (to.unposted == nullptr) return true;
+  OutgoingPacket& packet = *to.unposted;
+  const Status status = post_to_driver(packet);
+  if (status.again()) {
+    core_.activate(to);
+    return false;
+  }
+  if (status.error()) {
+    core_.fail_posts(to, status);
+    return false;
+  }
+  to.unposted = nullptr;
+  ++core_.counters.packets_sent;
+  if (status.in_progress()) {
+    ++to.posts;
+  } else {
+    release(packet);
+  }
+  return true;
+}
+
+bool Poster::post_control(Endpoint& to, Frame frame, Segment body) {
+  if (!to.live() || to.post_failed || to.unposted != nullptr) return false;
+  OutgoingPacket* const packet = core_.controls.take();
+  if (packet == nullptr) {
+    core_.activate(to);
+    return false;
+  }
+  const DriverCaps& caps = to.driver->caps();
+  packet->endpoint = &to;
+  packet->packet.reset(caps.max_iov, caps.max_packet_bytes);
+  const Segment room = packet->packet.staging_room();
+  if (frame.kind != FrameKind::kHello) frame.credit = returnable_credit(to);
+  frame.body_bytes = static_cast<std::uint32_t>(body.size);
+  encode_frame(frame, room.begin());
+  if (body.size > 0) std::memcpy(room.begin() + kFrameBytes, body.data, body.size);
+  packet->packet.stage(kFrameBytes + body.size);
+
+  const Status status = post_to_driver(*packet);
+  if (status.again() || status.error()) {
+    give_back(*packet);
+    if (status.again()) {
+      core_.activate(to);
+    } else {
+      core_.fail_posts(to, status);
+    }
+    return false;
+  }
+  credit_returned(to, frame.credit);
+  ++core_.counters.packets_sent;
+  if (status.in_progress()) {
+    ++core_.posts;
+    ++to.posts;
+  } else {
+    give_back(*packet);
+  }
+  return true;
+}
+
+// A message whose last packet did not leave fails; one that waits in a list fails with its
+// endpoint.
+void Poster::posted(OutgoingPacket& packet, const Status& status) {
+  Endpoint& to = *packet.endpoint;
+  OutgoingMessage* const message = packet.message;
+  --to.posts;
+  release(packet);
+  if (status.error()) core_.fail_posts(to, status);
+  if (message == nullptr) return;
+  auto& phase = state_of(*message).phase;
+  if (status.error() && phase == OutgoingPhase::kFinished) phase = OutgoingPhase::kFailed;
+  core_.finish_if_done(*message);
+}
+
+void Poster::drop_unposted(Endpoint& to) {
+  if (to.unposted == nullptr) return;
+  OutgoingPacket& packet = *to.unposted;
+  OutgoingMessage* const message = packet.message;
+  to.unposted = nullptr;
+  release(packet);
+  if (message == nullptr) return;
+  auto& phase = state_of(*message).phase;
+  if (phase == OutgoingPhase::kFinished) phase = OutgoingPhase::kFailed;
+  core_.finish_if_done(*message);
+}
+
+}  // namespace mad

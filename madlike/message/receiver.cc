@@ -1,0 +1,269 @@
+#include "madlike/message/receiver.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace mad {
+namespace {
+
+Status violation(const char* what) {
+  return {StatusCode::kProtocol, std::string("the peer sent ") + what};
+}
+
+}  // namespace
+
+void Receiver::packet(Endpoint& from, Segment bytes, void* buffer) {
+  ++core_.counters.packets_received;
+  Frame frame;
+  Status status = decode_frame(bytes, &frame);
+  if (status.ok() && from.hello_received == (frame.kind == FrameKind::kHello)) {
+    status = violation(from.hello_received ? "a second HELLO" : "a frame before HELLO");
+  }
+  if (status.ok() && frame.credit > from.peer_granted - from.credit) {
+    status = violation("more credit than it ever got");
+  }
+  if (status.ok()) {
+    const Segment body{bytes.begin() + kFrameBytes, frame.body_bytes};
+    switch (frame.kind) {
+      case FrameKind::kHello:
+        status = hello(from, frame, body);
+        break;
+      case FrameKind::kMessage:
+        status = message(from, frame, body);
+        break;
+      case FrameKind::kClear:
+        status = clear(from, frame, body);
+        break;
+      case FrameKind::kData:
+        status = data(from, frame, body, &buffer);
+        break;
+      case FrameKind::kPlaced:
+        status = placed(from, frame);
+        break;
+      case FrameKind::kRefuse:
+        status = refuse(from, frame);
+        break;
+      case FrameKind::kCredit:
+        from.credit += frame.credit;
+        break;
+      case FrameKind::kGoodbye:
+        status = Status(StatusCode::kClosed, "the peer left in good order");
+        break;
+    }
+  }
+  if (buffer != nullptr) from.driver->release(buffer);
+  if (status.error()) core_.end(from, status);
+}
+
+Status Receiver::hello(Endpoint& from, const Frame& frame, Segment body) {
+  Hello hello;
+  Status status = decode_hello(body, &hello);
+  if (!status.ok()) return status;
+  if (hello.address.size != from.address.size() ||
+      std::memcmp(hello.address.data, from.address.data(), from.address.size()) != 0) {
+    return violation("a HELLO from another address");
+  }
+  from.hello_received = true;
+  from.peer_granted = frame.length;
+  from.credit = frame.length;
+  return {};
+}
+
+Status Receiver::message(Endpoint& from, const Frame& frame, Segment body) {
+  const std::size_t padded = padded_bytes(frame.header_bytes);
+  const std::size_t head = body.size - padded;
+  if (head > core_.config.peer_credit - from.charged) return violation("a head without credit");
+  IncomingMessage* arrival = nullptr;
+  if (frame.length > 0) {
+    arrival = core_.incoming.add();
+    if (arrival == nullptr) return {StatusCode::kNoMemory, "no memory for another message"};
+    arrival->endpoint = &from;
+    arrival->peer_id = frame.id;
+    arrival->payload_bytes = frame.length;
+    arrival->head = {body.begin() + padded, head};
+  }
+  from.credit += frame.credit;
+  from.charged += head;
+  core_.events.on_message(from, frame.handler, {body.data, frame.header_bytes}, frame.length,
+                          arrival);
+  if (arrival == nullptr || arrival->phase != IncomingMessage::Phase::kArriving) return {};
+  keep_head(*arrival);
+  if (arrival->head_lost) return {StatusCode::kNoMemory, "no memory to keep a message's head"};
+  return {};
+}
+
+// Nobody waited: the driver wants its buffer back.
+void Receiver::keep_head(IncomingMessage& message) {
+  message.phase = IncomingMessage::Phase::kKept;
+  if (message.head.size == 0) return;
+  message.kept.reset(new (std::nothrow) std::byte[message.head.size]);
+  if (message.kept == nullptr) {
+    message.head_lost = true;
+    return;
+  }
+  std::memcpy(message.kept.get(), message.head.data, message.head.size);
+  message.head.data = message.kept.get();
+  core_.counters.unexpected_bytes += message.head.size;
+}
+
+Status Receiver::accept(IncomingMessage& message, PayloadSink& sink, std::uint64_t bytes,
+                        void* context) {
+  Endpoint& from = *message.endpoint;
+  if (message.head_lost) {
+    core_.incoming.remove(message);
+    return {StatusCode::kNoMemory, "the message's first bytes could not be kept"};
+  }
+  const Segment head = message.head;
+  const std::uint64_t accepted = std::min(bytes, message.payload_bytes);
+  const auto placed = static_cast<std::size_t>(std::min<std::uint64_t>(head.size, accepted));
+  if (accepted <= head.size) {
+    if (placed > 0) sink.place(0, {head.data, placed});
+    discard(message);
+    return {};
+  }
+  if (!from.live()) {
+    core_.incoming.remove(message);
+    return from.end;
+  }
+  if (placed > 0) sink.place(0, head);
+  core_.return_credit(from, head.size);
+  message.kept.reset();
+  message.head = {};
+  message.sink = &sink;
+  message.context = context;
+  message.accepted = accepted;
+  message.received = placed;
+  message.phase = IncomingMessage::Phase::kClearing;
+  open_window(message);
+  sender_.clear(message);
+  return StatusCode::kInProgress;
+}
+
+void Receiver::discard(IncomingMessage& message) {
+  Endpoint& from = *message.endpoint;
+  core_.return_credit(from, message.head.size);
+  if (message.peer_id == 0 || !from.live()) {
+    core_.incoming.remove(message);
+    return;
+  }
+  message.kept.reset();
+  message.head = {};
+  message.phase = IncomingMessage::Phase::kRefusing;
+  sender_.clear(message);
+}
+
+void Receiver::open_window(IncomingMessage& message) {
+  Driver& driver = *message.endpoint->driver;
+  const std::uint64_t rest = message.accepted - message.received;
+  if (!driver.caps().remote_write || rest < core_.config.write_threshold) return;
+  const Segment memory = message.sink->in_place(message.received, rest);
+  if (memory.size != rest) return;
+  auto token = driver.expose(message.endpoint->connection, memory);
+  if (!token.ok()) return;  // data packets, then
+  message.window = *token;
+  message.has_window = true;
+}
+
+void Receiver::close_window(IncomingMessage& message) {
+  if (!message.has_window) return;
+  message.endpoint->driver->withdraw(message.endpoint->connection, message.window);
+  message.has_window = false;
+}
+
+OutgoingMessage* Receiver::waiting(const Endpoint& from, std::uint32_t id) const {
+  OutgoingMessage* const message = core_.outgoing.find(id);
+  return message != nullptr && state_of(*message).endpoint == &from ? message : nullptr;
+}
+
+Status Receiver::clear(Endpoint& from, const Frame& frame, Segment body) {
+  OutgoingMessage* const message = waiting(from, frame.id);
+  if (message == nullptr) return violation("a CLEAR for no message of ours");
+  auto& state = state_of(*message);
+  if (frame.offset != state.sent) return violation("a CLEAR from a wrong offset");
+  if (frame.length > message->payload_bytes) return violation("a CLEAR beyond the payload");
+  from.credit += frame.credit;
+  core_.outgoing.remove(frame.id);
+  state.id = 0;
+  state.peer_id = frame.reply_id;
+  state.accepted = frame.length;
+  if (frame.window && from.driver->caps().remote_write) {
+    state.has_window = true;
+    state.window = decode_window(body);
+    state.window_start = frame.offset;
+  }
+  sender_.stream(*message);
+  return {};
+}
+
+Status Receiver::refuse(Endpoint& from, const Frame& frame) {
+  OutgoingMessage* const message = waiting(from, frame.id);
+  if (message == nullptr) return violation("a REFUSE for no message of ours");
+  from.credit += frame.credit;
+  core_.outgoing.remove(frame.id);
+  state_of(*message).id = 0;
+  state_of(*message).phase = OutgoingPhase::kFinished;
+  core_.finish_if_done(*message);
+  return {};
+}
+
+IncomingMessage* Receiver::receiving(const Endpoint& from, std::uint32_t id) const {
+  IncomingMessage* const message = core_.incoming.find(id);
+  const bool ours = message != nullptr && message->endpoint == &from &&
+                    message->phase == IncomingMessage::Phase::kReceiving;
+  return ours ? message : nullptr;
+}
+
+Status Receiver::data(Endpoint& from, const Frame& frame, Segment body, void** buffer) {
+  IncomingMessage* const message = receiving(from, frame.id);
+  if (message == nullptr) return violation("a DATA frame for no message of ours");
+  if (frame.offset != message->received) return violation("a DATA frame out of order");
+  if (frame.length > message->accepted - message->received) {
+    return violation("a DATA frame beyond what was accepted");
+  }
+  from.credit += frame.credit;
+  message->sink->place(frame.offset, body);
+  message->received += frame.length;
+  message->by_data = true;
+  from.driver->release(*buffer);
+  *buffer = nullptr;
+  if (message->received == message->accepted) finish(*message, {});
+  return {};
+}
+
+Status Receiver::placed(Endpoint& from, const Frame& frame) {
+  IncomingMessage* const message = receiving(from, frame.id);
+  if (message == nullptr) return violation("a PLACED for no message of ours");
+  if (!message->has_window || message->by_data) return violation("a PLACED without a window");
+  if (frame.length != message->accepted) return violation("a PLACED of a wrong length");
+  from.credit += frame.credit;
+  message->received = message->accepted;
+  finish(*message, {});
+  return {};
+}
+
+void Receiver::finish(IncomingMessage& message, const Status& status) {
+  close_window(message);
+  void* const context = message.context;
+  const std::uint64_t bytes = message.received;
+  core_.incoming.remove(message);
+  core_.events.on_received(context, bytes, status);
+}
+
+void Receiver::abandon(Endpoint& from) {
+  while (!from.clearances.empty()) {
+    (void)from.clearances.pop();
+    --core_.waiting;
+  }
+  for (std::uint32_t id = 1; id <= core_.incoming.last_id(); ++id) {
+    IncomingMessage* const message = core_.incoming.find(id);
+    if (message == nullptr || message->endpoint != &from) continue;
+    if (message->phase == IncomingMessage::Phase::kRefusing) {
+      core_.incoming.remove(*message);
+    } else if (message->phase != IncomingMessage::Phase::kKept) {
+      finish(*message, from.end);
+    }
+  }
+}
+
+}  // namespace mad

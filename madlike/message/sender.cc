@@ -1,0 +1,317 @@
+#include "madlike/message/sender.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace mad {
+namespace {
+
+constexpr int kTurns = 16;                     // packets of one endpoint per pump()
+constexpr std::size_t kStreamingPackets = 16;  // of one endpoint in the driver's hands
+
+// Writes room for the fixed header and the message header; returns where the fixed header goes.
+std::byte* stage_headers(Packet& packet, Segment header) {
+  const std::size_t padded = padded_bytes(header.size);
+  std::byte* const start = packet.staging_room().begin();
+  if (header.size > 0) {
+    std::memcpy(start + kFrameBytes, header.data, header.size);
+    std::memset(start + kFrameBytes + header.size, 0, padded - header.size);
+  }
+  packet.stage(kFrameBytes + padded);
+  return start;
+}
+
+}  // namespace
+
+Status Sender::send_header(Endpoint& to, std::uint8_t handler, Segment header) {
+  if (to.can_post() && to.first_frames.empty() && start(to, handler, header, nullptr)) return {};
+  if (!to.first_frames.push(handler, header, nullptr)) return StatusCode::kNoMemory;
+  ++core_.waiting;
+  core_.activate(to);
+  return {};
+}
+
+Status Sender::send(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage& message) {
+  auto& state = state_of(message);
+  state = {};
+  state.endpoint = &to;
+  state.phase = OutgoingPhase::kStarting;
+  if (to.can_post() && to.first_frames.empty() && start(to, handler, header, &message)) {
+    if (state.phase == OutgoingPhase::kFinished && state.posts == 0) {
+      state.phase = OutgoingPhase::kNone;
+      return {};
+    }
+  } else {
+    if (!to.first_frames.push(handler, header, &message)) {
+      state.phase = OutgoingPhase::kNone;
+      return StatusCode::kNoMemory;
+    }
+    state.phase = OutgoingPhase::kQueued;
+    ++core_.waiting;
+    core_.activate(to);
+  }
+  ++core_.messages;
+  return StatusCode::kInProgress;
+}
+
+// Builds and posts the first frame; false when no packet can be had.
+bool Sender::start(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage* message) {
+  if (message != nullptr && !core_.outgoing.reserve()) return false;
+  OutgoingPacket* const packet = poster_.take(to);
+  if (packet == nullptr) return false;
+  const DriverCaps& caps = to.driver->caps();
+  packet->packet.reset(caps.max_iov, caps.max_packet_bytes);
+  std::byte* const place = stage_headers(packet->packet, header);
+  Frame frame;
+  frame.kind = FrameKind::kMessage;
+  frame.handler = handler;
+  frame.header_bytes = static_cast<std::uint16_t>(header.size);
+  if (message != nullptr) {
+    auto& state = state_of(*message);
+    state.sent = add_head(to, *packet, *message);
+    frame.length = message->payload_bytes;
+    if (state.sent < message->payload_bytes) {
+      state.id = frame.id = core_.outgoing.add(message);
+      state.phase = OutgoingPhase::kWaiting;
+    } else {
+      state.phase = OutgoingPhase::kFinished;
+    }
+  }
+  frame.credit = returnable_credit(to);
+  credit_returned(to, frame.credit);
+  frame.body_bytes = static_cast<std::uint32_t>(packet->packet.bytes() - kFrameBytes);
+  encode_frame(frame, place);
+  poster_.post(*packet);
+  return true;
+}
+
+// As much of the payload as may travel with the header; returns its bytes.
+std::uint64_t Sender::add_head(Endpoint& to, OutgoingPacket& packet, OutgoingMessage& message) {
+  const std::uint64_t limit =
+      std::min({message.payload_bytes, static_cast<std::uint64_t>(core_.config.eager_limit),
+                to.credit, static_cast<std::uint64_t>(packet.packet.bytes_room())});
+  if (limit == 0) return 0;
+  const std::uint64_t head = fill(packet, message, limit);
+  to.credit -= head;
+  return head;
+}
+
+std::uint64_t Sender::fill(OutgoingPacket& packet, OutgoingMessage& message, std::uint64_t limit) {
+  const std::size_t before = packet.packet.bytes();
+  const std::size_t staged = packet.packet.staged_bytes();
+  message.source->fill(packet.packet, limit);
+  const std::size_t bytes = packet.packet.bytes() - before;
+  const std::size_t copied = packet.packet.staged_bytes() - staged;
+  core_.counters.staged_bytes += copied;
+  if (!packet.write) core_.counters.referenced_bytes += bytes - copied;
+  if (bytes > copied) packet.message = &message;
+  return bytes;
+}
+
+void Sender::clear(IncomingMessage& message) {
+  Endpoint& to = *message.endpoint;
+  const bool first = to.clearances.empty();
+  to.clearances.push(&message);
+  ++core_.waiting;
+  if (first && to.can_post() && post_clearance(to)) return;
+  core_.activate(to);
+}
+
+void Sender::stream(OutgoingMessage& message) {
+  auto& state = state_of(message);
+  state.phase = OutgoingPhase::kStreaming;
+  state.endpoint->streaming.push(&message);
+  core_.activate(*state.endpoint);
+}
+
+void Sender::pump(Endpoint& to) {
+  if (!to.live() || to.post_failed || to.goodbye_sent) return;
+  OutgoingPacket* const held = to.unposted;
+  OutgoingMessage* const message = held == nullptr ? nullptr : held->message;
+  if (!poster_.retry(to)) return;
+  if (message != nullptr) core_.finish_if_done(*message);
+  if (!to.hello_sent && !post_hello(to)) return;
+  while (!to.clearances.empty()) {
+    if (!post_clearance(to)) return;
+  }
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const bool started = start_next(to);
+    const bool streamed = stream_next(to);
+    if (!started && !streamed) break;
+  }
+  if (to.to_return >= core_.credit_threshold) (void)poster_.post_control(to, Frame());
+  const bool nothing_waits = to.can_post() && to.first_frames.empty() && to.streaming.empty();
+  if (to.leaving && nothing_waits) {
+    Frame goodbye;
+    goodbye.kind = FrameKind::kGoodbye;
+    to.goodbye_sent = poster_.post_control(to, goodbye);
+  }
+}
+
+bool Sender::has_work(const Endpoint& to) const {
+  if (!to.live() || to.post_failed || to.goodbye_sent || !to.has_connection) return false;
+  return to.unposted != nullptr || !to.hello_sent || !to.clearances.empty() ||
+         !to.first_frames.empty() || !to.streaming.empty() || to.leaving ||
+         to.to_return >= core_.credit_threshold;
+}
+
+bool Sender::post_hello(Endpoint& to) {
+  Frame frame;
+  frame.kind = FrameKind::kHello;
+  frame.length = core_.config.peer_credit;
+  const std::vector<std::byte>& own = to.driver->address();
+  Hello hello;
+  hello.incarnation = core_.incarnation;
+  hello.address = {const_cast<std::byte*>(own.data()), own.size()};
+  std::byte body[kHelloFixedBytes + kMaxAddressBytes];
+  encode_hello(hello, body);
+  to.hello_sent = poster_.post_control(to, frame, {body, kHelloFixedBytes + own.size()});
+  return to.hello_sent;
+}
+
+bool Sender::post_clearance(Endpoint& to) {
+  IncomingMessage& message = *to.clearances.front();
+  Frame frame;
+  frame.id = message.peer_id;
+  const bool refuse = message.phase == IncomingMessage::Phase::kRefusing;
+  std::byte window[kWindowBytes];
+  Segment body;
+  frame.kind = refuse ? FrameKind::kRefuse : FrameKind::kClear;
+  if (!refuse) {
+    frame.reply_id = message.id;
+    frame.offset = message.received;
+    frame.length = message.accepted;
+    frame.window = message.has_window;
+    if (message.has_window) {
+      encode_window(message.window, window);
+      body = {window, kWindowBytes};
+    }
+  }
+  if (!poster_.post_control(to, frame, body)) return false;
+  to.clearances.pop();
+  --core_.waiting;
+  if (refuse) {
+    core_.incoming.remove(message);
+  } else {
+    message.phase = IncomingMessage::Phase::kReceiving;
+  }
+  return true;
+}
+
+bool Sender::start_next(Endpoint& to) {
+  if (to.first_frames.empty() || !to.can_post()) return false;
+  FirstFrames::Waiting& next = to.first_frames.front();
+  OutgoingMessage* const message = next.message;
+  if (!start(to, next.handler, next.header(), message)) return false;
+  to.first_frames.pop();
+  --core_.waiting;
+  if (message != nullptr) core_.finish_if_done(*message);
+  return true;
+}
+
+bool Sender::stream_next(Endpoint& to) {
+  if (to.streaming.empty() || !to.can_post()) return false;
+  OutgoingMessage& message = *to.streaming.front();
+  auto& state = state_of(message);
+  const bool moved = state.has_window ? stream_write(to, message) : stream_data(to, message);
+  if (!moved) return false;
+  to.streaming.pop();
+  if (state.phase == OutgoingPhase::kFinished) {
+    core_.finish_if_done(message);
+  } else {
+    to.streaming.push(&message);
+  }
+  return true;
+}
+
+bool Sender::stream_data(Endpoint& to, OutgoingMessage& message) {
+  if (to.staging_packets >= kStreamingPackets) return false;
+  OutgoingPacket* const packet = poster_.take(to);
+  if (packet == nullptr) return false;
+  auto& state = state_of(message);
+  const DriverCaps& caps = to.driver->caps();
+  packet->packet.reset(caps.max_iov, caps.max_packet_bytes);
+  std::byte* const place = stage_headers(packet->packet, {});
+  std::uint64_t limit =
+      std::min<std::uint64_t>(state.accepted - state.sent, packet->packet.bytes_room());
+  if (message.flush_bytes > 0) limit = std::min(limit, message.flush_bytes);
+  const std::uint64_t bytes = fill(*packet, message, limit);
+  if (bytes == 0) {
+    poster_.give_back(*packet);
+    core_.end(to, {StatusCode::kInternal, "a payload source gave no bytes"});
+    return false;
+  }
+  Frame frame;
+  frame.kind = FrameKind::kData;
+  frame.id = state.peer_id;
+  frame.offset = state.sent;
+  frame.length = bytes;
+  frame.body_bytes = static_cast<std::uint32_t>(bytes);
+  frame.credit = returnable_credit(to);
+  credit_returned(to, frame.credit);
+  encode_frame(frame, place);
+  state.sent += bytes;
+  if (state.sent == state.accepted) state.phase = OutgoingPhase::kFinished;
+  poster_.post(*packet);
+  return true;
+}
+
+// Remote writes, then PLACED: the fabric brings it after the bytes.
+bool Sender::stream_write(Endpoint& to, OutgoingMessage& message) {
+  auto& state = state_of(message);
+  if (state.sent == state.accepted) {
+    Frame frame;
+    frame.kind = FrameKind::kPlaced;
+    frame.id = state.peer_id;
+    frame.length = state.accepted;
+    if (!poster_.post_control(to, frame)) return false;
+    state.phase = OutgoingPhase::kFinished;
+    return true;
+  }
+  if (to.staging_packets >= kStreamingPackets) return false;
+  OutgoingPacket* const packet = poster_.take(to);
+  if (packet == nullptr) return false;
+  const DriverCaps& caps = to.driver->caps();
+  packet->packet.reset(caps.max_write_iov, caps.max_write_bytes);
+  packet->write = true;
+  packet->window = state.window;
+  packet->window_offset = state.sent - state.window_start;
+  std::uint64_t limit =
+      std::min<std::uint64_t>(state.accepted - state.sent, packet->packet.bytes_room());
+  if (message.flush_bytes > 0) limit = std::min(limit, message.flush_bytes);
+  const std::uint64_t bytes = fill(*packet, message, limit);
+  if (bytes == 0) {
+    poster_.give_back(*packet);
+    core_.end(to, {StatusCode::kInternal, "a payload source gave no bytes"});
+    return false;
+  }
+  core_.counters.written_bytes += bytes;
+  state.sent += bytes;
+  poster_.post(*packet);
+  return true;
+}
+
+void Sender::fail(OutgoingMessage& message) {
+  state_of(message).phase = OutgoingPhase::kFailed;
+  core_.finish_if_done(message);
+}
+
+void Sender::abandon(Endpoint& to) {
+  poster_.drop_unposted(to);
+  while (!to.first_frames.empty()) {
+    OutgoingMessage* const message = to.first_frames.front().message;
+    to.first_frames.pop();
+    --core_.waiting;
+    if (message != nullptr) fail(*message);
+  }
+  while (!to.streaming.empty()) fail(*to.streaming.pop());
+  for (std::uint32_t id = 1; id <= core_.outgoing.last_id(); ++id) {
+    OutgoingMessage* const message = core_.outgoing.find(id);
+    if (message == nullptr || state_of(*message).endpoint != &to) continue;
+    core_.outgoing.remove(id);
+    fail(*message);
+  }
+}
+
+}  // namespace mad

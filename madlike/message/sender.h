@@ -1,0 +1,60 @@
+// Sender: everything of a messenger that leaves - builds frames, in the order they are due.
+//
+// Per endpoint, first frames keep the order of the calls; clearances and credit go before them;
+// payload of several messages interleaves packet by packet.  Clearances and credit are state of the
+// endpoint until the driver has taken their frame, so they never need more memory than that.  No
+// function here calls the user's events.
+#ifndef MADLIKE_MESSAGE_SENDER_H_
+#define MADLIKE_MESSAGE_SENDER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "madlike/message/core.h"
+#include "madlike/message/poster.h"
+
+namespace mad {
+
+class Sender {
+ public:
+  explicit Sender(Core& core) : core_(core), poster_(core) {}
+
+  /// Messenger::send_header() and send(), when the endpoint has a connection.
+  Status send_header(Endpoint& to, std::uint8_t handler, Segment header);
+  Status send(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage& message);
+
+  /// Queues a message in phase kClearing or kRefusing and posts its frame if that can be done now.
+  void clear(IncomingMessage& message);
+  /// The receiver of `message` said where the rest goes: it starts to stream.
+  void stream(OutgoingMessage& message);
+
+  /// Posts what can be posted now, a bounded number of packets.
+  void pump(Endpoint& to);
+  /// Whether pump() may still have something to do.
+  bool has_work(const Endpoint& to) const;
+
+  /// A kSent or kWritten completion.
+  void posted(OutgoingPacket& packet, const Status& status) { poster_.posted(packet, status); }
+  /// The endpoint ended: drops what waits there and fails its outgoing messages.
+  void abandon(Endpoint& to);
+
+ private:
+  bool start(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage* message);
+  std::uint64_t add_head(Endpoint& to, OutgoingPacket& packet, OutgoingMessage& message);
+  std::uint64_t fill(OutgoingPacket& packet, OutgoingMessage& message, std::uint64_t limit);
+
+  bool post_hello(Endpoint& to);
+  bool post_clearance(Endpoint& to);
+  bool start_next(Endpoint& to);
+  bool stream_next(Endpoint& to);
+  bool stream_data(Endpoint& to, OutgoingMessage& message);
+  bool stream_write(Endpoint& to, OutgoingMessage& message);
+  void fail(OutgoingMessage& message);
+
+  Core& core_;
+  Poster poster_;
+};
+
+}  // namespace mad
+
+#endif  // MADLIKE_MESSAGE_SENDER_H_

@@ -1,0 +1,228 @@
+// Side: one engine's messenger in a test, with a memory of everything that happened to it.
+//
+// Payloads are runs of bytes in the test's hands.  What a side does with an arriving message is the
+// test's choice (`on_arrival`); by default it accepts all of it at once.
+#ifndef MADLIKE_MESSAGE_SIDE_H_
+#define MADLIKE_MESSAGE_SIDE_H_
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "madlike/driver/loopback/loopback.h"
+#include "madlike/message/messenger.h"
+
+namespace mad {
+
+using Bytes = std::vector<std::byte>;
+
+/// `size` bytes that tell their place and their `seed`.
+inline Bytes pattern(std::size_t size, unsigned seed = 1) {
+  Bytes out(size);
+  std::uint32_t x = seed * 2654435761u + 1;
+  for (std::byte& b : out) b = static_cast<std::byte>((x = x * 1664525u + 1013904223u) >> 24);
+  return out;
+}
+
+/// Pieces of at least `reference_from` bytes are referenced; no call appends more than `step`
+/// bytes.
+class BytesSource final : public PayloadSource {
+ public:
+  BytesSource(const Bytes& bytes, std::size_t reference_from, std::size_t step)
+      : next_(bytes.data()), left_(bytes.size()), reference_from_(reference_from), step_(step) {}
+
+  void fill(Packet& packet, std::uint64_t limit) override {
+    std::size_t size = std::min<std::uint64_t>({limit, left_, step_});
+    if (size >= reference_from_ && packet.can_reference()) {
+      size = packet.reference({const_cast<std::byte*>(next_), size});
+    } else {
+      const Segment room = packet.staging_room();
+      size = std::min(size, room.size);
+      std::memcpy(room.data, next_, size);
+      packet.stage(size);
+    }
+    next_ += size;
+    left_ -= size;
+  }
+
+ private:
+  const std::byte* next_;
+  std::size_t left_, reference_from_, step_;
+};
+
+class BytesSink final : public PayloadSink {
+ public:
+  explicit BytesSink(std::size_t size, bool one_run = true) : bytes(size), one_run_(one_run) {}
+  void place(std::uint64_t offset, Segment piece) override {
+    ++places;
+    if (offset > bytes.size() || piece.size > bytes.size() - offset) {
+      overrun = true;
+      return;
+    }
+    std::memcpy(bytes.data() + offset, piece.data, piece.size);
+  }
+  Segment in_place(std::uint64_t offset, std::uint64_t size) override {
+    if (!one_run_ || offset + size > bytes.size()) return {};
+    return {bytes.data() + offset, static_cast<std::size_t>(size)};
+  }
+
+  Bytes bytes;
+  int places = 0;
+  bool overrun = false;
+
+ private:
+  bool one_run_;
+};
+
+/// A message on its way out, with its payload.
+struct Sent : OutgoingMessage {
+  Sent(Bytes its_bytes, std::size_t reference_from, std::size_t step)
+      : bytes(std::move(its_bytes)), reader(bytes, reference_from, step) {
+    source = &reader;
+    payload_bytes = bytes.size();
+  }
+  Bytes bytes;
+  BytesSource reader;
+  bool started = false;
+  int done = 0;  // how often the messenger said so
+  Status status;
+};
+
+/// A message that arrived.
+struct Arrived {
+  Endpoint* from = nullptr;
+  std::uint8_t handler = 0;
+  std::string header;
+  std::uint64_t payload_bytes = 0;
+  IncomingMessage* message = nullptr;  // until accepted or discarded
+  std::unique_ptr<BytesSink> sink;
+  int done = 0;
+  std::uint64_t received = 0;
+  Status status;
+};
+
+class Side final : public MessageEvents {
+ public:
+  explicit Side(std::shared_ptr<LoopbackNetwork> network, const MessengerConfig& config = {}) {
+    auto owned = std::make_unique<LoopbackDriver>(std::move(network));
+    driver = owned.get();
+    std::vector<std::unique_ptr<Driver>> drivers;
+    drivers.push_back(std::move(owned));
+    messenger = std::make_unique<Messenger>(config, *this, std::move(drivers));
+  }
+
+  Endpoint& to(const Side& other) {
+    const std::vector<std::byte>& address = other.driver->address();
+    return *messenger->connect(0, address.data(), address.size()).value();
+  }
+
+  Status send_header(Endpoint& to, std::uint8_t handler, const std::string& text) {
+    return messenger->send_header(to, handler, segment(text));
+  }
+
+  Sent& send(Endpoint& to, std::uint8_t handler, Bytes payload, const std::string& header = "") {
+    sent.emplace_back(std::move(payload), reference_from, fill_step);
+    Sent& message = sent.back();
+    message.flush_bytes = flush_bytes;
+    message.status = messenger->send(to, handler, segment(header), message);
+    message.started = true;
+    if (message.status.ok()) ++message.done;
+    return message;
+  }
+
+  void accept(Arrived& arrived, std::uint64_t bytes) {
+    arrived.sink = std::make_unique<BytesSink>(bytes, one_run);
+    IncomingMessage& message = *std::exchange(arrived.message, nullptr);
+    arrived.status = messenger->accept(message, *arrived.sink, bytes, &arrived);
+    if (!arrived.status.ok()) return;
+    ++arrived.done;
+    arrived.received = std::min(bytes, arrived.payload_bytes);
+  }
+  void accept(Arrived& arrived) { accept(arrived, arrived.payload_bytes); }
+  void discard(Arrived& arrived) { messenger->discard(*std::exchange(arrived.message, nullptr)); }
+
+  bool all_sent() const {
+    return std::all_of(sent.begin(), sent.end(), [](const Sent& s) { return s.done == 1; });
+  }
+
+  void on_message(Endpoint& from, std::uint8_t handler, Segment header, std::uint64_t payload_bytes,
+                  IncomingMessage* message) override {
+    arrived.emplace_back();
+    Arrived& a = arrived.back();
+    a.from = &from;
+    a.handler = handler;
+    a.header.assign(static_cast<const char*>(header.data), header.size);
+    a.payload_bytes = payload_bytes;
+    a.message = message;
+    misaligned = misaligned || reinterpret_cast<std::uintptr_t>(header.data) % 8 != 0;
+    if (on_arrival) {
+      on_arrival(a);
+    } else if (message != nullptr) {
+      accept(a);
+    }
+  }
+  void on_sent(OutgoingMessage& message, const Status& status) override {
+    auto& s = static_cast<Sent&>(message);
+    ++s.done;
+    s.status = status;
+    if (on_left) on_left(s);
+  }
+  void on_received(void* context, std::uint64_t bytes, const Status& status) override {
+    auto& a = *static_cast<Arrived*>(context);
+    ++a.done;
+    a.received = bytes;
+    a.status = status;
+    if (on_complete) on_complete(a);
+  }
+  void on_peer_gone(Endpoint& peer, const Status& status) override {
+    gone.emplace_back(&peer, status);
+  }
+
+  std::size_t reference_from = 1024;  // of payloads sent from now on
+  std::size_t fill_step = 1024 * 1024;
+  std::uint64_t flush_bytes = 0;
+  bool one_run = true;  // whether memory accepted into is one run
+  std::function<void(Arrived&)> on_arrival;
+  std::function<void(Sent&)> on_left;
+  std::function<void(Arrived&)> on_complete;
+
+  std::deque<Sent> sent;
+  std::deque<Arrived> arrived;
+  std::vector<std::pair<Endpoint*, Status>> gone;
+  bool misaligned = false;
+  LoopbackDriver* driver = nullptr;
+  std::unique_ptr<Messenger> messenger;  // last: ends first
+
+ private:
+  static Segment segment(const std::string& text) {
+    return {const_cast<char*>(text.data()), text.size()};
+  }
+};
+
+/// Progresses both until `done`, a bounded number of times.
+template <typename Done>
+bool settle(Side& a, Side& b, Done done) {
+  for (int i = 0; i < 20000; ++i) {
+    if (done()) return true;
+    (void)a.messenger->progress();
+    (void)b.messenger->progress();
+  }
+  return done();
+}
+
+/// Progresses both until nothing happens for a while.
+inline void settle(Side& a, Side& b) {
+  for (int quiet = 0, i = 0; quiet < 5 && i < 100000; ++i) {
+    const std::size_t moved = a.messenger->progress() + b.messenger->progress();
+    quiet = moved == 0 ? quiet + 1 : 0;
+  }
+}
+
+}  // namespace mad
+
+#endif  // MADLIKE_MESSAGE_SIDE_H_

@@ -1,0 +1,75 @@
+// Wire: the frames of docs/wire_protocol.md as values, and between them and bytes.
+//
+// encode_frame() writes a frame's fixed header; decode_frame() reads one and checks everything that
+// can be checked without knowing the connection.  What depends on the connection's state is the
+// receiver's.  Nothing here owns memory.
+#ifndef MADLIKE_MESSAGE_WIRE_H_
+#define MADLIKE_MESSAGE_WIRE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "madlike/base/segment.h"
+#include "madlike/base/status.h"
+#include "madlike/driver/driver.h"
+
+namespace mad {
+
+inline constexpr std::size_t kFrameBytes = 40;  // the fixed header
+inline constexpr std::size_t kHelloFixedBytes = 16;
+inline constexpr std::size_t kWindowBytes = 16;
+
+enum class FrameKind : std::uint8_t {
+  kHello = 1,
+  kMessage = 2,
+  kClear = 3,
+  kData = 4,
+  kPlaced = 5,
+  kRefuse = 6,
+  kCredit = 7,
+  kGoodbye = 8
+};
+
+/// A fixed header.  Fields as in docs/wire_protocol.md.
+struct Frame {
+  FrameKind kind = FrameKind::kCredit;
+  bool window = false;
+  std::uint8_t handler = 0;
+  std::uint16_t header_bytes = 0;
+  std::uint32_t credit = 0;
+  std::uint32_t id = 0;
+  std::uint32_t reply_id = 0;
+  std::uint32_t body_bytes = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+};
+
+/// The body of HELLO.
+struct Hello {
+  std::uint64_t incarnation = 0;
+  Segment address;
+};
+
+/// A message header's length in a body.
+constexpr std::size_t padded_bytes(std::size_t header_bytes) {
+  return (header_bytes + 7) & ~std::size_t{7};
+}
+
+/// Writes kFrameBytes to `out`.
+void encode_frame(const Frame& frame, std::byte* out);
+/// Writes kHelloFixedBytes + address size to `out`.
+void encode_hello(const Hello& hello, std::byte* out);
+/// Writes kWindowBytes to `out`.
+void encode_window(const ExposureToken& window, std::byte* out);
+
+/// Reads the frame that `packet` is.  kVersion: only the version differs; kProtocol: no frame at
+/// all, a field that its kind does not have, or lengths that do not fit the packet.
+Status decode_frame(Segment packet, Frame* out);
+/// `body` of a HELLO that decode_frame() accepted; the address points into it.
+Status decode_hello(Segment body, Hello* out);
+/// `body` of a CLEAR with a window that decode_frame() accepted.
+ExposureToken decode_window(Segment body);
+
+}  // namespace mad
+
+#endif  // MADLIKE_MESSAGE_WIRE_H_
