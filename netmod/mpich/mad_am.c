@@ -42,7 +42,8 @@ static void send_done(MPIR_Request* sreq, int error) {
       MPIDIG_REQUEST(sreq, req->part_am_req.part_req_ptr)->status.MPI_ERROR = error;
     if (am->acknowledger) {
       MPIDI_MAD_forget_acknowledgement(sreq);
-      MPID_Request_complete(sreq); /* for the acknowledgement that will not come */
+      /* For the acknowledgements that will not come; the origin callback does its own part. */
+      while (MPIR_cc_get(sreq->cc) > 1) MPID_Request_complete(sreq);
     }
   }
   MPIDIG_global.origin_cbs[handler](sreq);
@@ -115,6 +116,25 @@ fn_fail:
   goto fn_exit;
 }
 
+/* Whether the request ends with a message of the other side, which a dead process will not send. */
+static bool is_acknowledged(int handler_id, const void* am_hdr) {
+  switch (handler_id) {
+    case MPIDIG_SEND:
+      return ((const MPIDIG_hdr_t*)am_hdr)->flags & MPIDIG_AM_SEND_FLAGS_SYNC;
+    case MPIDIG_PUT_REQ:
+    case MPIDIG_PUT_DT_REQ:
+    case MPIDIG_GET_REQ:
+    case MPIDIG_ACC_REQ:
+    case MPIDIG_ACC_DT_REQ:
+    case MPIDIG_GET_ACC_REQ:
+    case MPIDIG_GET_ACC_DT_REQ:
+    case MPIDIG_CSWAP_REQ:
+      return true;
+    default:
+      return false;
+  }
+}
+
 int MPIDI_MAD_am_isend(int rank, MPIR_Comm* comm, int handler_id, const void* am_hdr,
                        MPI_Aint am_hdr_sz, const void* data, MPI_Aint count, MPI_Datatype datatype,
                        MPIR_Request* sreq) {
@@ -125,9 +145,7 @@ int MPIDI_MAD_am_isend(int rank, MPIR_Comm* comm, int handler_id, const void* am
   bool done;
 
   MPIDI_MAD_AM(sreq)->send.handler = (uint8_t)handler_id;
-  if (handler_id == MPIDIG_SEND &&
-      (((const MPIDIG_hdr_t*)am_hdr)->flags & MPIDIG_AM_SEND_FLAGS_SYNC))
-    MPIDI_MAD_await_acknowledgement(sreq, peer);
+  if (is_acknowledged(handler_id, am_hdr)) MPIDI_MAD_await_acknowledgement(sreq, peer);
 
   mpi_errno = start_send(peer, rank, comm, handler_id, am_hdr, am_hdr_sz, data, count, datatype,
                          sreq, &done);

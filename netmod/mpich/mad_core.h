@@ -32,7 +32,7 @@ typedef struct {
   bool sweep;                   /* receives have to be checked against peers that are gone */
   uint32_t touch_rounds;        /* seconds without an event, in all: probes touch once in each */
   int touch_cursor;             /* rank that the next touching of "any source" starts from */
-  MPIR_Request* unacknowledged; /* synchronous sends whose match is not yet known */
+  MPIR_Request* unacknowledged; /* synchronous sends and one-sided operations */
 
   /* Back-off (mad_progress.c). */
   bool oversubscribed; /* more ranks than cores on this node */

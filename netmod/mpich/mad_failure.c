@@ -1,9 +1,9 @@
 /* mad_failure.c: processes that are gone, and libmad's errors in MPI's words.
  *
  * The engine completes its own operations when a peer is gone.  What it cannot know of are receives
- * that wait for a message of that peer and synchronous sends that wait for their match; those are
- * found here.  A peer's death shows on its connection, so the peers of waiting receives are
- * contacted once a process has been idle for a while.
+ * that wait for a message of that peer, and synchronous sends and one-sided operations that wait
+ * for its acknowledgement; those are found here.  A peer's death shows on its connection, so the
+ * peers of waiting receives are contacted once a process has been idle for a while.
  */
 #include "mad_core.h"
 #include "utlist.h"
@@ -64,10 +64,14 @@ static void fail_unacknowledged(const mad_peer* peer, int status) {
   MPIR_Request *sreq, *next;
 
   DL_FOREACH_SAFE(MPIDI_MAD_global.unacknowledged, sreq, next) {
+    int rank, missing = MPIR_cc_get(sreq->cc);
+
     if (MPIDI_MAD_AM(sreq)->acknowledger != peer) continue;
+    rank = (sreq->kind == MPIR_REQUEST_KIND__RMA) ? MPIDIG_REQUEST(sreq, u.origin.target_rank)
+                                                  : MPIDIG_REQUEST(sreq, u.send.dest);
     MPIDI_MAD_forget_acknowledgement(sreq);
-    sreq->status.MPI_ERROR = failed_error(MPIDIG_REQUEST(sreq, u.send.dest), status);
-    MPID_Request_complete(sreq);
+    sreq->status.MPI_ERROR = failed_error(rank, status);
+    while (missing-- > 0) MPID_Request_complete(sreq);
   }
 }
 
@@ -109,6 +113,25 @@ static void fail_receive(MPIR_Request* rreq, int vci, int error) {
   MPID_Request_complete(rreq);
 }
 
+/* Receives of partitioned communication whose partner has not shown up.  They stay in their list,
+ * which every later start of theirs comes to an end in. */
+static void sweep_partitioned(void) {
+  MPIR_Request* rreq;
+
+  DL_FOREACH(MPIDI_global.part_posted_list, rreq) {
+    int error = MPIR_Part_request_is_active(rreq) && !MPIR_Request_is_complete(rreq)
+                    ? source_error(MPIDI_PART_REQUEST(rreq, u.recv.source), rreq->comm)
+                    : MPI_SUCCESS;
+    if (error) {
+      rreq->status.MPI_ERROR = error;
+      MPIR_cc_set(rreq->cc_ptr, 0);
+      /* Waits look again only when this moves; the end of an ordinary request moves it. */
+      MPL_atomic_relaxed_store_int(&MPIDI_VCI(0).progress_count,
+                                   MPL_atomic_relaxed_load_int(&MPIDI_VCI(0).progress_count) + 1);
+    }
+  }
+}
+
 void MPIDI_MAD_sweep(void) {
   MPIR_Request *rreq, *next;
 
@@ -119,6 +142,7 @@ void MPIDI_MAD_sweep(void) {
       if (error) fail_receive(rreq, vci, error);
     }
   }
+  sweep_partitioned();
 }
 
 static void touch_rank(MPIR_Comm* comm, int rank) {
@@ -145,6 +169,10 @@ void MPIDI_MAD_touch_awaited(void) {
   for (int vci = 0; vci < MPIDI_global.n_vcis; vci++) {
     DL_FOREACH(MPIDI_global.per_vci[vci].posted_list, rreq)
     touch_source(MPIDIG_REQUEST(rreq, u.recv.source), rreq->comm);
+  }
+  DL_FOREACH(MPIDI_global.part_posted_list, rreq) {
+    if (MPIR_Part_request_is_active(rreq))
+      touch_source(MPIDI_PART_REQUEST(rreq, u.recv.source), rreq->comm);
   }
   MPIDI_MAD_global.touch_rounds++;
   MPIDI_MAD_global.touch_cursor = (MPIDI_MAD_global.touch_cursor + TOUCHES_AT_ONCE) % (1 << 30);

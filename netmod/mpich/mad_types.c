@@ -57,6 +57,10 @@ int MPIDI_MAD_layout(const void* buf, MPI_Aint count, MPI_Datatype datatype,
   MPIR_Datatype* object;
   mad_type* type = NULL;
 
+  if (count == 0) { /* MPICH also says "nothing" with no datatype at all */
+    *out = (MPIDI_MAD_layout_t){(void*)buf, 0, NULL, 0};
+    return MPI_SUCCESS;
+  }
   MPIDI_Datatype_get_info(count, datatype, is_contiguous, bytes, object, true_lb);
   if (is_contiguous || bytes == 0) {
     out->base = MPIR_get_contig_ptr(buf, true_lb);
