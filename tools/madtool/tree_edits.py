@@ -1,7 +1,8 @@
 """The small edits MPICH's own files need, each with its reason.
 
 Two let ch4 know a third netmod.  Two repair datatype bugs of 4.0.2 that upstream fixed later, so that what
-MPICH does without us can be believed.  An edit is applied once and recognised when already there.
+MPICH does without us can be believed.  One lets MPI_Finalize end when a process of the node has died.  An
+edit is applied once and recognised when already there.
 """
 
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ class Edit:
 
 _MAKEFILE = "src/mpid/ch4/netmod/Makefile.mk"
 _IMPL = "src/mpid/ch4/netmod/include/netmod_impl.h"
+_INIT_SHM = "src/mpid/common/shm/mpidu_init_shm.c"
 _YAKSA = "src/mpi/datatype/typerep/src/typerep_yaksa_pack.c"
 
 EDITS = (
@@ -64,6 +66,23 @@ EDITS = (
         "        MPIR_Assert(element_size <= 0 || *actual_unpack_bytes % element_size == 0);\n",
         False,
         "pmodels/mpich #6234: division by zero unpacking into a zero-length contiguous type",
+    ),
+    Edit(
+        _INIT_SHM,
+        "    mpi_errno = Init_shm_barrier();\n"
+        "    MPIR_ERR_CHECK(mpi_errno);\n"
+        "\n"
+        "    if (local_size == 1)\n"
+        "        MPL_free(memory.base_addr);\n"
+        "    else {\n"
+        "        mpl_err = MPL_shm_seg_detach(",
+        "    /* No barrier: a process that died would never come, and detaching needs no others. */\n"
+        "    if (local_size == 1)\n"
+        "        MPL_free(memory.base_addr);\n"
+        "    else {\n"
+        "        mpl_err = MPL_shm_seg_detach(",
+        False,
+        "MPI_Finalize waited for ever in the barrier of the node's start-up memory once a local process had died",
     ),
 )
 
