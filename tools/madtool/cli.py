@@ -7,7 +7,13 @@ import sys
 from pathlib import Path
 from typing import List, NoReturn
 
-from madtool import mpich_build, netmod_install, test_command
+from madtool import (
+    conformance,
+    conformance_suite,
+    mpich_build,
+    netmod_install,
+    test_command,
+)
 from madtool.errors import Failure
 from madtool.log import say
 from madtool.paths import cache_root
@@ -43,6 +49,22 @@ def _test(arguments: argparse.Namespace) -> int:
         print(line)
     print(report.total, flush=True)
     return 1 if report.total.failed else 0
+
+
+def _conformance(arguments: argparse.Namespace) -> int:
+    if arguments.mpi:
+        suite = conformance_suite.prepare(Path(arguments.mpi).absolute(), mpich_build.named_source())
+        known = {}
+    else:
+        suite = conformance_suite.mad_suite()
+        known = conformance.known_differences()
+    if arguments.known:
+        known = conformance.known_differences(Path(arguments.known))
+    table = Path(arguments.table).absolute() if arguments.table else None
+    names = arguments.directories or list(conformance.DEFAULT)
+    tally = conformance.run(suite, names, known, arguments.timeout, table)
+    print(tally, flush=True)
+    return 1 if tally.failed else 0
 
 
 def _run(words: List[str]) -> NoReturn:
@@ -88,6 +110,19 @@ def _parser() -> argparse.ArgumentParser:
     test.add_argument("stages", nargs="*", metavar="STAGE", help="only these stages (default: all)")
     test.add_argument("--list", action="store_true", help="print the stages and their time budgets")
     test.set_defaults(function=_test)
+
+    suite = commands.add_parser("conformance", help="MPICH's own test suite on the built MPI",
+                                description="Runs directories of MPICH's test suite. Fails on what is not "
+                                "in tests/mpich/known_differences.txt.")  # fmt: skip
+    suite.add_argument("directories", nargs="*", metavar="DIR", help="directories of the suite (default: "
+                       + " ".join(conformance.DEFAULT) + ")")  # fmt: skip
+    suite.add_argument("--timeout", type=int, default=120, metavar="S", help="seconds a test may take where "
+                       "its own line does not say more (default 120)")  # fmt: skip
+    suite.add_argument("--mpi", metavar="PREFIX", help="judge the MPI installed there instead, without known "
+                       "differences")  # fmt: skip
+    suite.add_argument("--known", metavar="FILE", help="the list of known differences to hold it against")
+    suite.add_argument("--table", metavar="FILE", help="also write the table of results there")
+    suite.set_defaults(function=_conformance)
     return parser
 
 

@@ -93,14 +93,15 @@ def run_logged(
     count: str = "",
     unit: str = "steps",
     total: int = 0,
+    counted_in: Optional[Path] = None,
     keep_fds: Sequence[int] = (),
     check: bool = True,
 ) -> int:
     """Runs `command` with its output in `log`, a heartbeat while it runs; returns the exit code.
 
-    `count` is a pattern of log lines to count as `unit` (of about `total`, when known).  `keep_fds` stay open
-    in the child: a lock held through them outlives this process if the child does.  With `check` a failure
-    raises Failure with the end of the log.
+    `count` is a pattern of lines, of the log or of `counted_in`, to count as `unit` (of about `total`, when
+    known).  `keep_fds` stay open in the child: a lock held through them outlives this process if the child
+    does.  With `check` a failure raises Failure with the end of the log.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     begin = time.monotonic()
@@ -120,7 +121,7 @@ def run_logged(
             )
         except OSError as error:
             raise Failure(f"{what}: cannot start {command[0]}: {error}") from error
-        counter = LineCounter(log, count) if count else None
+        counter = LineCounter(counted_in or log, count) if count else None
         next_beat = begin + HEARTBEAT_S
         try:
             while True:

@@ -172,6 +172,12 @@ def ensure_as_before() -> Build:
     return ensure_built(settings.get("mpich"), settings.get("named_prefix"))
 
 
+def named_source() -> Optional[str]:
+    """The source that this checkout's last `build` was told to use, if any."""
+    named = load_settings().get("mpich")
+    return str(named) if named else None
+
+
 def built_prefix() -> Optional[Path]:
     """The prefix of this checkout's last build, if it is still there."""
     prefix = load_settings().get("prefix")

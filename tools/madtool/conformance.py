@@ -1,0 +1,80 @@
+"""`tools/mad conformance`: MPICH's own suite, judged against the committed list of known differences."""
+
+import time
+from pathlib import Path
+from typing import Dict, List, Optional, Sequence
+
+from madtool import conformance_suite
+from madtool.conformance_results import FAIL, NOT_RUN, Result, Verdict, parse_known, table
+from madtool.errors import Missing
+from madtool.log import clock, say
+from madtool.paths import CHECKOUT, write_atomically
+from madtool.stages import Tally
+
+KNOWN = CHECKOUT / "tests" / "mpich" / "known_differences.txt"
+# What is compared with ch4:ofi; docs/toolchain.md says how long it takes.
+DEFAULT = ("pt2pt", "datatype", "comm", "attr", "info", "init", "errhan", "errors", "group", "topo",
+           "part", "coll", "rma")  # fmt: skip
+_SHOWN_LINES = 12
+
+
+def known_differences(path: Path = KNOWN) -> Dict[str, str]:
+    try:
+        return parse_known(path.read_text())
+    except OSError:
+        return {}
+    except ValueError as error:
+        raise Missing(f"{path}: {error}") from error
+
+
+def _explain(result: Result) -> List[str]:
+    what = "did not run" if result.outcome == NOT_RUN else f"failed after {clock(result.seconds)}"
+    lines = [line for line in result.output.splitlines() if line.strip()][-_SHOWN_LINES:]
+    return [f"{result.key}: {what}", *(f"    {line[:200]}" for line in lines)]
+
+
+def run(suite: conformance_suite.Suite, names: Sequence[str], known: Dict[str, str],
+        timeout_s: int, table_file: Optional[Path] = None) -> Tally:  # fmt: skip
+    """Runs the directories, prints the table and every failure; returns the counts."""
+    there = conformance_suite.directories(suite)
+    unknown = [name for name in names if name.split("/")[0] not in there]
+    if unknown:
+        raise Missing(f"the suite has no directory {', '.join(unknown)}; it has: {' '.join(there)}")
+    verdicts: Dict[str, Verdict] = {}
+    seconds: Dict[str, float] = {}
+    for name in names:
+        begin = time.monotonic()
+        verdicts[name] = Verdict(conformance_suite.run_directory(suite, name, timeout_s), known)
+        seconds[name] = time.monotonic() - begin
+        verdict = verdicts[name]
+        say(f"{name}: {len(verdict.passed)} passed, {len(verdict.new_failures)} failed, "
+            f"{len(verdict.known_failures)} known, {len(verdict.skipped)} skipped in {clock(seconds[name])}")  # fmt: skip
+    lines = table(verdicts, seconds)
+    print("\n".join(lines))
+    tally = Tally()
+    for verdict in verdicts.values():
+        tally += _report(verdict)
+    if table_file is not None:
+        write_table(table_file, conformance_suite.version(suite.prefix), lines, verdicts)
+    return tally
+
+
+def _report(verdict: Verdict) -> Tally:
+    for result in verdict.new_failures:
+        print("\n".join(_explain(result)))
+    for result in verdict.known_failures:
+        print(f"{result.key}: {result.outcome}, as known: {verdict.known[result.key]}")
+    for result in verdict.mended:
+        print(f"{result.key}: passes, though listed as a known difference: {verdict.known[result.key]}")
+    skipped = len(verdict.skipped) + len(verdict.known_failures)
+    return Tally(len(verdict.passed), len(verdict.new_failures), skipped)
+
+
+def write_table(path: Path, title: str, lines: List[str], verdicts: Dict[str, Verdict]) -> None:
+    """The table and everything that did not pass, as it is committed under tests/mpich/."""
+    text = [f"# {title}", *lines, ""]
+    for verdict in verdicts.values():
+        for result in verdict.results:
+            if result.outcome in (FAIL, NOT_RUN):
+                text.append(f"{result.outcome:<8} {result.key}")
+    write_atomically(path, "\n".join(text) + "\n")
