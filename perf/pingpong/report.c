@@ -17,6 +17,7 @@ static void print_library(void) {
       "# %s\n# round trip in microseconds: minimum and median; gain in %% of mode off, of the "
       "minima\n",
       version);
+  if (!modes_switchable()) puts("# this MPI has no mpix_mad.h: there is one mode, called mpi");
 }
 
 bool report_open(const Modes* modes, const char* csv, Report* report) {

@@ -59,6 +59,7 @@ Image image_new(const TypeMap* map, int64_t extent, size_t count) {
   for (size_t i = 0; i < count; i++) typemap_append(&image.map, map, (int64_t)i * extent);
   typemap_bounds(&image.map, &image.low, &high);
   image.low -= kMargin;
+  if (image.low > 0) image.low = 0; /* so that memory never begins behind `base` */
   /* Elements keep the alignment that their offsets promise. */
   image.low -= ((image.low % kMargin) + kMargin) % kMargin;
   image.size = (size_t)(high + kMargin - image.low);

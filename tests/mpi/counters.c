@@ -1,0 +1,266 @@
+/* counters.c: every setting has the effect it names, as the performance variables show.
+ *
+ * The argument says what is tried; settings come from the environment, see table.py.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/counter.h"
+#include "support/path.h"
+
+#ifndef HAVE_MAD
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  return check_skip("this MPI has no mpix_mad.h");
+}
+#else
+
+enum { kTag = 1, kTotal = 1 << 20, kLong = 16384, kShort = 64, kTaken = 6 };
+
+static MPI_Comm comm;
+static int rank;
+
+/* What a message may be counted as. */
+static const char* const kTakenNames[kTaken] = {"contiguous", "gather", "hybrid",
+                                                "pipeline",   "pack",   "off"};
+
+typedef struct Counts {
+  uint64_t messages[kTaken], bytes[kTaken];
+  uint64_t packets, staged, referenced, unexpected;
+} Counts;
+
+static Counts counts_now(const char* direction) {
+  Counts counts;
+  char family[40];
+  for (int i = 0; i < kTaken; i++) {
+    snprintf(family, sizeof(family), "%s_messages", direction);
+    counts.messages[i] = counter_of_path(family, kTakenNames[i]);
+    snprintf(family, sizeof(family), "%s_bytes", direction);
+    counts.bytes[i] = counter_of_path(family, kTakenNames[i]);
+  }
+  counts.packets = counter_read("mad_packets_sent");
+  counts.staged = counter_read("mad_staged_bytes");
+  counts.referenced = counter_read("mad_referenced_bytes");
+  counts.unexpected = counter_read("mad_unexpected_bytes");
+  return counts;
+}
+
+static Counts since(const Counts* before, const char* direction) {
+  Counts now = counts_now(direction);
+  for (int i = 0; i < kTaken; i++) {
+    now.messages[i] -= before->messages[i];
+    now.bytes[i] -= before->bytes[i];
+  }
+  now.packets -= before->packets;
+  now.staged -= before->staged;
+  now.referenced -= before->referenced;
+  now.unexpected -= before->unexpected;
+  return now;
+}
+
+/* 1 MiB of payload, each block followed by a gap of its length. */
+static MPI_Datatype equal_blocks(int block) {
+  MPI_Datatype type;
+  MPI_Type_vector(kTotal / block, block, 2 * block, MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  return type;
+}
+
+/* Every long block is followed by a short one. */
+enum { kPairs = 64, kMixedBytes = kPairs * (kLong + kShort) };
+static MPI_Datatype mixed_blocks(void) {
+  MPI_Datatype pair, type;
+  const int lengths[] = {kLong, kShort}, places[] = {0, kLong + kShort};
+  MPI_Type_indexed(2, lengths, places, MPI_BYTE, &pair);
+  MPI_Type_create_hvector(kPairs, 1, 2 * kLong, pair, &type);
+  MPI_Type_commit(&type);
+  MPI_Type_free(&pair);
+  return type;
+}
+
+/* One message from rank 0 to a posted receive; what it added to this rank's counters. */
+static Counts transfer(MPI_Datatype type, const char* path) {
+  static char buffer[4 * kTotal];
+  const char* direction = rank == 0 ? "send" : "recv";
+  MPI_Request request;
+  CHECK_MPI(MPIX_Mad_comm_set_path(comm, path));
+  memset(buffer, rank == 0 ? 'm' : 0, sizeof(buffer));
+  const Counts before = counts_now(direction);
+  if (rank == 1) MPI_Irecv(buffer, 1, type, 0, kTag, comm, &request);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) MPI_Isend(buffer, 1, type, 1, kTag, comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(buffer[0] == 'm', "nothing came");
+  return since(&before, direction);
+}
+
+/* Exactly one message of `bytes`, counted as `taken`. */
+static void expect_taken(const Counts* counts, const char* taken, uint64_t bytes,
+                         const char* what) {
+  for (int i = 0; i < kTaken; i++) {
+    const bool mine = strcmp(kTakenNames[i], taken) == 0;
+    CHECK(counts->messages[i] == mine && counts->bytes[i] == (mine ? bytes : 0),
+          "%s: %llu messages of %llu bytes counted as %s, expected one as %s", what,
+          (unsigned long long)counts->messages[i], (unsigned long long)counts->bytes[i],
+          kTakenNames[i], taken);
+  }
+}
+
+static void expect_copied(const Counts* counts, uint64_t staged, uint64_t referenced,
+                          const char* what) {
+  CHECK(counts->staged == staged && counts->referenced == referenced,
+        "%s: %llu staged, expected %llu; %llu referenced, expected %llu", what,
+        (unsigned long long)counts->staged, (unsigned long long)staged,
+        (unsigned long long)counts->referenced, (unsigned long long)referenced);
+}
+
+/* Sent on `path`, the message counts as `taken`; the counters of bytes agree. Receivers unpack as
+ * it arrives unless they collect. */
+static void try_path(const char* path, const char* taken, MPI_Datatype type, uint64_t bytes,
+                     uint64_t staged) {
+  const Counts counts = transfer(type, path);
+  char what[100];
+  snprintf(what, sizeof(what), "%s on path %s", rank == 0 ? "sent" : "received", path);
+  if (rank == 0) {
+    expect_taken(&counts, taken, bytes, what);
+    if (strcmp(path, "pack") != 0 && strcmp(path, "off") != 0) {
+      expect_copied(&counts, staged, bytes - staged, what);
+    }
+  } else {
+    const bool collects = strcmp(path, "pack") == 0 || strcmp(path, "off") == 0;
+    expect_taken(&counts, collects ? path : "pipeline", bytes, what);
+  }
+}
+
+static void paths(void) {
+  MPI_Datatype longs = equal_blocks(kLong), shorts = equal_blocks(kShort), mixed = mixed_blocks();
+  try_path("gather", "gather", longs, kTotal, 0);
+  try_path("gather", "gather", shorts, kTotal, 0);
+  try_path("hybrid", "hybrid", mixed, kMixedBytes, kPairs * kShort);
+  try_path("pipeline", "pipeline", longs, kTotal, kTotal);
+  try_path("pack", "pack", longs, kTotal, 0);
+  try_path("off", "off", longs, kTotal, 0);
+  try_path("auto", "gather", longs, kTotal, 0);
+  try_path("auto", "pipeline", shorts, kTotal, kTotal);
+  try_path("auto", "hybrid", mixed, kMixedBytes, kPairs * kShort);
+  MPI_Type_free(&longs), MPI_Type_free(&shorts), MPI_Type_free(&mixed);
+}
+
+/* Dense data is one run whatever is asked for: RT-0306's own three layouts. */
+static void dense(void) {
+  MPI_Datatype vector, structure;
+  const int lengths[] = {2, 1, 1};
+  const MPI_Aint places[] = {0, 8, 12};
+  const MPI_Datatype types[] = {MPI_FLOAT, MPI_INT, MPI_FLOAT};
+  MPI_Datatype particle;
+  MPI_Type_vector(1024, 256, 256, MPI_FLOAT, &vector);
+  MPI_Type_create_struct(3, lengths, places, types, &particle);
+  MPI_Type_contiguous(kTotal / 16, particle, &structure);
+  MPI_Type_commit(&vector);
+  MPI_Type_commit(&structure);
+  for (int i = 0; i < 2; i++) {
+    const Counts counts = transfer(i ? structure : vector, "gather");
+    expect_taken(&counts, "contiguous", kTotal, i ? "particles" : "a dense vector");
+  }
+  MPI_Type_free(&vector), MPI_Type_free(&structure), MPI_Type_free(&particle);
+}
+
+/* MPIR_CVAR_CH4_MAD_MAX_BLOCKS below 64: auto no longer references 64 blocks. */
+static void max_blocks(void) {
+  MPI_Datatype longs = equal_blocks(kLong);
+  try_path("auto", "pipeline", longs, kTotal, kTotal);
+  try_path("gather", "gather", longs, kTotal, 0); /* who forces a path gets it */
+  MPI_Type_free(&longs);
+}
+
+/* The number of packets of a message that is copied throughout. */
+static void packets(uint64_t low, uint64_t high) {
+  MPI_Datatype shorts = equal_blocks(kShort);
+  const Counts counts = transfer(shorts, "pipeline");
+  CHECK(rank != 0 || (counts.packets >= low && counts.packets <= high),
+        "%llu packets, expected %llu to %llu", (unsigned long long)counts.packets,
+        (unsigned long long)low, (unsigned long long)high);
+  MPI_Type_free(&shorts);
+}
+
+/* What of an unexpected message is kept at the receiver. */
+static void unexpected(uint64_t low, uint64_t high) {
+  static char buffer[2 * kTotal];
+  MPI_Datatype shorts = equal_blocks(kShort);
+  const Counts before = counts_now("recv");
+  MPI_Request request;
+  if (rank == 0) MPI_Isend(buffer, 1, shorts, 1, kTag, comm, &request);
+  MPI_Barrier(comm); /* rank 0's barrier message is behind the other */
+  if (rank == 1) MPI_Irecv(buffer, 1, shorts, 0, kTag, comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  const Counts counts = since(&before, "recv");
+  CHECK(rank != 1 || (counts.unexpected >= low && counts.unexpected <= high),
+        "%llu bytes kept, expected %llu to %llu", (unsigned long long)counts.unexpected,
+        (unsigned long long)low, (unsigned long long)high);
+  MPI_Type_free(&shorts);
+}
+
+/* The fabrics differ in how many segments a packet takes. */
+static void gathered_packets(uint64_t low, uint64_t high) {
+  MPI_Datatype blocks = equal_blocks(256);
+  const Counts counts = transfer(blocks, "gather");
+  CHECK(rank != 0 || (counts.packets >= low && counts.packets <= high),
+        "%llu packets for 4096 blocks, expected %llu to %llu", (unsigned long long)counts.packets,
+        (unsigned long long)low, (unsigned long long)high);
+  MPI_Type_free(&blocks);
+}
+
+/* Each control variable is there, says what it is for, and has the environment's value. */
+static void variables(void) {
+  static const char* const kNames[] = {"DATATYPE_PATH", "FABRIC",          "INTERFACE",
+                                       "EAGER_LIMIT",   "FLUSH_THRESHOLD", "MAX_BLOCKS"};
+  for (int i = 0; i < 6; i++) {
+    char name[80], found[80], description[1000], text[300] = "";
+    int index, found_length = sizeof(found), length = sizeof(description), verbosity, bind, scope;
+    int count, number = 0;
+    MPI_Datatype type;
+    MPI_T_enum values;
+    MPI_T_cvar_handle handle;
+    snprintf(name, sizeof(name), "MPIR_CVAR_CH4_MAD_%s", kNames[i]);
+    const int error = MPI_T_cvar_get_index(name, &index);
+    CHECK(error == MPI_SUCCESS, "there is no %s", name);
+    if (error != MPI_SUCCESS) continue;
+    MPI_T_cvar_get_info(index, found, &found_length, &verbosity, &type, &values, description,
+                        &length, &bind, &scope);
+    CHECK(length > 40, "%s says of itself '%s'", name, description);
+    MPI_T_cvar_handle_alloc(index, NULL, &handle, &count);
+    if (type == MPI_CHAR) {
+      MPI_T_cvar_read(handle, text);
+    } else {
+      MPI_T_cvar_read(handle, &number);
+      snprintf(text, sizeof(text), "%d", number);
+    }
+    const char* expected = getenv(name);
+    if (expected)
+      CHECK(strcmp(text, expected) == 0, "%s is '%s', set to '%s'", name, text, expected);
+    MPI_T_cvar_handle_free(&handle);
+  }
+}
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "paths";
+  const uint64_t low = argc > 2 ? strtoull(argv[2], NULL, 0) : 0;
+  const uint64_t high = argc > 3 ? strtoull(argv[3], NULL, 0) : UINT64_MAX;
+  MPI_Init(&argc, &argv);
+  comm = check_comm(MPI_COMM_WORLD);
+  MPI_Comm_rank(comm, &rank);
+  counters_open();
+  MPI_Barrier(comm); /* connected */
+  variables();
+  if (strcmp(what, "paths") == 0) paths(), dense();
+  if (strcmp(what, "max_blocks") == 0) max_blocks();
+  if (strcmp(what, "packets") == 0) packets(low, high);
+  if (strcmp(what, "unexpected") == 0) unexpected(low, high);
+  if (strcmp(what, "gathered") == 0) gathered_packets(low, high);
+  counters_close();
+  MPI_Comm_free(&comm);
+  return check_finish();
+}
+#endif

@@ -1,0 +1,211 @@
+/* death.c: a process that dies, and one that leaves in good order.
+ *
+ * Run with `mpiexec -disable-auto-cleanup`. The last rank is the victim; the others must learn of
+ * its end from their own operations within kPatience_s seconds, print their verdict and exit with 0
+ * without MPI_Finalize. The argument says what they are doing when it happens.
+ */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/image_check.h"
+#include "support/layout.h"
+
+enum { kTag = 1, kPatience_s = 15, kLargeInts = 32 << 20 };
+
+static MPI_Comm comm;
+static int rank, size, victim;
+
+static _Noreturn void die(void) {
+  kill(getpid(), SIGKILL);
+  _exit(1); /* not reached */
+}
+
+/* The request ends with the peer's failure, in time. */
+static void expect_failure(MPI_Request* request, const char* what) {
+  const double start = MPI_Wtime();
+  MPI_Status status = {.MPI_ERROR = MPI_SUCCESS};
+  int done = 0, error = MPI_SUCCESS;
+  while (!done && error == MPI_SUCCESS && MPI_Wtime() - start < kPatience_s) {
+    error = MPI_Test(request, &done, &status);
+  }
+  CHECK(done || error != MPI_SUCCESS, "%s: no end after %d s", what, kPatience_s);
+  if (done || error != MPI_SUCCESS) CHECK_CLASS(error, MPIX_ERR_PROC_FAILED);
+}
+
+/* Sends until one fails. */
+static void expect_failing_sends(void) {
+  const double start = MPI_Wtime();
+  int value = 0, error = MPI_SUCCESS;
+  while (error == MPI_SUCCESS && MPI_Wtime() - start < kPatience_s) {
+    error = MPI_Send(&value, 1, MPI_INT, victim, kTag, comm);
+  }
+  CHECK_CLASS(error, MPIX_ERR_PROC_FAILED);
+}
+
+/* The witnesses still reach each other. */
+static void expect_life(void) {
+  int value = rank;
+  if (size < 3 || rank == victim) return;
+  if (rank == 0) {
+    CHECK_MPI(MPI_Send(&value, 1, MPI_INT, 1, kTag + 1, comm));
+    CHECK_MPI(MPI_Recv(&value, 1, MPI_INT, 1, kTag + 2, comm, MPI_STATUS_IGNORE));
+    CHECK(value == 1, "received %d", value);
+  } else {
+    CHECK_MPI(MPI_Recv(&value, 1, MPI_INT, 0, kTag + 1, comm, MPI_STATUS_IGNORE));
+    value = rank;
+    CHECK_MPI(MPI_Send(&value, 1, MPI_INT, 0, kTag + 2, comm));
+  }
+}
+
+static int* large_buffer(int fill) {
+  int* ints = malloc(kLargeInts * sizeof(int));
+  if (!ints) MPI_Abort(MPI_COMM_WORLD, 1);
+  for (int i = 0; i < kLargeInts; i++) ints[i] = fill;
+  return ints;
+}
+
+/* True when the first byte of a message is there and the last is not. */
+static void await_first_bytes(volatile const int* ints, MPI_Request* request) {
+  int done = 0;
+  while (ints[0] == 0 && !done) MPI_Test(request, &done, MPI_STATUS_IGNORE);
+  CHECK(!done, "the message was complete before anyone could die");
+}
+
+/* The victim is the receiver: it dies when the first bytes are there. */
+static void die_receiving(void) {
+  MPI_Request request;
+  int* ints = large_buffer(rank == victim ? 0 : 1);
+  MPI_Barrier(comm);
+  if (rank == victim) {
+    MPI_Irecv(ints, kLargeInts, MPI_INT, 0, kTag, comm, &request);
+    await_first_bytes(ints, &request);
+    die();
+  }
+  if (rank == 0) {
+    const int error = MPI_Isend(ints, kLargeInts, MPI_INT, victim, kTag, comm, &request);
+    CHECK_MPI(error);
+    expect_failure(&request, "a send whose receiver died in the middle");
+  }
+}
+
+/* The victim is the sender: the witness, who sees the first bytes come, kills it. */
+static void die_sending(void) {
+  MPI_Request request;
+  int* ints = large_buffer(rank == victim ? 1 : 0);
+  pid_t pid = getpid();
+  if (rank == victim) {
+    MPI_Send(&pid, sizeof(pid), MPI_BYTE, 0, kTag, comm);
+    MPI_Send(ints, kLargeInts, MPI_INT, 0, kTag, comm);
+    for (;;) pause();
+  }
+  if (rank == 0) {
+    MPI_Recv(&pid, sizeof(pid), MPI_BYTE, victim, kTag, comm, MPI_STATUS_IGNORE);
+    MPI_Irecv(ints, kLargeInts, MPI_INT, victim, kTag, comm, &request);
+    await_first_bytes(ints, &request);
+    kill(pid, SIGKILL);
+    expect_failure(&request, "a receive whose sender died in the middle");
+  }
+}
+
+static void die_awaited(int source, bool acquainted) {
+  MPI_Request request;
+  int value = 0;
+  if (acquainted) MPI_Barrier(comm);
+  if (rank == victim) die();
+  MPI_Irecv(&value, 1, MPI_INT, source, kTag, comm, &request);
+  expect_failure(&request, source == MPI_ANY_SOURCE ? "a receive from anyone" : "a receive");
+  if (acquainted) expect_failing_sends();
+}
+
+/* Not even connected: it must be the send that notices. */
+static void die_unknown(void) {
+  if (rank == victim) die();
+  usleep(300000); /* its death shall be over; what is tested does not depend on it */
+  expect_failing_sends();
+}
+
+static void die_unmatched(void) {
+  MPI_Request request;
+  int value = 1;
+  MPI_Barrier(comm);
+  if (rank == victim) {
+    MPI_Probe(0, kTag, comm, MPI_STATUS_IGNORE); /* it is there, and will never be received */
+    die();
+  }
+  if (rank == 0) {
+    CHECK_MPI(MPI_Issend(&value, 1, MPI_INT, victim, kTag, comm, &request));
+    expect_failure(&request, "a synchronous send");
+  }
+}
+
+static void die_probed(void) {
+  MPI_Barrier(comm);
+  if (rank == victim) die();
+  CHECK_CLASS(MPI_Probe(victim, kTag, comm, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
+}
+
+/* Not a death: rank 1 finalizes while rank 0 waits for anyone, and for rank 2, who takes his time.
+ */
+static int leave(void) {
+  int values[2] = {0, 0};
+  MPI_Request requests[2];
+  MPI_Barrier(comm);
+  if (rank == 0) {
+    MPI_Irecv(&values[0], 1, MPI_INT, MPI_ANY_SOURCE, kTag, comm, &requests[0]);
+    MPI_Irecv(&values[1], 1, MPI_INT, 2, kTag, comm, &requests[1]);
+    CHECK_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    CHECK(values[0] == 5 && values[1] == 6, "%d and %d", values[0], values[1]);
+  } else if (rank == 2) {
+    sleep(2); /* rank 1 is in MPI_Finalize by now, or the test proves less but is still right */
+    values[0] = 5, values[1] = 6;
+    CHECK_MPI(MPI_Send(&values[0], 1, MPI_INT, 0, kTag, comm));
+    CHECK_MPI(MPI_Send(&values[1], 1, MPI_INT, 0, kTag, comm));
+  }
+  const int failures = check_failures();
+  if (rank == 0 && failures == 0) printf("ok death\n");
+  MPI_Finalize();
+  return failures != 0;
+}
+
+static bool play(const char* scene) {
+  if (strcmp(scene, "receiving") == 0)
+    die_receiving();
+  else if (strcmp(scene, "sending") == 0)
+    die_sending();
+  else if (strcmp(scene, "awaited") == 0)
+    die_awaited(victim, true);
+  else if (strcmp(scene, "awaited-unknown") == 0)
+    die_awaited(victim, false);
+  else if (strcmp(scene, "any-source") == 0)
+    die_awaited(MPI_ANY_SOURCE, true);
+  else if (strcmp(scene, "unknown") == 0)
+    die_unknown();
+  else if (strcmp(scene, "unmatched") == 0)
+    die_unmatched();
+  else if (strcmp(scene, "probed") == 0)
+    die_probed();
+  else
+    return false;
+  return true;
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  comm = check_comm(MPI_COMM_WORLD);
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  victim = size - 1;
+  const char* scene = argc > 1 ? argv[1] : "";
+  if (strcmp(scene, "leaving") == 0) return leave();
+  if (!play(scene)) {
+    fprintf(stderr, "death: no scene '%s'\n", scene);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  expect_life();
+  check_exit_alone(rank == 0);
+}

@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""Builds the MPI test programs with the mpicc of a prefix and runs them with its mpiexec.
+
+    tests/mpi/run.py --prefix DIR [NAME...]
+
+NAMEs choose tests by name or by shell pattern ('death-*'). The runs are in table.py. The last line counts
+what passed, failed and was skipped; the exit status is 1 if anything failed.
+"""
+
+import argparse
+import fnmatch
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Dict, List, Optional, Sequence, Tuple
+
+sys.dont_write_bytecode = True  # the checkout stays as it is
+
+from table import TESTS, Test  # noqa: E402
+
+HERE = Path(__file__).resolve().parent
+PINGPONG = HERE.parent.parent / "perf" / "pingpong"
+
+# -Wno-stringop-overflow: MPICH's MPI_STATUSES_IGNORE is the address 1, which GCC takes for an array.
+C_FLAGS = ["-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-pthread"]
+SETTINGS = "MPIR_CVAR_CH4_MAD_"
+SHOWN_LINES = 40  # of a failed test's output
+
+
+class Skip(Exception):
+    """A test that cannot be run here; the reason."""
+
+
+# ---- building ----
+
+
+class Builder:
+    """Compiles what the chosen tests need, in parallel; a program that does not compile fails its tests."""
+
+    def __init__(self, prefix: Path, build: Path) -> None:
+        self._prefix = prefix
+        self._build = build
+        self._results: Dict[str, str] = {}  # program -> what the compiler said; "" when it is built
+
+    def _compile(self, compiler: str, arguments: Sequence[str]) -> str:
+        command = [str(self._prefix / "bin" / compiler), *arguments]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        return "" if done.returncode == 0 else f"$ {' '.join(command)}\n{done.stdout}"
+
+    def _support(self, source: Path) -> str:
+        return self._compile("mpicc", [*C_FLAGS, "-c", str(source), "-o", str(self._object(source))])
+
+    def _object(self, source: Path) -> Path:
+        return self._build / f"support-{source.stem}.o"
+
+    def _program(self, program: str, support: Sequence[Path]) -> str:
+        binary = str(self._build / program)
+        if program == "pingpong":
+            return self._compile("mpicc", [*C_FLAGS, *map(str, sorted(PINGPONG.glob("*.c"))), "-o", binary])
+        if (HERE / f"{program}.f90").exists():
+            if not (self._prefix / "bin" / "mpifort").exists():
+                return ""  # skipped when it is to be run
+            modules = ["-J", str(self._build)]
+            return self._compile("mpifort", ["-O2", *modules, str(HERE / f"{program}.f90"), "-o", binary])
+        sources = [str(HERE / f"{program}.c")]
+        if program == "pingpong_parts":
+            sources += [str(path) for path in sorted(PINGPONG.glob("*.c")) if path.name != "main.c"]
+            sources += ["-I", str(PINGPONG)]
+            support = [self._object(HERE / "support" / "check.c")]  # the benchmark has its own type maps
+        return self._compile("mpicc", [*C_FLAGS, *sources, *map(str, support), "-o", binary])
+
+    def build(self, programs: Sequence[str]) -> None:
+        sources = sorted((HERE / "support").glob("*.c"))
+        with ThreadPoolExecutor(max_workers=os.cpu_count() or 2) as workers:
+            complaints = "".join(workers.map(self._support, sources))
+            if complaints:
+                self._results = {program: complaints for program in programs}
+                return
+            objects = [self._object(source) for source in sources]
+            results = workers.map(lambda program: self._program(program, objects), programs)
+            self._results = dict(zip(programs, results))
+
+    def binary(self, program: str) -> Path:
+        """The built program; Skip or a RuntimeError with the compiler's words."""
+        if self._results[program]:
+            raise RuntimeError(self._results[program])
+        binary = self._build / program
+        if not binary.exists():
+            raise Skip("this MPI has no Fortran compiler")
+        return binary
+
+
+# ---- running ----
+
+
+def environment(test: Test) -> Dict[str, str]:
+    """The caller's, but with our settings as the table has them; the interface is lo."""
+    kept = {SETTINGS + "INTERFACE", SETTINGS + "FABRIC"}
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if name != "MAD_VERBOSE" and (name in kept or not name.startswith(SETTINGS))
+    }
+    env.setdefault(SETTINGS + "INTERFACE", "lo")
+    env.update(test.env)
+    return env
+
+
+def stop(process: "subprocess.Popen[str]") -> str:
+    """Ends mpiexec, which ends its ranks; what they had printed."""
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, sign)
+            return process.communicate(timeout=10)[0]
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            continue
+    return ""
+
+
+def execute(test: Test, prefix: Path, binary: Path, factor: float) -> Tuple[Optional[int], str]:
+    """The exit status (None: time ran out) and everything printed."""
+    command = [str(prefix / "bin" / "mpiexec"), *test.mpiexec, "-n", str(test.np), str(binary), *test.args]
+    process = subprocess.Popen(command, env=environment(test), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               errors="replace", start_new_session=True)  # fmt: skip
+    try:
+        output = process.communicate(timeout=test.timeout * factor)[0]
+        return process.returncode, output
+    except subprocess.TimeoutExpired:
+        return None, stop(process)
+    except BaseException:
+        stop(process)
+        raise
+
+
+def complaint(test: Test, status: Optional[int], output: str) -> str:
+    """What is wrong with a run; "" when nothing is."""
+    if status is None:
+        return f"still running after {test.timeout} s"
+    lines = output.splitlines()
+    ok = f"ok {test.program}"
+    if test.expect in ("ok", "says"):
+        others = [line for line in lines if line != ok]
+        for text in test.texts:
+            if others.count(text) != test.np:
+                return f"'{text}' printed {others.count(text)} times by {test.np} ranks"
+            others = [line for line in others if line != text]
+        if status != 0:
+            return f"exit status {status}"
+        if lines.count(ok) != 1:
+            return f"did not print '{ok}' once"
+        return "printed more than expected" if others else ""
+    if test.expect == "survives":
+        return "" if ok in lines else f"no witness printed '{ok}'"
+    if (status != 0) != (test.expect == "refused"):
+        return f"exit status {status}"
+    missing = [text for text in test.texts if text not in output]
+    return f"did not say '{missing[0]}'" if missing else ""
+
+
+def skip_reason(output: str) -> str:
+    lines = output.splitlines()
+    return lines[0][len("SKIP: "):] if len(lines) == 1 and lines[0].startswith("SKIP: ") else ""
+
+
+def run_one(test: Test, prefix: Path, builder: Builder, factor: float) -> Tuple[str, str, str]:
+    """(passed, failed or skipped; why; what was printed)."""
+    try:
+        status, output = execute(test, prefix, builder.binary(test.program), factor)
+    except Skip as reason:
+        return "skipped", str(reason), ""
+    except RuntimeError as words:
+        return "failed", "does not compile", str(words)
+    reason = skip_reason(output)
+    if status == 0 and reason:
+        return "skipped", reason, ""
+    wrong = complaint(test, status, output)
+    return ("failed" if wrong else "passed"), wrong, output if wrong else ""
+
+
+def run_all(tests: Sequence[Test], prefix: Path, builder: Builder, factor: float) -> Dict[str, int]:
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    width = max(len(test.name) for test in tests)
+    for test in tests:
+        start = time.monotonic()
+        result, why, output = run_one(test, prefix, builder, factor)
+        counts[result] += 1
+        line = f"{test.name:<{width}}  {test.np:>2} ranks  {result:<7} {time.monotonic() - start:6.1f} s"
+        print(f"{line}  {why}".rstrip(), flush=True)
+        for words in output.splitlines()[-SHOWN_LINES:]:
+            print(f"    {words}", flush=True)
+    return counts
+
+
+# ---- the command ----
+
+
+def chosen(patterns: Sequence[str]) -> List[Test]:
+    if not patterns:
+        return list(TESTS)
+    for pattern in patterns:
+        if not any(fnmatch.fnmatch(test.name, pattern) for test in TESTS):
+            sys.exit(f"run.py: no test {pattern}; --list names them")
+    return [test for test in TESTS if any(fnmatch.fnmatch(test.name, pattern) for pattern in patterns)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prefix", type=Path, help="where bin/mpicc and bin/mpiexec are")
+    parser.add_argument("--build", type=Path, metavar="DIR", help="where the programs go (default: a temporary "
+                        "directory)")  # fmt: skip
+    parser.add_argument("--patience", type=float, default=1.0, metavar="X", help="all time limits times X")
+    parser.add_argument("--list", action="store_true", help="print the tests' names")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these tests")
+    arguments = parser.parse_args()
+    tests = chosen(arguments.names)
+    if arguments.list:
+        print("\n".join(test.name for test in tests))
+        return 0
+    if arguments.prefix is None or not (arguments.prefix / "bin" / "mpicc").exists():
+        parser.error("--prefix must name a directory with bin/mpicc and bin/mpiexec")
+    prefix = arguments.prefix.resolve()
+    with tempfile.TemporaryDirectory(prefix="mad-mpi-tests-") as temporary:
+        build = (arguments.build or Path(temporary)).resolve()
+        build.mkdir(parents=True, exist_ok=True)
+        start = time.monotonic()
+        builder = Builder(prefix, build)
+        programs = sorted({test.program for test in tests})
+        builder.build(programs)
+        print(f"built {len(programs)} programs in {time.monotonic() - start:.1f} s", flush=True)
+        counts = run_all(tests, prefix, builder, arguments.patience)
+    print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

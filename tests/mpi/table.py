@@ -1,0 +1,117 @@
+"""The test programs' runs, as data."""
+
+from dataclasses import dataclass, field
+from typing import Dict, Tuple
+
+PATHS = "auto, gather, hybrid, pipeline, pack, off"
+
+
+@dataclass(frozen=True)
+class Test:
+    """One run of one program.
+
+    expect is what must happen:
+      ok        exit status 0, and nothing printed but "ok PROGRAM"; or "SKIP: reason"
+      says      the same, and each of `texts` on a line of its own, once for every rank
+      survives  "ok PROGRAM" from a witness; mpiexec's own exit status tells of the victim
+      refused   exit status not 0, and each of `texts` somewhere in what is printed
+      prints    exit status 0, and each of `texts` somewhere in what is printed
+    """
+
+    name: str
+    program: str
+    np: int
+    args: Tuple[str, ...] = ()
+    env: Dict[str, str] = field(default_factory=dict)
+    expect: str = "ok"
+    texts: Tuple[str, ...] = ()
+    mpiexec: Tuple[str, ...] = ()
+    timeout: int = 60  # seconds
+
+
+def _variable(name: str, value: str) -> Dict[str, str]:
+    return {f"MPIR_CVAR_CH4_MAD_{name}": value}
+
+
+def _refused(name: str, variable: str, value: str, *texts: str) -> Test:
+    return Test(f"init-{name}", "hello", 2, env=_variable(variable, value), expect="refused", texts=texts,
+                timeout=30)  # fmt: skip
+
+
+def _counters(name: str, args: Tuple[str, ...], env: Dict[str, str]) -> Test:
+    return Test(f"counters-{name}", "counters", 2, args=args, env=env)
+
+
+def _death(scene: str, np: int = 3) -> Test:
+    return Test(f"death-{scene}", "death", np, args=(scene,), mpiexec=("-disable-auto-cleanup",),
+                expect="ok" if scene == "leaving" else "survives", timeout=60)  # fmt: skip
+
+
+TESTS = (
+    # Point to point.
+    Test("hello", "hello", 4),
+    Test("hello-alone", "hello", 1),
+    Test("hello-fortran", "hello_fortran", 2),
+    Test("combiners", "combiners", 2),
+    Test("paths", "paths", 2, timeout=120),
+    Test("truncation", "truncation", 2),
+    Test("probe", "probe", 3),
+    Test("any-source", "any_source", 4),
+    Test("self", "self", 2),
+    Test("self-alone", "self", 1),
+    Test("freed-types", "freed_types", 2),
+    Test("persistent", "persistent", 2),
+    Test("partitioned", "partitioned", 2),
+    Test("send-modes", "send_modes", 2),
+    Test("cancel", "cancel", 2),
+    Test("threads", "threads", 2),
+    Test("bounded", "bounded", 2),
+    Test("crowd", "crowd", 16, timeout=120),
+    Test("large", "large", 2, timeout=180),
+    # On another fabric.
+    Test("combiners-sockets", "combiners", 2, env=_variable("FABRIC", "ofi:sockets")),
+    # Everything else that MPI does.
+    Test("collectives", "collectives", 4),
+    Test("rma", "rma", 3, timeout=120),
+    Test("file-io", "file_io", 3),
+    Test("spawn", "spawn", 2),
+    Test("ports", "ports", 4, timeout=90),
+    # The switch.
+    Test("switch", "switch", 2),
+    Test("switch-variable", "switch", 2, env=_variable("DATATYPE_PATH", "pipeline")),
+    Test("switch-verbose", "switch", 2, args=("verbose",), env={"MAD_VERBOSE": "1"}, expect="says",
+         texts=(f"ch4:mad: ignoring hint mad_datatype_path=express; the paths are {PATHS}",)),  # fmt: skip
+    _counters("paths", ("paths",), {}),
+    _counters("max-blocks", ("max_blocks",), _variable("MAX_BLOCKS", "10")),
+    # 1 MiB in packets of 4 KiB, or in larger ones.
+    _counters("flush-threshold", ("packets", "230", "400"), _variable("FLUSH_THRESHOLD", "4096")),
+    _counters("flush-default", ("packets", "1", "200"), {}),
+    # Of an unexpected message no more is kept than the limit says.
+    _counters("eager-limit", ("unexpected", "500", "1000"), _variable("EAGER_LIMIT", "1000")),
+    _counters("eager-large", ("unexpected", "20000", "32000"), _variable("EAGER_LIMIT", "32000")),
+    # 4096 blocks: 4 segments a packet on tcp, 8 on sockets, one of them the header's.
+    _counters("fabric-tcp", ("gathered", "1300", "4000"), _variable("FABRIC", "ofi:tcp")),
+    _counters("fabric-sockets", ("gathered", "500", "1100"), _variable("FABRIC", "ofi:sockets")),
+    # Bad settings end MPI_Init, and say why.
+    _refused("bad-path", "DATATYPE_PATH", "express", "express", PATHS),
+    _refused("bad-fabric", "FABRIC", "carrier:pigeon", "carrier:pigeon", "ofi:tcp"),
+    _refused("bad-provider", "FABRIC", "ofi:pigeon", "pigeon"),
+    _refused("bad-interface", "INTERFACE", "nosuch0", "nosuch0"),
+    _refused("bad-eager-limit", "EAGER_LIMIT", "-5", "MPIR_CVAR_CH4_MAD_EAGER_LIMIT", "-5"),
+    _refused("bad-flush", "FLUSH_THRESHOLD", "-1", "MPIR_CVAR_CH4_MAD_FLUSH_THRESHOLD", "-1"),
+    _refused("bad-max-blocks", "MAX_BLOCKS", "-1", "MPIR_CVAR_CH4_MAD_MAX_BLOCKS", "-1"),
+    # Strangers, deaths, and ends in good order.
+    Test("foreign", "foreign", 3),
+    *map(_death, ("receiving", "sending", "awaited", "awaited-unknown", "any-source", "unknown", "unmatched",
+                  "probed", "leaving")),
+    # The benchmark.
+    Test("pingpong-parts", "pingpong_parts", 1),
+    Test("pingpong", "pingpong", 2, args=("--bytes=4,1000,70000", "--blocks=1,3,7", "--iterations=2",
+         "--receive=typed", "--modes=off,auto,gather,hybrid,pipeline,pack"), expect="prints",
+         texts=("contiguous", "struct-gap", "gain")),  # fmt: skip
+    Test("pingpong-bad-mode", "pingpong", 2, args=("--modes=off,express",), expect="refused",
+         texts=("express", PATHS)),  # fmt: skip
+    Test("pingpong-bad-type", "pingpong", 2, args=("--types=matrix",), expect="refused",
+         texts=("matrix", "one of contiguous, index")),  # fmt: skip
+    Test("pingpong-three", "pingpong", 3, expect="refused", texts=("needs 2 processes, has 3",)),
+)
