@@ -25,7 +25,8 @@ Core::Core(const MessengerConfig& its_config, MessageEvents& its_events)
       packets(its_config.packet_bytes,
               std::max(kMinPackets, its_config.staging_bytes / its_config.packet_bytes)),
       controls(kControlPacketBytes, kControlPackets),
-      packets_per_endpoint(std::max(kMinPackets, packets.capacity() / 2)) {}
+      packets_per_endpoint(std::max(kMinPackets, packets.capacity() / 2)),
+      streaming_packets_per_endpoint(std::max<std::size_t>(packets_per_endpoint / 4, 1)) {}
 
 void Core::activate(Endpoint& endpoint) {
   if (endpoint.active || !endpoint.live()) return;

@@ -41,6 +41,7 @@ struct Core {
   PacketPool packets;   // staging packets: everything with a payload or a message header
   PacketPool controls;  // small ones, so that clear-to-send never waits for payload to leave
   const std::size_t packets_per_endpoint;
+  const std::size_t streaming_packets_per_endpoint;
   OutgoingTable outgoing;
   IncomingTable incoming;
 

@@ -65,10 +65,12 @@ class Endpoint {
   FirstFrames first_frames;
   OutgoingList streaming;              // messages whose rest is leaving
   OutgoingPacket* unposted = nullptr;  // built, but the driver pushed back
-  std::size_t posts = 0;               // packets in the driver's hands
-  std::size_t message_posts = 0;       // of these and unposted, those that reference user memory
-  std::size_t staging_packets =
-      0;  // packets of the staging pool, in the driver's hands or unposted
+
+  // Packets in the driver's hands; the others count the unposted packet, too.
+  std::size_t posts = 0;
+  std::size_t message_posts = 0;      // that reference user memory
+  std::size_t staging_packets = 0;    // of the staging pool
+  std::size_t streaming_packets = 0;  // of these, streamed payload
 };
 
 }  // namespace mad

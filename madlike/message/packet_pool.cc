@@ -24,7 +24,7 @@ OutgoingPacket* PacketPool::take() {
   packet->next = nullptr;
   packet->endpoint = nullptr;
   packet->message = nullptr;
-  packet->write = false;
+  packet->use = OutgoingPacket::Use::kFirst;
   ++in_use_;
   return packet;
 }

@@ -21,6 +21,11 @@ class PacketPool;
 
 /// A packet on its way to the driver or in its hands: the context of a post.
 struct OutgoingPacket {
+  enum class Use {
+    kFirst,  // a message's first frame, or a control frame
+    kData,   // a frame of streamed payload
+    kWrite   // a remote write of streamed payload
+  };
   explicit OutgoingPacket(PacketPool* owner, Segment memory) : packet(memory, 1, 0), pool(owner) {}
 
   Packet packet;
@@ -28,8 +33,8 @@ struct OutgoingPacket {
   Endpoint* endpoint = nullptr;
   OutgoingMessage* message = nullptr;  // whose memory it references; null when it is all staged
   OutgoingPacket* next = nullptr;      // in the pool's free list
-  bool write = false;                  // a remote write, else a frame
-  ExposureToken window{};              // of a write
+  Use use = Use::kFirst;
+  ExposureToken window{};  // kWrite
   std::uint64_t window_offset = 0;
 };
 

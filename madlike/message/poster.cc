@@ -16,17 +16,48 @@ void credit_returned(Endpoint& endpoint, std::uint32_t bytes) {
   endpoint.charged -= bytes;
 }
 
-OutgoingPacket* Poster::take(Endpoint& to) {
+std::uint64_t fill_packet(Core& core, OutgoingPacket& packet, OutgoingMessage& message,
+                          std::uint64_t limit) {
+  const std::size_t before = packet.packet.bytes();
+  const std::size_t staged = packet.packet.staged_bytes();
+  message.source->fill(packet.packet, limit);
+  const std::size_t bytes = packet.packet.bytes() - before;
+  const std::size_t copied = packet.packet.staged_bytes() - staged;
+  core.counters.staged_bytes += copied;
+  if (packet.use == OutgoingPacket::Use::kWrite) {
+    core.counters.written_bytes += bytes;
+  } else {
+    core.counters.referenced_bytes += bytes - copied;
+  }
+  if (bytes > copied) packet.message = &message;
+  return bytes;
+}
+
+// Streamed payload leaves packets for first frames, and these leave some for other endpoints.
+OutgoingPacket* Poster::take(Endpoint& to, OutgoingPacket::Use use) {
+  const bool streamed = use != OutgoingPacket::Use::kFirst;
   if (to.staging_packets >= core_.packets_per_endpoint) return nullptr;
+  if (streamed && to.streaming_packets >= core_.streaming_packets_per_endpoint) return nullptr;
   OutgoingPacket* const packet = core_.packets.take();
   if (packet == nullptr) return nullptr;
   packet->endpoint = &to;
+  packet->use = use;
   ++to.staging_packets;
+  if (streamed) ++to.streaming_packets;
+  const DriverCaps& caps = to.driver->caps();
+  if (use == OutgoingPacket::Use::kWrite) {
+    packet->packet.reset(caps.max_write_iov, caps.max_write_bytes);
+  } else {
+    packet->packet.reset(caps.max_iov, caps.max_packet_bytes);
+  }
   return packet;
 }
 
 void Poster::give_back(OutgoingPacket& packet) {
-  if (packet.pool == &core_.packets) --packet.endpoint->staging_packets;
+  if (packet.pool == &core_.packets) {
+    --packet.endpoint->staging_packets;
+    if (packet.use != OutgoingPacket::Use::kFirst) --packet.endpoint->streaming_packets;
+  }
   packet.pool->give_back(&packet);
 }
 
@@ -43,7 +74,9 @@ void Poster::release(OutgoingPacket& packet) {
 Status Poster::post_to_driver(OutgoingPacket& packet) {
   Endpoint& to = *packet.endpoint;
   const SegmentList segments = packet.packet.segments();
-  if (!packet.write) return to.driver->post_send(to.connection, segments, &packet);
+  if (packet.use != OutgoingPacket::Use::kWrite) {
+    return to.driver->post_send(to.connection, segments, &packet);
+  }
   return to.driver->post_write(to.connection, segments, packet.window, packet.window_offset,
                                &packet);
 }

@@ -18,8 +18,8 @@ class Poster {
  public:
   explicit Poster(Core& core) : core_(core) {}
 
-  /// A staging packet for frames to `to`, or null: the pool's or the endpoint's share is in use.
-  OutgoingPacket* take(Endpoint& to);
+  /// A staging packet for `to`, or null: the pool's or the endpoint's share is in use.
+  OutgoingPacket* take(Endpoint& to, OutgoingPacket::Use use);
   /// A taken packet that is not needed.
   void give_back(OutgoingPacket& packet);
 
@@ -42,6 +42,10 @@ class Poster {
 
   Core& core_;
 };
+
+/// Appends payload of `message`, at most `limit` bytes, and returns how many.
+std::uint64_t fill_packet(Core& core, OutgoingPacket& packet, OutgoingMessage& message,
+                          std::uint64_t limit);
 
 /// The part of the endpoint's credit to return that one frame can carry.
 std::uint32_t returnable_credit(const Endpoint& endpoint);

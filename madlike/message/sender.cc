@@ -7,8 +7,7 @@
 namespace mad {
 namespace {
 
-constexpr int kTurns = 16;                     // packets of one endpoint per pump()
-constexpr std::size_t kStreamingPackets = 16;  // of one endpoint in the driver's hands
+constexpr int kTurns = 16;  // packets of one endpoint per pump()
 
 // Writes room for the fixed header and the message header; returns where the fixed header goes.
 std::byte* stage_headers(Packet& packet, Segment header) {
@@ -58,10 +57,8 @@ Status Sender::send(Endpoint& to, std::uint8_t handler, Segment header, Outgoing
 // Builds and posts the first frame; false when no packet can be had.
 bool Sender::start(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage* message) {
   if (message != nullptr && !core_.outgoing.reserve()) return false;
-  OutgoingPacket* const packet = poster_.take(to);
+  OutgoingPacket* const packet = poster_.take(to, OutgoingPacket::Use::kFirst);
   if (packet == nullptr) return false;
-  const DriverCaps& caps = to.driver->caps();
-  packet->packet.reset(caps.max_iov, caps.max_packet_bytes);
   std::byte* const place = stage_headers(packet->packet, header);
   Frame frame;
   frame.kind = FrameKind::kMessage;
@@ -92,21 +89,9 @@ std::uint64_t Sender::add_head(Endpoint& to, OutgoingPacket& packet, OutgoingMes
       std::min({message.payload_bytes, static_cast<std::uint64_t>(core_.config.eager_limit),
                 to.credit, static_cast<std::uint64_t>(packet.packet.bytes_room())});
   if (limit == 0) return 0;
-  const std::uint64_t head = fill(packet, message, limit);
+  const std::uint64_t head = fill_packet(core_, packet, message, limit);
   to.credit -= head;
   return head;
-}
-
-std::uint64_t Sender::fill(OutgoingPacket& packet, OutgoingMessage& message, std::uint64_t limit) {
-  const std::size_t before = packet.packet.bytes();
-  const std::size_t staged = packet.packet.staged_bytes();
-  message.source->fill(packet.packet, limit);
-  const std::size_t bytes = packet.packet.bytes() - before;
-  const std::size_t copied = packet.packet.staged_bytes() - staged;
-  core_.counters.staged_bytes += copied;
-  if (!packet.write) core_.counters.referenced_bytes += bytes - copied;
-  if (bytes > copied) packet.message = &message;
-  return bytes;
 }
 
 void Sender::clear(IncomingMessage& message) {
@@ -116,13 +101,6 @@ void Sender::clear(IncomingMessage& message) {
   ++core_.waiting;
   if (first && to.can_post() && post_clearance(to)) return;
   core_.activate(to);
-}
-
-void Sender::stream(OutgoingMessage& message) {
-  auto& state = state_of(message);
-  state.phase = OutgoingPhase::kStreaming;
-  state.endpoint->streaming.push(&message);
-  core_.activate(*state.endpoint);
 }
 
 void Sender::pump(Endpoint& to) {
@@ -137,7 +115,7 @@ void Sender::pump(Endpoint& to) {
   }
   for (int turn = 0; turn < kTurns; ++turn) {
     const bool started = start_next(to);
-    const bool streamed = stream_next(to);
+    const bool streamed = streamer_.next(to);
     if (!started && !streamed) break;
   }
   if (to.to_return >= core_.credit_threshold) (void)poster_.post_control(to, Frame());
@@ -207,88 +185,6 @@ bool Sender::start_next(Endpoint& to) {
   to.first_frames.pop();
   --core_.waiting;
   if (message != nullptr) core_.finish_if_done(*message);
-  return true;
-}
-
-bool Sender::stream_next(Endpoint& to) {
-  if (to.streaming.empty() || !to.can_post()) return false;
-  OutgoingMessage& message = *to.streaming.front();
-  auto& state = state_of(message);
-  const bool moved = state.has_window ? stream_write(to, message) : stream_data(to, message);
-  if (!moved) return false;
-  to.streaming.pop();
-  if (state.phase == OutgoingPhase::kFinished) {
-    core_.finish_if_done(message);
-  } else {
-    to.streaming.push(&message);
-  }
-  return true;
-}
-
-bool Sender::stream_data(Endpoint& to, OutgoingMessage& message) {
-  if (to.staging_packets >= kStreamingPackets) return false;
-  OutgoingPacket* const packet = poster_.take(to);
-  if (packet == nullptr) return false;
-  auto& state = state_of(message);
-  const DriverCaps& caps = to.driver->caps();
-  packet->packet.reset(caps.max_iov, caps.max_packet_bytes);
-  std::byte* const place = stage_headers(packet->packet, {});
-  std::uint64_t limit =
-      std::min<std::uint64_t>(state.accepted - state.sent, packet->packet.bytes_room());
-  if (message.flush_bytes > 0) limit = std::min(limit, message.flush_bytes);
-  const std::uint64_t bytes = fill(*packet, message, limit);
-  if (bytes == 0) {
-    poster_.give_back(*packet);
-    core_.end(to, {StatusCode::kInternal, "a payload source gave no bytes"});
-    return false;
-  }
-  Frame frame;
-  frame.kind = FrameKind::kData;
-  frame.id = state.peer_id;
-  frame.offset = state.sent;
-  frame.length = bytes;
-  frame.body_bytes = static_cast<std::uint32_t>(bytes);
-  frame.credit = returnable_credit(to);
-  credit_returned(to, frame.credit);
-  encode_frame(frame, place);
-  state.sent += bytes;
-  if (state.sent == state.accepted) state.phase = OutgoingPhase::kFinished;
-  poster_.post(*packet);
-  return true;
-}
-
-// Remote writes, then PLACED: the fabric brings it after the bytes.
-bool Sender::stream_write(Endpoint& to, OutgoingMessage& message) {
-  auto& state = state_of(message);
-  if (state.sent == state.accepted) {
-    Frame frame;
-    frame.kind = FrameKind::kPlaced;
-    frame.id = state.peer_id;
-    frame.length = state.accepted;
-    if (!poster_.post_control(to, frame)) return false;
-    state.phase = OutgoingPhase::kFinished;
-    return true;
-  }
-  if (to.staging_packets >= kStreamingPackets) return false;
-  OutgoingPacket* const packet = poster_.take(to);
-  if (packet == nullptr) return false;
-  const DriverCaps& caps = to.driver->caps();
-  packet->packet.reset(caps.max_write_iov, caps.max_write_bytes);
-  packet->write = true;
-  packet->window = state.window;
-  packet->window_offset = state.sent - state.window_start;
-  std::uint64_t limit =
-      std::min<std::uint64_t>(state.accepted - state.sent, packet->packet.bytes_room());
-  if (message.flush_bytes > 0) limit = std::min(limit, message.flush_bytes);
-  const std::uint64_t bytes = fill(*packet, message, limit);
-  if (bytes == 0) {
-    poster_.give_back(*packet);
-    core_.end(to, {StatusCode::kInternal, "a payload source gave no bytes"});
-    return false;
-  }
-  core_.counters.written_bytes += bytes;
-  state.sent += bytes;
-  poster_.post(*packet);
   return true;
 }
 

@@ -12,12 +12,13 @@
 
 #include "madlike/message/core.h"
 #include "madlike/message/poster.h"
+#include "madlike/message/streamer.h"
 
 namespace mad {
 
 class Sender {
  public:
-  explicit Sender(Core& core) : core_(core), poster_(core) {}
+  explicit Sender(Core& core) : core_(core), poster_(core), streamer_(core, poster_) {}
 
   /// Messenger::send_header() and send(), when the endpoint has a connection.
   Status send_header(Endpoint& to, std::uint8_t handler, Segment header);
@@ -26,7 +27,7 @@ class Sender {
   /// Queues a message in phase kClearing or kRefusing and posts its frame if that can be done now.
   void clear(IncomingMessage& message);
   /// The receiver of `message` said where the rest goes: it starts to stream.
-  void stream(OutgoingMessage& message);
+  void stream(OutgoingMessage& message) { streamer_.start(message); }
 
   /// Posts what can be posted now, a bounded number of packets.
   void pump(Endpoint& to);
@@ -41,18 +42,15 @@ class Sender {
  private:
   bool start(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage* message);
   std::uint64_t add_head(Endpoint& to, OutgoingPacket& packet, OutgoingMessage& message);
-  std::uint64_t fill(OutgoingPacket& packet, OutgoingMessage& message, std::uint64_t limit);
 
   bool post_hello(Endpoint& to);
   bool post_clearance(Endpoint& to);
   bool start_next(Endpoint& to);
-  bool stream_next(Endpoint& to);
-  bool stream_data(Endpoint& to, OutgoingMessage& message);
-  bool stream_write(Endpoint& to, OutgoingMessage& message);
   void fail(OutgoingMessage& message);
 
   Core& core_;
   Poster poster_;
+  Streamer streamer_;
 };
 
 }  // namespace mad

@@ -1,0 +1,57 @@
+// Peers: the drivers of one messenger and the endpoints reached by them, by address and by
+// connection.
+//
+// An endpoint that ended stays, for those who hold it, but is not found by its address any more:
+// who connects to that address again gets a new one.
+#ifndef MADLIKE_MESSAGE_PEERS_H_
+#define MADLIKE_MESSAGE_PEERS_H_
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "madlike/message/core.h"
+
+namespace mad {
+
+class Peers {
+ public:
+  Peers(Core& core, std::vector<std::unique_ptr<Driver>> drivers);
+
+  std::size_t fabrics() const { return fabrics_.size(); }
+  Driver& driver(std::size_t fabric) { return *fabrics_[fabric].driver; }
+
+  /// The endpoint at `address`, which is only compared, and checked when it is first contacted.
+  Result<Endpoint*> find(std::size_t fabric, const std::byte* address, std::size_t size);
+  /// Makes sure that the endpoint has a connection, perhaps still being set up.
+  Status contact(Endpoint& peer);
+
+  /// The endpoint of a connection, or null.
+  Endpoint* of_connection(std::size_t fabric, ConnectionId connection);
+  /// The same, but a peer that connected to us gets its endpoint now.
+  Endpoint& welcome(std::size_t fabric, ConnectionId connection);
+  /// The endpoint ended.
+  void forget(Endpoint& endpoint);
+
+  std::deque<Endpoint>& all() { return endpoints_; }
+  const std::deque<Endpoint>& all() const { return endpoints_; }
+
+ private:
+  struct Fabric {
+    std::unique_ptr<Driver> driver;
+    std::map<std::vector<std::byte>, Endpoint*> by_address;  // those that have not ended
+    std::vector<Endpoint*> by_connection;
+  };
+  Endpoint& add(std::size_t fabric, const std::vector<std::byte>& address);
+  void bind(Endpoint& endpoint, ConnectionId connection);
+
+  Core& core_;
+  std::deque<Endpoint> endpoints_;
+  std::vector<Fabric> fabrics_;
+};
+
+}  // namespace mad
+
+#endif  // MADLIKE_MESSAGE_PEERS_H_

@@ -1,0 +1,138 @@
+#include "madlike/message/progress.h"
+
+#include <algorithm>
+#include <string>
+
+namespace mad {
+namespace {
+
+constexpr int kPollsPerDriver = 4;
+// Polls that a driver which refused a post has to say that the connection ended, after what arrived
+// before.
+constexpr std::uint32_t kQuietPolls = 1000;
+
+Status gone_by(const Endpoint& endpoint, const Status& reported) {
+  if (endpoint.goodbye_sent) return {StatusCode::kClosed, "the connection was closed"};
+  if (reported.code() == StatusCode::kUnreachable) return reported;
+  const std::string why = reported.ok() ? "without a reason" : std::string(reported.message());
+  return {StatusCode::kPeerFailed, "the peer's connection ended without goodbye: " + why};
+}
+
+}  // namespace
+
+std::size_t Progress::turn() {
+  std::size_t handled = 0;
+  for (std::size_t fabric = 0; fabric < peers_.fabrics(); ++fabric) handled += poll(fabric);
+  deliver_sent();
+  pump_active();
+  if (!core_.refused.empty()) check_refused();
+  if (!core_.ending.empty()) carry_out_ends();
+  deliver_sent();
+  if (!gone_.empty()) tell_gone();
+  return handled;
+}
+
+std::size_t Progress::poll(std::size_t fabric) {
+  std::size_t handled = 0;
+  for (int round = 0; round < kPollsPerDriver; ++round) {
+    const std::size_t count = peers_.driver(fabric).poll(batch_.data(), batch_.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      handle(fabric, batch_[i]);
+      if (!batch_[i].status.ok()) batch_[i].status = Status();
+    }
+    handled += count;
+    if (count < batch_.size()) break;
+  }
+  return handled;
+}
+
+void Progress::handle(std::size_t fabric, const Completion& completion) {
+  switch (completion.kind) {
+    case Completion::Kind::kSent:
+    case Completion::Kind::kWritten: {
+      auto* const packet = static_cast<OutgoingPacket*>(completion.context);
+      sender_.posted(*packet, completion.status);
+      return;
+    }
+    case Completion::Kind::kReceived: {
+      Endpoint& from = peers_.welcome(fabric, completion.connection);
+      if (from.live()) return receiver_.packet(from, completion.bytes, completion.buffer);
+      return from.driver->release(completion.buffer);
+    }
+    case Completion::Kind::kConnected:
+      (void)peers_.welcome(fabric, completion.connection);
+      return;
+    case Completion::Kind::kDisconnected: {
+      Endpoint* const endpoint = peers_.of_connection(fabric, completion.connection);
+      if (endpoint != nullptr) core_.end(*endpoint, gone_by(*endpoint, completion.status));
+      return;
+    }
+  }
+}
+
+// Starts with another endpoint each time, so that all get their share of the packets.
+void Progress::pump_active() {
+  auto& active = core_.active;
+  if (active.empty()) return;
+  const std::size_t count = active.size();
+  first_active_ = (first_active_ + 1) % count;
+  for (std::size_t i = 0; i < count; ++i) sender_.pump(*active[(first_active_ + i) % count]);
+  const auto rested = [this](Endpoint* endpoint) {
+    if (sender_.has_work(*endpoint)) return false;
+    endpoint->active = false;
+    return true;
+  };
+  active.erase(std::remove_if(active.begin(), active.end(), rested), active.end());
+}
+
+void Progress::deliver_sent() {
+  while (!core_.finished.empty()) {
+    OutgoingMessage& message = *core_.finished.pop();
+    auto& state = state_of(message);
+    const bool failed = state.phase == OutgoingPhase::kFailed;
+    const Status status = failed ? state.endpoint->end : Status();
+    state.phase = OutgoingPhase::kNone;
+    --core_.messages;
+    core_.events.on_sent(message, status);
+  }
+}
+
+// A driver that refuses posts says kDisconnected soon, after what arrived before.  One that does
+// not is not waited for.
+void Progress::check_refused() {
+  const auto settled = [this](Endpoint* endpoint) {
+    if (!endpoint->live()) return true;
+    if (++endpoint->quiet_polls < kQuietPolls) return false;
+    core_.end(*endpoint, gone_by(*endpoint, endpoint->end));
+    return true;
+  };
+  auto& refused = core_.refused;
+  refused.erase(std::remove_if(refused.begin(), refused.end(), settled), refused.end());
+}
+
+void Progress::carry_out_ends() {
+  for (std::size_t i = 0; i < core_.ending.size(); ++i) {  // callbacks may add to it
+    Endpoint& endpoint = *core_.ending[i];
+    endpoint.life = Endpoint::Life::kGone;
+    peers_.forget(endpoint);
+    sender_.abandon(endpoint);
+    gone_.push_back(&endpoint);
+    receiver_.abandon(endpoint);
+    if (endpoint.has_connection) endpoint.driver->disconnect(endpoint.connection);
+  }
+  core_.ending.clear();
+}
+
+// Not before the driver has given back all memory of its messages.
+void Progress::tell_gone() {
+  for (std::size_t i = 0; i < gone_.size(); ++i) {
+    Endpoint& endpoint = *gone_[i];
+    if (endpoint.message_posts > 0 || !core_.finished.empty()) continue;
+    endpoint.told_gone = true;
+    core_.events.on_peer_gone(endpoint, endpoint.end);
+  }
+  const auto told = [](Endpoint* endpoint) { return endpoint->told_gone; };
+  gone_.erase(std::remove_if(gone_.begin(), gone_.end(), told), gone_.end());
+}
+
+}  // namespace mad

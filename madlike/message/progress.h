@@ -1,0 +1,51 @@
+// Progress: one turn of a messenger - takes the drivers' completions, hands them to the sender and
+// the receiver, posts what waits, and tells the user what ended.
+//
+// The only place that calls on_sent() and on_peer_gone().
+#ifndef MADLIKE_MESSAGE_PROGRESS_H_
+#define MADLIKE_MESSAGE_PROGRESS_H_
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "madlike/message/core.h"
+#include "madlike/message/peers.h"
+#include "madlike/message/receiver.h"
+#include "madlike/message/sender.h"
+
+namespace mad {
+
+class Progress {
+ public:
+  Progress(Core& core, Peers& peers, Sender& sender, Receiver& receiver)
+      : core_(core), peers_(peers), sender_(sender), receiver_(receiver) {}
+
+  /// Returns the number of completions handled.
+  std::size_t turn();
+  /// No end of a peer is still to be carried out or told.
+  bool ends_told() const { return core_.ending.empty() && gone_.empty(); }
+
+ private:
+  static constexpr std::size_t kBatch = 32;  // completions taken by one poll
+
+  std::size_t poll(std::size_t fabric);
+  void handle(std::size_t fabric, const Completion& completion);
+  void pump_active();
+  void deliver_sent();
+  void check_refused();
+  void carry_out_ends();
+  void tell_gone();
+
+  Core& core_;
+  Peers& peers_;
+  Sender& sender_;
+  Receiver& receiver_;
+  std::vector<Endpoint*> gone_;  // on_peer_gone() is still to be called
+  std::array<Completion, kBatch> batch_;
+  std::size_t first_active_ = 0;
+};
+
+}  // namespace mad
+
+#endif  // MADLIKE_MESSAGE_PROGRESS_H_
