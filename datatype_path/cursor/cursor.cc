@@ -34,6 +34,10 @@ struct CopyOut {
     copy_runs({stream + done, static_cast<std::int64_t>(stream_stride), pointer(address), stride,
                count, length});
   }
+  void listed(std::uint64_t done, std::uint64_t address, const std::int64_t* places,
+              std::uint64_t count, std::size_t length) const {
+    copy_listed_runs<Direction::kPack>(stream + done, address, places, count, length);
+  }
 };
 
 struct CopyIn {
@@ -45,6 +49,10 @@ struct CopyIn {
             std::int64_t stride, std::uint64_t count, std::size_t length) const {
     copy_runs({pointer(address), stride, stream + done, static_cast<std::int64_t>(stream_stride),
                count, length});
+  }
+  void listed(std::uint64_t done, std::uint64_t address, const std::int64_t* places,
+              std::uint64_t count, std::size_t length) const {
+    copy_listed_runs<Direction::kUnpack>(stream + done, address, places, count, length);
   }
 };
 
@@ -212,6 +220,12 @@ std::size_t Cursor::move_whole_runs(Copy copy, std::size_t done, std::size_t roo
       if (node.parts == 1) break;
     }
   } else {
+    if (node.uniform != 0) {
+      const std::uint64_t n = std::min<std::uint64_t>(node.parts - f.part, room / node.uniform);
+      copy.listed(done, f.address, node.offsets + f.part, n, node.uniform);
+      moved = n * node.uniform;
+      f.part += n;
+    }
     while (f.part < node.parts) {
       const std::uint64_t length = node.part_bytes(f.part);
       if (length > room - moved) break;

@@ -143,5 +143,188 @@ TEST(CursorProperty, advances_as_it_seeks) {
   }
 }
 
+// Types whose programs are deeper than a cursor remembers: every level puts a run or a list of runs
+// before or after what is inside, or repeats it where that does not fold.
+TypeDescPtr deep_type(RandomTypes& random, int levels) {
+  const auto small = [&random] {
+    return TypeDesc::bytes(static_cast<std::uint64_t>(random.between(1, 9))).value();
+  };
+  TypeDescPtr type = small();
+  for (int level = 0; level < levels; ++level) {
+    const TypeDescPtr run = small();
+    const std::int64_t after = type->true_lb() + type->true_extent() + random.between(1, 9);
+    const std::int64_t before = type->true_lb() - random.between(1, 9) - run->extent();
+    // Too long to be written out in place: a level of its own.
+    std::vector<std::int64_t> places;
+    for (std::int64_t i = 0; i < 9; ++i) places.push_back(after + 20 * i + random.between(0, 9));
+    std::vector<TypeDescPtr> list(9, run);
+    const std::int64_t inside = random.between(0, 9);
+    places.insert(places.begin() + inside, 0);
+    list.insert(list.begin() + inside, type);
+    const bool may_repeat = type->size() < 600;
+    switch (random.between(0, may_repeat ? 6 : 3)) {
+      case 0:
+        type = TypeDesc::structure({1, 1}, {0, after}, {type, run}).value();
+        break;
+      case 1:
+        type = TypeDesc::structure({1, 1}, {before, 0}, {run, type}).value();
+        break;
+      case 2:
+      case 3:
+        type = TypeDesc::structure(std::vector<std::uint64_t>(10, 1), places, list).value();
+        break;
+      case 4:
+        type = TypeDesc::vector(2, 1, type->true_extent() + random.between(1, 9), type).value();
+        break;
+      case 5:
+        type = TypeDesc::structure({1, 1, 1}, {0, after, after + 20}, {type, run, type}).value();
+        break;
+      default:
+        type = TypeDesc::indexed_block(1, {after, 0}, type).value();
+        break;
+    }
+  }
+  return type;
+}
+
+TEST(CursorProperty, walks_programs_deeper_than_it_remembers) {
+  RandomTypes random(test::seed_from_environment(6));
+  std::uint32_t deepest = 0;
+  for (int n = 0; n < 600; ++n) {
+    const TypeDescPtr type = deep_type(random, static_cast<int>(random.between(5, 100)));
+    const auto count = static_cast<std::uint64_t>(random.between(1, 3));
+    const auto program = BlockProgram::compile(*type).value();
+    deepest = std::max(deepest, program->depth());
+    const TypeMap map = test::expand(*type, count);
+    Arena memory(map);
+    test::fill_randomly(memory.bytes(), random);
+    const std::vector<std::byte> packed = test::pack(map, memory);
+    Cursor cursor(*program, memory.base(), count);
+    std::vector<std::byte> out(packed.size());
+    std::size_t at = 0;
+    while (at < out.size()) at += cursor.pack(out.data() + at, random.between(1, 200));
+    ASSERT_EQ(out, packed) << program->to_string();
+    // Run by run, and from a random place.
+    const std::vector<std::int64_t> places = test::byte_places(map);
+    cursor.seek(at = static_cast<std::size_t>(random.between(0, packed.size())));
+    while (cursor.position() < cursor.total()) {
+      const Segment run = cursor.next_run(SIZE_MAX);
+      ASSERT_EQ(run.begin(), &memory[places[at]]) << program->to_string();
+      cursor.advance(run.size);
+      at += run.size;
+    }
+    ASSERT_EQ(at, packed.size());
+  }
+  EXPECT_GT(deepest, 30u);
+}
+
+// Layouts far larger than any memory: only addresses are looked at.
+std::uint64_t address(const Segment& run) { return reinterpret_cast<std::uintptr_t>(run.data); }
+
+TEST(Cursor, seeks_in_huge_vectors) {
+  RandomTypes random(test::seed_from_environment(7));
+  constexpr std::int64_t kStride = 1 << 22;
+  constexpr std::uint64_t kBlocks = std::uint64_t{1} << 35, kCount = 8;
+  const auto program =
+      BlockProgram::compile(
+          *TypeDesc::vector(kBlocks, 3, kStride, TypeDesc::bytes(8).value()).value())
+          .value();
+  Cursor cursor(*program, nullptr, kCount);
+  ASSERT_EQ(cursor.total(), kBlocks * kCount * 24);
+  for (int n = 0; n < 10000; ++n) {
+    const auto offset = static_cast<std::uint64_t>(
+        random.between(0, static_cast<std::int64_t>(cursor.total()) - 1));
+    cursor.seek(offset);
+    const std::uint64_t block = offset / 24, element = block / kBlocks;
+    const std::uint64_t expected = element * static_cast<std::uint64_t>(program->extent()) +
+                                   block % kBlocks * kStride + offset % 24;
+    const Segment run = cursor.next_run(SIZE_MAX);
+    ASSERT_EQ(address(run), expected);
+    ASSERT_EQ(run.size, 24 - offset % 24);
+  }
+  cursor.seek(cursor.total());
+  EXPECT_EQ(cursor.next_run(1).size, 0u);
+}
+
+TEST(Cursor, counts_elements_beyond_32_bits) {
+  const auto program =
+      BlockProgram::compile(*TypeDesc::indexed({2, 1}, {8, 0}, TypeDesc::bytes(4).value()).value())
+          .value();
+  constexpr std::uint64_t kCount = std::uint64_t{5} << 40;
+  Cursor cursor(*program, nullptr, kCount);
+  ASSERT_EQ(cursor.total(), kCount * 12);
+  cursor.seek((kCount - 1) * 12 + 9);
+  EXPECT_EQ(address(cursor.next_run(SIZE_MAX)), (kCount - 1) * 16 + 1);
+  EXPECT_EQ(cursor.next_run(SIZE_MAX).size, 3u);
+  cursor.advance(3);
+  EXPECT_EQ(cursor.position(), cursor.total());
+  // A run of the most bytes there can be.
+  const auto most = BlockProgram::compile(*TypeDesc::bytes(INT64_MAX).value()).value();
+  Cursor run(*most, nullptr, 1);
+  run.seek(INT64_MAX - 1);
+  EXPECT_EQ(address(run.next_run(SIZE_MAX)), static_cast<std::uint64_t>(INT64_MAX) - 1);
+  EXPECT_EQ(run.next_run(SIZE_MAX).size, 1u);
+}
+
+TEST(Cursor, seeks_in_long_lists) {
+  RandomTypes random(test::seed_from_environment(8));
+  constexpr std::size_t kBlocks = 1'000'000;
+  std::vector<std::uint64_t> lengths, starts;
+  std::vector<std::int64_t> places;
+  std::uint64_t packed = 0;
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    lengths.push_back(static_cast<std::uint64_t>(random.between(1, 5)));
+    places.push_back(static_cast<std::int64_t>(i) * 16 + random.between(0, 4));
+    starts.push_back(packed);
+    packed += lengths.back();
+  }
+  const auto program =
+      BlockProgram::compile(*TypeDesc::indexed(lengths, places, TypeDesc::bytes(1).value()).value())
+          .value();
+  ASSERT_EQ(program->shape().runs, kBlocks);
+  Cursor cursor(*program, nullptr, 1);
+  ASSERT_EQ(cursor.total(), packed);
+  // So many seeks would take minutes if each scanned the list.
+  for (int n = 0; n < 200'000; ++n) {
+    const auto block = static_cast<std::size_t>(random.between(0, kBlocks - 1));
+    const auto inside = static_cast<std::uint64_t>(
+        random.between(0, static_cast<std::int64_t>(lengths[block]) - 1));
+    cursor.seek(starts[block] + inside);
+    ASSERT_EQ(address(cursor.next_run(SIZE_MAX)),
+              static_cast<std::uint64_t>(places[block]) + inside);
+    ASSERT_EQ(cursor.next_run(SIZE_MAX).size, lengths[block] - inside);
+  }
+}
+
+TEST(Cursor, of_nothing_stays_where_it_is) {
+  const auto program = BlockProgram::compile(*TypeDesc::bytes(0).value()).value();
+  Cursor cursor(*program, nullptr, 7);
+  EXPECT_EQ(cursor.total(), 0u);
+  EXPECT_EQ(cursor.next_run(8).size, 0u);
+  EXPECT_EQ(cursor.pack(nullptr, 8), 0u);
+  cursor.seek(0);
+  cursor.advance(0);
+  Segment out;
+  std::size_t bytes = 1;
+  EXPECT_EQ(cursor.segments(&out, 1, 8, &bytes), 0u);
+  EXPECT_EQ(bytes, 0u);
+}
+
+TEST(Cursor, takes_buffers_anywhere_in_the_address_space) {
+  // A type of absolute addresses, sent from address 0 (MPI_BOTTOM).
+  std::vector<std::byte> a(5, std::byte{1}), b(3, std::byte{2});
+  const auto place = [](std::vector<std::byte>& v) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(v.data()));
+  };
+  const auto program =
+      BlockProgram::compile(
+          *TypeDesc::indexed({5, 3}, {place(a), place(b)}, TypeDesc::bytes(1).value()).value())
+          .value();
+  Cursor cursor(*program, nullptr, 1);
+  std::vector<std::byte> out(8);
+  EXPECT_EQ(cursor.pack(out.data(), 100), 8u);
+  EXPECT_EQ(out, (std::vector<std::byte>{a[0], a[0], a[0], a[0], a[0], b[0], b[0], b[0]}));
+}
+
 }  // namespace
 }  // namespace mad
