@@ -65,7 +65,8 @@ class OfiDriver : public Driver {
   void post_last(OfiConnection& connection);
   void end_soon(ConnectionId connection, Status why);
   void end_all_due();
-  void end(OfiConnection& connection, const Status& why);
+  void end(OfiConnection& connection, Status why);
+  void tell(OfiConnection& connection, Completion::Kind kind, const Status& status);
   void check_deadlines();
   void linger();
 
@@ -111,6 +112,7 @@ class OfiDriver : public Driver {
   bool events_soon_ = false;
   std::uint32_t polls_ = 0;
   long last_tick_ = 0;
+  long deadlines_tick_ = 0;
 };
 
 }  // namespace mad

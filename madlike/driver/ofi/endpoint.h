@@ -87,6 +87,7 @@ struct OfiConnection {
   bool last_posted = false;
   bool last_sent = false;
   bool peer_finished = false;  // its last packet has come
+  bool told = false;           // the caller knows of this connection
   Status gone;                 // kGone: why
 
   // Never reused by another connection: a late completion finds its record free and is ignored.

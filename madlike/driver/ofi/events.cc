@@ -138,10 +138,7 @@ void OfiDriver::on_connected(OfiConnection& connection, const Event& event) {
     return;
   }
   set_state(connection, State::kConnected);
-  Completion news;
-  news.kind = Completion::Kind::kConnected;
-  news.connection = connection.id;
-  news_.push_back(std::move(news));
+  tell(connection, Completion::Kind::kConnected, {});
 }
 
 void OfiDriver::on_refused(OfiConnection& connection, const Event& event) {

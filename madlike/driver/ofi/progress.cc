@@ -41,7 +41,9 @@ void OfiDriver::slow_progress() {
   events_soon_ = false;
   read_events();
   dispatch_events();
-  if (unsettled_ > 0) check_deadlines();
+  const long tick = coarse_tick();
+  if (unsettled_ > 0 && tick != deadlines_tick_) check_deadlines();
+  deadlines_tick_ = tick;
   end_all_due();
 }
 
@@ -85,7 +87,7 @@ bool OfiDriver::translate_receive(const fi_cq_data_entry& entry, Completion* out
   if (last) {
     connection->peer_finished = true;
     if (connection->state != State::kClosing) {
-      end_soon(id, Status(StatusCode::kClosed, "the peer disconnected"));
+      end_soon(id, StatusCode::kClosed);
     } else if (connection->last_sent) {
       end_soon(id, connection->gone);
     }
@@ -94,6 +96,7 @@ bool OfiDriver::translate_receive(const fi_cq_data_entry& entry, Completion* out
     receives_.give_back(buffer);
     return false;
   }
+  connection->told = true;
   out->kind = Completion::Kind::kReceived;
   out->connection = id;
   out->context = nullptr;

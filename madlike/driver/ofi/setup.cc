@@ -95,8 +95,12 @@ Result<ConnectionId> OfiDriver::connect(const std::byte* address, std::size_t si
     return Status(StatusCode::kInvalidArgument, "an engine does not connect to itself over ofi");
   }
   const auto found = live_.find(*peer);
-  if (found != live_.end()) return found->second;
+  if (found != live_.end()) {
+    connections_[found->second].told = true;
+    return found->second;
+  }
   OfiConnection& connection = add_connection(std::move(*peer));
+  connection.told = true;
   start_request(connection);
   return connection.id;
 }
@@ -219,11 +223,12 @@ void OfiDriver::end_all_due() {
   }
 }
 
-void OfiDriver::end(OfiConnection& connection, const Status& why) {
+void OfiDriver::end(OfiConnection& connection, Status why) {
   if (connection.state == State::kGone) return;
   close_endpoint(connection);
   // What came before the end is told before it; the provider gives back its operations as failed.
   drain_completions();
+  if (connection.peer_finished) why = Status(StatusCode::kClosed, "the peer disconnected");
   for (OfiOperation& operation : connection.operations) {
     if (!operation.busy) continue;
     Completion completion;
@@ -233,13 +238,18 @@ void OfiDriver::end(OfiConnection& connection, const Status& why) {
   if (found != live_.end() && found->second == connection.id) live_.erase(found);
   if (connection.state != State::kClosing) {
     connection.gone = why;
-    Completion news;
-    news.kind = Completion::Kind::kDisconnected;
-    news.connection = connection.id;
-    news.status = why;
-    news_.push_back(std::move(news));
+    if (connection.told) tell(connection, Completion::Kind::kDisconnected, why);
   }
   set_state(connection, State::kGone);
+}
+
+void OfiDriver::tell(OfiConnection& connection, Completion::Kind kind, const Status& status) {
+  connection.told = true;
+  Completion news;
+  news.kind = kind;
+  news.connection = connection.id;
+  news.status = status;
+  news_.push_back(std::move(news));
 }
 
 void OfiDriver::check_deadlines() {
