@@ -60,11 +60,13 @@ def size_axis(rows):
     sizes = sorted({row.size for row in rows})
     step = 1 + (len(sizes) - 1) // 10
     ticks = ", ".join(f"'{short_bytes(size)}' {size}" for size in sizes[::step])
-    return Axis("message size in bytes", f"set logscale x 2\nset xtics ({ticks})")
+    # Room at both ends: gnuplot drops a tick that rounding puts outside.
+    room = f"set xrange [{sizes[0] * 0.8:g}:{sizes[-1] * 1.25:g}]"
+    return Axis("message size in bytes", f"set logscale x 2\n{room}\nset xtics ({ticks})")
 
 
 def block_axis():
-    return Axis("number of blocks", "unset logscale x\nset xtics autofreq")
+    return Axis("number of blocks", "unset logscale x\nset xrange [*:*]\nset xtics autofreq")
 
 
 def fixed_blocks(rows):
