@@ -62,6 +62,17 @@ static void expect_life(void) {
   }
 }
 
+/* All of a large buffer, or every second pair of ints. */
+static MPI_Datatype large_type(bool gapped) {
+  MPI_Datatype type;
+  if (gapped)
+    MPI_Type_vector(kLargeInts / 4, 2, 4, MPI_INT, &type);
+  else
+    MPI_Type_contiguous(kLargeInts, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  return type;
+}
+
 static int* large_buffer(int fill) {
   int* ints = malloc(kLargeInts * sizeof(int));
   if (!ints) MPI_Abort(MPI_COMM_WORLD, 1);
@@ -77,35 +88,37 @@ static void await_first_bytes(volatile const int* ints, MPI_Request* request) {
 }
 
 /* The victim is the receiver: it dies when the first bytes are there. */
-static void die_receiving(void) {
+static void die_receiving(bool gapped) {
   MPI_Request request;
+  MPI_Datatype type = large_type(gapped);
   int* ints = large_buffer(rank == victim ? 0 : 1);
   MPI_Barrier(comm);
   if (rank == victim) {
-    MPI_Irecv(ints, kLargeInts, MPI_INT, 0, kTag, comm, &request);
+    MPI_Irecv(ints, 1, type, 0, kTag, comm, &request);
     await_first_bytes(ints, &request);
     die();
   }
   if (rank == 0) {
-    const int error = MPI_Isend(ints, kLargeInts, MPI_INT, victim, kTag, comm, &request);
+    const int error = MPI_Isend(ints, 1, type, victim, kTag, comm, &request);
     CHECK_MPI(error);
     expect_failure(&request, "a send whose receiver died in the middle");
   }
 }
 
 /* The victim is the sender: the witness, who sees the first bytes come, kills it. */
-static void die_sending(void) {
+static void die_sending(bool gapped) {
   MPI_Request request;
+  MPI_Datatype type = large_type(gapped);
   int* ints = large_buffer(rank == victim ? 1 : 0);
   pid_t pid = getpid();
   if (rank == victim) {
     MPI_Send(&pid, sizeof(pid), MPI_BYTE, 0, kTag, comm);
-    MPI_Send(ints, kLargeInts, MPI_INT, 0, kTag, comm);
+    MPI_Send(ints, 1, type, 0, kTag, comm);
     for (;;) pause();
   }
   if (rank == 0) {
     MPI_Recv(&pid, sizeof(pid), MPI_BYTE, victim, kTag, comm, MPI_STATUS_IGNORE);
-    MPI_Irecv(ints, kLargeInts, MPI_INT, victim, kTag, comm, &request);
+    MPI_Irecv(ints, 1, type, victim, kTag, comm, &request);
     await_first_bytes(ints, &request);
     kill(pid, SIGKILL);
     expect_failure(&request, "a receive whose sender died in the middle");
@@ -174,9 +187,13 @@ static int leave(void) {
 
 static bool play(const char* scene) {
   if (strcmp(scene, "receiving") == 0)
-    die_receiving();
+    die_receiving(false);
+  else if (strcmp(scene, "receiving-gapped") == 0)
+    die_receiving(true);
   else if (strcmp(scene, "sending") == 0)
-    die_sending();
+    die_sending(false);
+  else if (strcmp(scene, "sending-gapped") == 0)
+    die_sending(true);
   else if (strcmp(scene, "awaited") == 0)
     die_awaited(victim, true);
   else if (strcmp(scene, "awaited-unknown") == 0)

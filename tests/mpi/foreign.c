@@ -38,7 +38,8 @@ static bool owns_socket(unsigned long inode) {
   return found;
 }
 
-/* IPv4 addresses at which this process listens; mpiexec's own socket may be among them, inherited. */
+/* IPv4 addresses at which this process listens; mpiexec's own socket may be among them, inherited.
+ */
 static int listening(struct sockaddr_in* addresses) {
   enum { kListen = 0x0A };
   char line[300];

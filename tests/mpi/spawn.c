@@ -7,7 +7,7 @@
 #include "support/layout.h"
 #include "support/path.h"
 
-enum { kChildren = 2, kTag = 1, kRounds = 2 };
+enum { kChildren = 2, kTag = 1, kRounds = 2, kPatience_s = 20 };
 static const int kBlocks[] = {3, 3000, 100000};
 
 static uint32_t stamp;
@@ -51,6 +51,11 @@ static int child(MPI_Comm parent) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   for (int p = 0; p < kPathCount; p++) talk(parent, rank, false, kPaths[p]);
   merged(parent, true);
+  if (rank == 0) {
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Open_port(MPI_INFO_NULL, port);
+    MPI_Send(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, kTag, parent);
+  }
   failures = check_failures();
   MPI_Send(&failures, 1, MPI_INT, rank, kTag, parent);
   MPI_Comm_disconnect(&parent);
@@ -58,7 +63,7 @@ static int child(MPI_Comm parent) {
   return failures != 0;
 }
 
-static void spawn_once(char* program, int rank) {
+static void spawn_once(char* program, int rank, char* port) {
   static char argument[] = "child", *arguments[] = {argument, NULL};
   MPI_Comm children;
   int errors[kChildren], failures = 0;
@@ -67,9 +72,22 @@ static void spawn_once(char* program, int rank) {
   for (int i = 0; i < kChildren; i++) CHECK_CLASS(errors[i], MPI_SUCCESS);
   for (int p = 0; p < kPathCount; p++) talk(children, rank, true, kPaths[p]);
   merged(children, false);
+  if (rank == 0) {
+    MPI_Recv(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, kTag, children, MPI_STATUS_IGNORE);
+  }
   MPI_Recv(&failures, 1, MPI_INT, rank, kTag, children, MPI_STATUS_IGNORE);
   CHECK(failures == 0, "child %d found %d failures", rank, failures);
   MPI_Comm_disconnect(&children);
+}
+
+/* Nobody is there any more. */
+static void connect_to_the_gone(const char* port) {
+  MPI_Comm self = check_comm(MPI_COMM_SELF), between;
+  const double start = MPI_Wtime();
+  const int error = MPI_Comm_connect(port, MPI_INFO_NULL, 0, self, &between);
+  CHECK(error != MPI_SUCCESS, "connected to a process that has left");
+  CHECK(MPI_Wtime() - start < kPatience_s, "an error after %.0f s only", MPI_Wtime() - start);
+  MPI_Comm_free(&self);
 }
 
 /* The children have left; whoever waits for anyone in the parents' world is not disturbed. */
@@ -99,12 +117,14 @@ static void after_children(int rank, int size) {
 int main(int argc, char** argv) {
   MPI_Comm parent;
   int rank, size;
+  char port[MPI_MAX_PORT_NAME] = "";
   MPI_Init(&argc, &argv);
   MPI_Comm_get_parent(&parent);
   if (parent != MPI_COMM_NULL) return child(parent);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  for (int i = 0; i < kRounds; i++) spawn_once(argv[0], rank);
+  for (int i = 0; i < kRounds; i++) spawn_once(argv[0], rank, port);
   after_children(rank, size);
+  if (rank == 0) connect_to_the_gone(port);
   return check_finish();
 }

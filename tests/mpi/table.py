@@ -102,8 +102,10 @@ TESTS = (
     _refused("bad-max-blocks", "MAX_BLOCKS", "-1", "MPIR_CVAR_CH4_MAD_MAX_BLOCKS", "-1"),
     # Strangers, deaths, and ends in good order.
     Test("foreign", "foreign", 3),
-    *map(_death, ("receiving", "sending", "awaited", "awaited-unknown", "any-source", "unknown", "unmatched",
-                  "probed", "leaving")),
+    *map(_death, ("receiving", "receiving-gapped", "sending", "sending-gapped", "awaited", "awaited-unknown",
+                  "any-source", "unknown", "unmatched", "probed", "leaving")),
+    Test("last-words", "last_words", 3),
+    Test("sessions", "sessions", 2),
     # The benchmark.
     Test("pingpong-parts", "pingpong_parts", 1),
     Test("pingpong", "pingpong", 2, args=("--bytes=4,1000,70000", "--blocks=1,3,7", "--iterations=2",
