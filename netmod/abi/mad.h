@@ -127,6 +127,9 @@ typedef struct mad_op {
     void *reserved;
 } mad_op;
 
+/* Callbacks run inside mad_engine_progress(), mad_engine_close() and the waiting Madeleine calls.  They may
+ * send, receive, discard and ask; mad_engine_progress() does nothing inside them, mad_engine_close() and the
+ * Madeleine calls are refused.  While the engine closes nothing new starts (MAD_ERR_CLOSED). */
 typedef struct mad_callbacks {
     /* A message arrived.  `header` (8-byte aligned) is valid during the call.  With payload_bytes > 0 the
      * callee must call mad_recv() or mad_discard() with `incoming`, now or later; else incoming is NULL. */
@@ -141,7 +144,7 @@ typedef struct mad_callbacks {
 
 typedef struct mad_config {
     uint32_t abi_version;      /* MAD_ABI_VERSION */
-    const char *fabric;        /* "ofi:tcp", "ofi:sockets", "ofi" (= ofi:tcp), "loopback"; NULL: default */
+    const char *fabric;        /* "ofi:tcp", "ofi:sockets", "ofi" (= ofi:tcp), "loopback"; NULL: ofi:tcp */
     const char *interface;     /* network interface, e.g. "lo", "eth0"; NULL: the provider's choice */
     uint64_t eager_limit;      /* 0: default */
     uint64_t flush_threshold;  /* bytes prepared before a packet is flushed; 0: default */
@@ -159,7 +162,7 @@ MAD_API int mad_engine_open(const mad_config *config, mad_engine **out);
 MAD_API void mad_engine_close(mad_engine *engine);
 MAD_API const char *mad_engine_fabric(const mad_engine *engine); /* e.g. "ofi:tcp" */
 
-/* The names of the fabrics this library was built with, e.g. "ofi:tcp, ofi:sockets, loopback". */
+/* The names of the fabrics this library was built with, e.g. "ofi:tcp, ofi:sockets, ofi:PROVIDER, loopback". */
 MAD_API const char *mad_fabric_names(void);
 
 /* This engine's address; *size is the room and becomes the length (<= MAD_ADDRESS_MAX). */
@@ -196,7 +199,7 @@ MAD_API int mad_send(mad_engine *engine, mad_peer *peer, uint8_t handler, const 
 
 /* Receives an incoming payload into `count` elements of `type` at `base`; what does not fit is dropped and
  * the callback's `bytes` are what fitted.  MAD_SUCCESS: done, *received has the bytes, no callback.
- * MAD_IN_PROGRESS: on_received() follows. */
+ * MAD_IN_PROGRESS: on_received() follows.  Takes `incoming` in any case: after an error it is discarded. */
 MAD_API int mad_recv(mad_engine *engine, mad_incoming *incoming, void *base, uint64_t count,
                      const mad_type *type, mad_path path, mad_op *op, uint64_t *received);
 MAD_API void mad_discard(mad_engine *engine, mad_incoming *incoming);

@@ -1,0 +1,315 @@
+#include "netmod/abi/engine.h"
+
+#include <algorithm>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "datatype_path/cursor/cursor.h"
+#include "madlike/message/session/chunk.h"
+#include "netmod/abi/errors.h"
+#include "netmod/abi/fabric.h"
+
+using mad::Status;
+using mad::StatusCode;
+
+namespace {
+
+constexpr int kGoodbyeMilliseconds = 2000;
+
+mad::EngineAddress address_of(const mad::Driver& driver) {
+  mad::EngineAddress address;
+  address.node = mad::this_node();
+  address.fabric = driver.caps().name;
+  address.driver_address = driver.address();
+  return address;
+}
+
+mad::MessengerConfig messenger_config(const mad_config& config) {
+  mad::MessengerConfig out;
+  if (config.eager_limit != 0) out.eager_limit = config.eager_limit;
+  if (config.staging_bytes != 0) out.staging_bytes = config.staging_bytes;
+  return out;
+}
+
+/// Marks that a callback of the caller is running.
+class InCallback {
+ public:
+  explicit InCallback(int* depth) : depth_(depth) { ++*depth_; }
+  ~InCallback() { --*depth_; }
+  InCallback(const InCallback&) = delete;
+  InCallback& operator=(const InCallback&) = delete;
+
+ private:
+  int* depth_;
+};
+
+mad::Tuning tuning_of(const mad_config& config) {
+  mad::Tuning out;
+  out.flush_threshold = config.flush_threshold;
+  if (config.max_blocks != 0) out.max_blocks = config.max_blocks;
+  return out;
+}
+
+// Path off: the caller packed, and what is left is one run.
+mad::Mode mode_of(mad_path path) {
+  switch (path) {
+    case MAD_PATH_GATHER:
+      return mad::Mode::kGather;
+    case MAD_PATH_HYBRID:
+      return mad::Mode::kHybrid;
+    case MAD_PATH_PIPELINE:
+      return mad::Mode::kPipeline;
+    case MAD_PATH_PACK:
+      return mad::Mode::kPack;
+    default:
+      return mad::Mode::kAuto;
+  }
+}
+
+// The counter of a message: the path it took, not the one asked for.
+mad_path path_taken(mad::Path path, mad_path asked) {
+  switch (path) {
+    case mad::Path::kContiguous:
+      return asked == MAD_PATH_OFF ? MAD_PATH_OFF : MAD_PATH_AUTO;
+    case mad::Path::kGather:
+      return MAD_PATH_GATHER;
+    case mad::Path::kHybrid:
+      return MAD_PATH_HYBRID;
+    case mad::Path::kPipeline:
+      return MAD_PATH_PIPELINE;
+    case mad::Path::kPack:
+      return MAD_PATH_PACK;
+  }
+  return MAD_PATH_AUTO;
+}
+
+mad::Shape shape_of_bytes(std::uint64_t bytes) {
+  mad::Shape shape;
+  shape.bytes = bytes;
+  shape.runs = bytes > 0 ? 1 : 0;
+  shape.min_run = bytes;
+  shape.max_run = bytes;
+  shape.extent = static_cast<std::int64_t>(bytes);
+  return shape;
+}
+
+// Bytes without a layout are one run in every mode: there is nothing to pack.
+mad::Plan send_plan(const mad::Payload& payload, mad_path path, const mad::DriverCaps& caps,
+                    const mad::Tuning& tuning) {
+  if (payload.program == nullptr) {
+    return mad::choose_send_plan(shape_of_bytes(payload.bytes), 1, caps, tuning, mad::Mode::kAuto);
+  }
+  return mad::choose_send_plan((*payload.program)->shape(), payload.count, caps, tuning,
+                               mode_of(path));
+}
+
+mad::Plan receive_plan(const mad::Payload& payload, mad_path path) {
+  if (payload.program == nullptr) {
+    return mad::choose_receive_plan(shape_of_bytes(payload.bytes), 1, mad::Mode::kAuto);
+  }
+  return mad::choose_receive_plan((*payload.program)->shape(), payload.count, mode_of(path));
+}
+
+// The first `bytes` of a payload that is planned as one run.
+mad::Segment run_of(const mad::Payload& payload, std::uint64_t bytes) {
+  const auto size = static_cast<std::size_t>(bytes);
+  if (payload.program == nullptr) return {payload.base, size};
+  const mad::Cursor cursor(**payload.program, payload.base, payload.count);
+  return {cursor.next_run(size).data, size};
+}
+
+template <typename Pool, typename Operation>
+auto held_by(Pool* pool, Operation* operation) {
+  const auto give_back = [pool](Operation* unused) { pool->release(unused); };
+  return std::unique_ptr<Operation, decltype(give_back)>(operation, give_back);
+}
+
+}  // namespace
+
+mad::Result<std::unique_ptr<mad_engine>> mad_engine::open(const mad_config& config) {
+  auto fabric = mad::open_fabric(config.fabric != nullptr ? config.fabric : mad::kDefaultFabric,
+                                 config.interface != nullptr ? config.interface : "");
+  if (!fabric.ok()) return fabric.status();
+  std::unique_ptr<mad_engine> engine(
+      new mad_engine(config, std::move(fabric.value()), mad::open_self_fabric()));
+  return engine;
+}
+
+mad_engine::mad_engine(const mad_config& config, std::unique_ptr<mad::Driver> fabric,
+                       std::unique_ptr<mad::Driver> self)
+    : callbacks_(config.callbacks),
+      context_(config.context),
+      tuning_(tuning_of(config)),
+      peers_(this, address_of(*fabric), self->address()) {
+  caps_[mad::PeerTable::kFabric] = fabric->caps();
+  caps_[mad::PeerTable::kSelf] = self->caps();
+  std::vector<std::unique_ptr<mad::Driver>> drivers(mad::PeerTable::kDrivers);
+  drivers[mad::PeerTable::kFabric] = std::move(fabric);
+  drivers[mad::PeerTable::kSelf] = std::move(self);
+  auto& events = static_cast<mad::MessageEvents&>(*this);
+  messenger_ =
+      std::make_unique<mad::Messenger>(messenger_config(config), events, std::move(drivers));
+  sessions_ = std::make_unique<mad::SessionHub>(*messenger_, mad::SessionTuning());
+}
+
+mad_engine::~mad_engine() {
+  closing_ = true;
+  (void)messenger_->close(kGoodbyeMilliseconds);  // what did not leave is given back below
+  messenger_.reset();
+  give_back_operations();
+}
+
+// Callers get back every slot, also those of messages that never left.
+void mad_engine::give_back_operations() {
+  const Status closed(StatusCode::kClosed, "the engine was closed");
+  sends_.for_each([&](mad::SendOperation& operation) { operation.finished(closed); });
+  receives_.for_each([&](mad::ReceiveOperation& operation) { operation.finished(0, closed); });
+}
+
+Status mad_engine::send_header(mad_peer& to, std::uint8_t handler, mad::Segment header) {
+  Status status = messenger_->send_header(*to.endpoint, handler, header);
+  if (!status.error()) ++counters_.headers;
+  return status;
+}
+
+Status mad_engine::send(mad_peer& to, std::uint8_t handler, mad::Segment header,
+                        const mad::Payload& payload, mad_path path, mad_op* op) {
+  const mad::DriverCaps& caps = caps_[mad::driver_index(*to.endpoint)];
+  const mad::Plan plan = send_plan(payload, path, caps, tuning_);
+  auto operation = held_by(&sends_, sends_.acquire(this, op));
+  operation->payload_bytes = payload.bytes;
+  operation->flush_bytes = plan.flush_bytes;
+  operation->source =
+      plan.path == mad::Path::kContiguous
+          ? &operation->transfer.start_run(run_of(payload, payload.bytes), plan.reference_from)
+          : &operation->transfer.start_layout(*payload.program, payload.base, payload.count, plan);
+  Status status = messenger_->send(*to.endpoint, handler, header, *operation);
+  if (status.error()) return status;
+  const mad_path taken = path_taken(plan.path, path);
+  ++counters_.sends[taken];
+  counters_.send_bytes[taken] += payload.bytes;
+  if (status.in_progress()) (void)operation.release();  // finish_send() gives it back
+  return status;
+}
+
+Status mad_engine::receive(mad_incoming* incoming, const mad::Payload& payload, mad_path path,
+                           mad_op* op, std::uint64_t* received) {
+  mad::IncomingMessage& message = *incoming->message;
+  const std::uint64_t bytes = std::min(incoming->payload_bytes, payload.bytes);
+  incoming_.release(incoming);
+  if (bytes == 0) {
+    messenger_->discard(message);
+    *received = 0;
+    return {};
+  }
+  const mad::Plan plan = receive_plan(payload, path);
+  auto operation = held_by(&receives_, static_cast<mad::ReceiveOperation*>(nullptr));
+  mad::PayloadSink* sink = nullptr;
+  try {
+    operation.reset(receives_.acquire(this, op));
+    sink = plan.path == mad::Path::kContiguous
+               ? &operation->transfer.start_run(run_of(payload, bytes))
+               : &operation->transfer.start_layout(*payload.program, payload.base, payload.count,
+                                                   bytes, plan);
+  } catch (const std::bad_alloc&) {
+    messenger_->discard(message);
+    return {StatusCode::kNoMemory, "no memory to receive " + std::to_string(bytes) +
+                                       " bytes by path " + std::string(to_string(plan.path))};
+  }
+  Status status = messenger_->accept(message, *sink, bytes, operation->as_context());
+  if (status.error()) return status;
+  const mad_path taken = path_taken(plan.path, path);
+  ++counters_.recvs[taken];
+  counters_.recv_bytes[taken] += bytes;
+  if (status.in_progress()) {
+    (void)operation.release();  // finish_receive() gives it back
+    return status;
+  }
+  operation->transfer.finish(bytes);
+  *received = bytes;
+  return status;
+}
+
+void mad_engine::discard(mad_incoming* incoming) {
+  mad::IncomingMessage& message = *incoming->message;
+  incoming_.release(incoming);
+  if (!closing_) messenger_->discard(message);
+}
+
+const mad_counters& mad_engine::counters() {
+  const mad::MessageCounters& of_messages = messenger_->counters();
+  counters_.packets_sent = of_messages.packets_sent;
+  counters_.packets_received = of_messages.packets_received;
+  counters_.staged_bytes = of_messages.staged_bytes;
+  counters_.referenced_bytes = of_messages.referenced_bytes;
+  counters_.written_bytes = of_messages.written_bytes;
+  counters_.unexpected_bytes = of_messages.unexpected_bytes;
+  return counters_;
+}
+
+void mad_engine::on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segment header,
+                            std::uint64_t payload_bytes, mad::IncomingMessage* message) {
+  if (handler == mad::kMadeleineHandler) {
+    sessions_->on_message(from, header, payload_bytes, message);
+    return;
+  }
+  if (closing_ || callbacks_.on_message == nullptr) {
+    if (message != nullptr) messenger_->discard(*message);
+    return;
+  }
+  mad_incoming* const incoming =
+      message == nullptr ? nullptr : incoming_.acquire(mad_incoming{message, payload_bytes});
+  const InCallback scope(&callback_depth_);
+  callbacks_.on_message(context_, &peers_.of(from), handler, header.data, header.size,
+                        payload_bytes, incoming);
+}
+
+void mad_engine::on_sent(mad::OutgoingMessage& message, const Status& status) {
+  static_cast<mad::OutgoingOperation&>(message).finished(status);
+}
+
+void mad_engine::on_received(void* context, std::uint64_t bytes, const Status& status) {
+  mad::IncomingOperation::from_context(context).finished(bytes, status);
+}
+
+void mad::SendOperation::finished(const Status& status) { engine->finish_send(*this, status); }
+
+void mad::ReceiveOperation::finished(std::uint64_t bytes, const Status& status) {
+  engine->finish_receive(*this, bytes, status);
+}
+
+// The operation is given back before the callback, which may start the next one with the same slot.
+void mad_engine::finish_send(mad::SendOperation& operation, const Status& status) {
+  mad_op* const op = operation.op;
+  sends_.release(&operation);
+  const int code = mad::to_abi(status);
+  if (callbacks_.on_sent == nullptr) return;
+  const InCallback scope(&callback_depth_);
+  callbacks_.on_sent(context_, op, code);
+}
+
+void mad_engine::finish_receive(mad::ReceiveOperation& operation, std::uint64_t bytes,
+                                const Status& status) {
+  mad_op* const op = operation.op;
+  if (status.ok()) operation.transfer.finish(bytes);
+  receives_.release(&operation);
+  const int code = mad::to_abi(status);
+  if (callbacks_.on_received == nullptr) return;
+  const InCallback scope(&callback_depth_);
+  callbacks_.on_received(context_, op, bytes, code);
+}
+
+// A peer that the caller never heard of goes unannounced; if it is asked for later, it is connected
+// anew.
+void mad_engine::on_peer_gone(mad::Endpoint& endpoint, const Status& status) {
+  sessions_->on_peer_gone(endpoint, status);
+  auto* const peer = static_cast<mad_peer*>(mad::user_data(endpoint));
+  if (peer == nullptr || peer->endpoint != &endpoint) return;
+  peer->status = mad::to_mad_status(status.code());
+  if (closing_ || callbacks_.on_peer_gone == nullptr) return;
+  const std::string why(status.message());
+  const InCallback scope(&callback_depth_);
+  callbacks_.on_peer_gone(context_, peer, peer->status, why.c_str());
+}

@@ -1,0 +1,130 @@
+// mad_engine: the composition root - one engine's drivers, message layer, peers and operations.
+//
+// It chooses the concrete classes, gives every message its plan, keeps the operation of each
+// message in flight, and tells the caller through the C callbacks what the message layer tells it.
+// Checks of what a C caller can get wrong stand in the *_api.cc files; here arguments are right.
+#ifndef NETMOD_ABI_ENGINE_H_
+#define NETMOD_ABI_ENGINE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "datatype_path/plan/plan.h"
+#include "datatype_path/transfer/receive_transfer.h"
+#include "datatype_path/transfer/send_transfer.h"
+#include "madlike/base/status.h"
+#include "madlike/message/messenger.h"
+#include "madlike/message/session/operations.h"
+#include "madlike/message/session/session_hub.h"
+#include "netmod/abi/mad.h"
+#include "netmod/abi/peer_table.h"
+#include "netmod/abi/slab_pool.h"
+
+struct mad_incoming {
+  mad::IncomingMessage* message;
+  std::uint64_t payload_bytes;
+};
+
+namespace mad {
+
+/// The operations behind the slots (mad_op) of C callers.
+struct SendOperation final : OutgoingOperation {
+  SendOperation(mad_engine* owner, mad_op* slot) : engine(owner), op(slot) {}
+  void finished(const Status& status) override;
+  SendTransfer transfer;
+  mad_engine* engine;
+  mad_op* op;
+};
+
+struct ReceiveOperation final : IncomingOperation {
+  ReceiveOperation(mad_engine* owner, mad_op* slot) : engine(owner), op(slot) {}
+  void finished(std::uint64_t bytes, const Status& status) override;
+  ReceiveTransfer transfer;
+  mad_engine* engine;
+  mad_op* op;
+};
+
+/// The caller's memory, as one call describes it.
+struct Payload {
+  void* base = nullptr;
+  std::uint64_t count = 0;
+  const BlockProgramPtr* program = nullptr;  // null: `bytes` bytes at base
+  std::uint64_t bytes = 0;                   // all elements, packed
+};
+
+}  // namespace mad
+
+struct mad_engine final : private mad::MessageEvents {
+ public:
+  static mad::Result<std::unique_ptr<mad_engine>> open(const mad_config& config);
+  ~mad_engine() override;
+
+  const std::string& fabric() const { return peers_.own().fabric; }
+  const mad::EngineAddress& address() const { return peers_.own(); }
+  const mad::DriverCaps& caps() const { return caps_[mad::PeerTable::kFabric]; }
+  std::size_t max_header_bytes() const { return messenger_->max_header_bytes(); }
+  bool idle() const { return messenger_->idle(); }
+  /// Inside a callback nothing may wait, progress or close.
+  bool in_callback() const { return callback_depth_ > 0; }
+  /// mad_engine_close() is at work: callbacks still give slots back, but nothing new starts.
+  bool closing() const { return closing_; }
+
+  mad::Result<mad_peer*> peer(const mad::EngineAddress& address) {
+    return peers_.find(*messenger_, address);
+  }
+  mad::Status touch(mad_peer& peer) { return messenger_->touch(*peer.endpoint); }
+  std::size_t progress() { return messenger_->progress(); }
+
+  mad::Status send_header(mad_peer& to, std::uint8_t handler, mad::Segment header);
+  /// ok: done; kInProgress: on_sent() follows.
+  mad::Status send(mad_peer& to, std::uint8_t handler, mad::Segment header,
+                   const mad::Payload& payload, mad_path path, mad_op* op);
+  /// ok: done, `*received` is set; kInProgress: on_received() follows.  Consumes `incoming`
+  /// whatever it returns.
+  mad::Status receive(mad_incoming* incoming, const mad::Payload& payload, mad_path path,
+                      mad_op* op, std::uint64_t* received);
+  void discard(mad_incoming* incoming);
+
+  const mad_counters& counters();
+
+  /// The Madeleine messages: those of mad::kMadeleineHandler.
+  mad::SessionHub& sessions() { return *sessions_; }
+  mad_peer& peer_of(mad::Endpoint& endpoint) { return peers_.of(endpoint); }
+
+ private:
+  friend struct mad::SendOperation;
+  friend struct mad::ReceiveOperation;
+
+  mad_engine(const mad_config& config, std::unique_ptr<mad::Driver> fabric,
+             std::unique_ptr<mad::Driver> self);
+  void give_back_operations();
+  void finish_send(mad::SendOperation& operation, const mad::Status& status);
+  void finish_receive(mad::ReceiveOperation& operation, std::uint64_t bytes,
+                      const mad::Status& status);
+
+  void on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segment header,
+                  std::uint64_t payload_bytes, mad::IncomingMessage* message) override;
+  void on_sent(mad::OutgoingMessage& message, const mad::Status& status) override;
+  void on_received(void* context, std::uint64_t bytes, const mad::Status& status) override;
+  void on_peer_gone(mad::Endpoint& endpoint, const mad::Status& status) override;
+
+  mad_callbacks callbacks_;
+  void* context_;
+  int callback_depth_ = 0;
+  bool closing_ = false;
+
+  std::array<mad::DriverCaps, mad::PeerTable::kDrivers> caps_;
+  mad::Tuning tuning_;
+  mad::PeerTable peers_;
+  mad::SlabPool<mad::SendOperation> sends_;
+  mad::SlabPool<mad::ReceiveOperation> receives_;
+  mad::SlabPool<mad_incoming> incoming_;
+  mad_counters counters_{};
+  std::unique_ptr<mad::SessionHub> sessions_;
+  std::unique_ptr<mad::Messenger> messenger_;  // last: what it holds lives above
+};
+
+#endif  // NETMOD_ABI_ENGINE_H_

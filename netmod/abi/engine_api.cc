@@ -1,0 +1,170 @@
+// The C functions of engines and peers: they check what the caller gave, then call mad_engine.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "netmod/abi/engine.h"
+#include "netmod/abi/errors.h"
+#include "netmod/abi/fabric.h"
+
+namespace {
+
+using mad::fail;
+using mad::guarded;
+
+int null_argument(const char* function, const char* what) {
+  return fail(MAD_ERR_ARGUMENT, std::string(function) + ": " + what + " is NULL");
+}
+
+int being_closed(const char* function) {
+  return fail(MAD_ERR_CLOSED, std::string(function) + ": the engine is being closed");
+}
+
+bool verbose() {
+  const char* const value = std::getenv("MAD_VERBOSE");
+  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+}
+
+std::string describe(const mad::DriverCaps& caps) {
+  return "fabric " + caps.name + ", " + std::to_string(caps.max_iov) + " segments and " +
+         std::to_string(caps.max_packet_bytes) + " bytes a packet, " +
+         (caps.remote_write ? "with" : "without") + " remote writes";
+}
+
+int give_address(const char* function, const mad::EngineAddress& address, void* out,
+                 std::size_t* size) {
+  if (out == nullptr) return null_argument(function, "address");
+  if (size == nullptr) return null_argument(function, "size");
+  const std::vector<std::byte> bytes = address.encode();
+  if (*size < bytes.size()) {
+    return fail(MAD_ERR_ARGUMENT, std::string(function) + ": the address has " +
+                                      std::to_string(bytes.size()) + " bytes, the room " +
+                                      std::to_string(*size) + "; MAD_ADDRESS_MAX always suffices");
+  }
+  std::memcpy(out, bytes.data(), bytes.size());
+  *size = bytes.size();
+  return MAD_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" void mad_config_init(mad_config* config) {
+  if (config == nullptr) return;
+  *config = mad_config{};
+  config->abi_version = MAD_ABI_VERSION;
+}
+
+extern "C" const char* mad_fabric_names(void) { return mad::fabric_names(); }
+
+extern "C" int mad_engine_open(const mad_config* config, mad_engine** out) {
+  return guarded([&]() -> int {
+    if (config == nullptr) return null_argument("mad_engine_open", "config");
+    if (out == nullptr) return null_argument("mad_engine_open", "out");
+    if (config->abi_version != MAD_ABI_VERSION) {
+      return fail(MAD_ERR_VERSION, "mad_engine_open: the caller was built for ABI version " +
+                                       std::to_string(config->abi_version) +
+                                       ", this libmad has version " +
+                                       std::to_string(MAD_ABI_VERSION) +
+                                       "; call mad_config_init() and build both from one release");
+    }
+    auto engine = mad_engine::open(*config);
+    if (!engine.ok()) return mad::to_abi(engine.status());
+    *out = engine.value().release();
+    if (verbose()) std::fprintf(stderr, "libmad: %s\n", describe((*out)->caps()).c_str());
+    return MAD_SUCCESS;
+  });
+}
+
+extern "C" void mad_engine_close(mad_engine* engine) {
+  (void)guarded([&]() -> int {
+    if (engine != nullptr && (engine->in_callback() || engine->closing())) {
+      return fail(MAD_ERR_ARGUMENT, "mad_engine_close: called inside a callback of the engine");
+    }
+    delete engine;
+    return MAD_SUCCESS;
+  });
+}
+
+extern "C" const char* mad_engine_fabric(const mad_engine* engine) {
+  return engine == nullptr ? "" : engine->fabric().c_str();
+}
+
+extern "C" int mad_engine_address(const mad_engine* engine, void* address, size_t* size) {
+  return guarded([&]() -> int {
+    if (engine == nullptr) return null_argument("mad_engine_address", "engine");
+    return give_address("mad_engine_address", engine->address(), address, size);
+  });
+}
+
+extern "C" int mad_engine_peer(mad_engine* engine, const void* address, size_t size,
+                               mad_peer** out) {
+  return guarded([&]() -> int {
+    if (engine == nullptr) return null_argument("mad_engine_peer", "engine");
+    if (address == nullptr) return null_argument("mad_engine_peer", "address");
+    if (out == nullptr) return null_argument("mad_engine_peer", "out");
+    if (engine->closing()) return being_closed("mad_engine_peer");
+    const auto decoded = mad::EngineAddress::decode(address, size);
+    if (!decoded.ok()) return mad::to_abi(decoded.status());
+    const auto peer = engine->peer(decoded.value());
+    if (!peer.ok()) return mad::to_abi(peer.status());
+    *out = peer.value();
+    return MAD_SUCCESS;
+  });
+}
+
+extern "C" void mad_peer_set_context(mad_peer* peer, void* context) {
+  if (peer != nullptr) peer->context = context;
+}
+
+extern "C" void* mad_peer_context(const mad_peer* peer) {
+  return peer == nullptr ? nullptr : peer->context;
+}
+
+extern "C" int mad_peer_address(const mad_peer* peer, void* address, size_t* size) {
+  return guarded([&]() -> int {
+    if (peer == nullptr) return null_argument("mad_peer_address", "peer");
+    return give_address("mad_peer_address", peer->address, address, size);
+  });
+}
+
+extern "C" int mad_peer_touch(mad_engine* engine, mad_peer* peer) {
+  return guarded([&]() -> int {
+    if (engine == nullptr) return null_argument("mad_peer_touch", "engine");
+    if (peer == nullptr) return null_argument("mad_peer_touch", "peer");
+    if (peer->engine != engine) {
+      return fail(MAD_ERR_ARGUMENT, "mad_peer_touch: the peer belongs to another engine");
+    }
+    if (engine->closing()) return being_closed("mad_peer_touch");
+    if (peer->status != MAD_SUCCESS) return fail(peer->status, "mad_peer_touch: the peer is gone");
+    return mad::to_abi(engine->touch(*peer));
+  });
+}
+
+extern "C" int mad_peer_status(const mad_peer* peer) {
+  return peer == nullptr ? static_cast<int>(MAD_ERR_ARGUMENT) : static_cast<int>(peer->status);
+}
+
+extern "C" int mad_engine_progress(mad_engine* engine, int* events) {
+  return guarded([&]() -> int {
+    if (engine == nullptr) return null_argument("mad_engine_progress", "engine");
+    // A callback of the caller that wants progress gets it when it has returned.
+    const bool may_progress = !engine->in_callback() && !engine->closing();
+    const std::size_t handled = may_progress ? engine->progress() : 0;
+    if (events != nullptr) *events = static_cast<int>(std::min<std::size_t>(handled, 1 << 30));
+    return MAD_SUCCESS;
+  });
+}
+
+extern "C" int mad_engine_idle(const mad_engine* engine) {
+  return engine == nullptr || engine->closing() || engine->idle() ? 1 : 0;
+}
+
+extern "C" size_t mad_max_header_bytes(const mad_engine* engine) {
+  return engine == nullptr || engine->closing() ? 0 : engine->max_header_bytes();
+}
+
+extern "C" const mad_counters* mad_engine_counters(mad_engine* engine) {
+  return engine == nullptr || engine->closing() ? nullptr : &engine->counters();
+}

@@ -1,0 +1,121 @@
+// The engine's own part: plans by peer and path, what it counts, and messages of its own.
+// tests/engine has what two engines do together.
+#include "netmod/abi/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace {
+
+struct Told {
+  int sent = 0;
+  int received = 0;
+  std::vector<mad_incoming*> incoming;
+};
+
+class Engine : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    mad_config config;
+    mad_config_init(&config);
+    config.fabric = "loopback";
+    config.context = &told;
+    config.callbacks.on_message = [](void* context, mad_peer*, std::uint8_t, void*, std::size_t,
+                                     std::uint64_t, mad_incoming* incoming) {
+      static_cast<Told*>(context)->incoming.push_back(incoming);
+    };
+    config.callbacks.on_sent = [](void* context, mad_op*, int) {
+      ++static_cast<Told*>(context)->sent;
+    };
+    config.callbacks.on_received = [](void* context, mad_op*, std::uint64_t, int) {
+      ++static_cast<Told*>(context)->received;
+    };
+    auto opened = mad_engine::open(config);
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    engine = std::move(opened.value());
+    auto self = engine->peer(engine->address());
+    ASSERT_TRUE(self.ok());
+    me = self.value();
+  }
+
+  template <typename Reached>
+  bool progress_until(Reached&& reached) {
+    for (int i = 0; i < 100000 && !reached(); ++i) engine->progress();
+    return reached();
+  }
+
+  Told told;
+  std::unique_ptr<mad_engine> engine;
+  mad_peer* me = nullptr;
+};
+
+mad::Payload bytes(std::vector<char>& memory) {
+  mad::Payload payload;
+  payload.base = memory.data();
+  payload.count = memory.size();
+  payload.bytes = memory.size();
+  return payload;
+}
+
+TEST_F(Engine, KnowsItself) {
+  EXPECT_EQ(engine->fabric(), "loopback");
+  EXPECT_EQ(engine->address().fabric, "loopback");
+  EXPECT_EQ(engine->address().node, mad::this_node());
+  EXPECT_FALSE(engine->in_callback());
+  EXPECT_FALSE(engine->closing());
+  EXPECT_TRUE(engine->idle());
+}
+
+TEST_F(Engine, CountsWhatItSendsAndReceives) {
+  std::vector<char> from(200000, 'f'), to(200000);
+  mad_op sent{}, got{};
+  EXPECT_TRUE(engine->send(*me, 1, {}, bytes(from), MAD_PATH_GATHER, &sent).in_progress());
+  ASSERT_TRUE(progress_until([&] { return !told.incoming.empty(); }));
+  std::uint64_t received = 0;
+  const mad::Status status =
+      engine->receive(told.incoming[0], bytes(to), MAD_PATH_OFF, &got, &received);
+  ASSERT_FALSE(status.error()) << status.message();
+  ASSERT_TRUE(progress_until([&] { return told.sent == 1; }));
+  EXPECT_EQ(told.received, status.in_progress() ? 1 : 0);
+  EXPECT_EQ(to, from);
+  const mad_counters& counters = engine->counters();
+  EXPECT_EQ(counters.sends[MAD_PATH_AUTO], 1u) << "one run is contiguous whatever is asked for";
+  EXPECT_EQ(counters.recvs[MAD_PATH_OFF], 1u);
+  EXPECT_EQ(counters.recv_bytes[MAD_PATH_OFF], 200000u);
+}
+
+TEST_F(Engine, HugeCollectionFailsWithoutAnAbortAndFreesTheSender) {
+  // 2^50 bytes that path pack would have to collect first.
+  auto byte = mad::TypeDesc::bytes(1);
+  auto vector = mad::TypeDesc::vector(std::uint64_t{1} << 40, 1024, 2048, byte.value());
+  ASSERT_TRUE(vector.ok());
+  auto program = mad::BlockProgram::compile(*vector.value());
+  ASSERT_TRUE(program.ok());
+  mad::Payload payload;
+  payload.count = 1;
+  payload.program = &program.value();
+  payload.bytes = program.value()->size();
+  std::vector<char> from(100, 'f');
+  mad_op op{};
+  EXPECT_THROW((void)engine->send(*me, 1, {}, payload, MAD_PATH_PACK, &op), std::bad_alloc);
+  EXPECT_EQ(engine->counters().sends[MAD_PATH_PACK], 0u);
+  EXPECT_TRUE(engine->idle());
+}
+
+TEST_F(Engine, MadeleineMessagesGoToTheirSessions) {
+  ASSERT_TRUE(engine->touch(*me).ok());
+  for (int i = 0; i < 100; ++i) engine->progress();
+  mad::PackingSession& packing = engine->sessions().begin_packing(*me->endpoint, true);
+  const mad::Status ended = engine->sessions().end(packing);
+  ASSERT_FALSE(ended.error()) << ended.message();
+  EXPECT_TRUE(progress_until([&] { return engine->idle(); }));
+  EXPECT_TRUE(told.incoming.empty());
+  mad::UnpackingSession* const unpacking = engine->sessions().begin_unpacking(1000);
+  ASSERT_NE(unpacking, nullptr);
+  EXPECT_FALSE(engine->sessions().end(*unpacking).error());
+}
+
+}  // namespace

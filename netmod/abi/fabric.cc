@@ -1,0 +1,49 @@
+#include "netmod/abi/fabric.h"
+
+#include "madlike/driver/loopback/loopback.h"
+#include "madlike/driver/ofi/ofi.h"
+
+namespace mad {
+namespace {
+
+constexpr const char* kLoopback = "loopback";
+constexpr const char* kOfi = "ofi";
+constexpr const char* kOfiPrefix = "ofi:";
+
+// What a network is for engines of several hosts, this is for the engines of one process: a place
+// they all share.  It is made at first use and never changes.
+std::shared_ptr<LoopbackNetwork> process_network() {
+  static const auto network = std::make_shared<LoopbackNetwork>();
+  return network;
+}
+
+Result<std::unique_ptr<Driver>> open_provider(const std::string& provider,
+                                              const std::string& interface) {
+  OfiOptions options;
+  options.provider = provider;
+  options.interface = interface;
+  return open_ofi(options);
+}
+
+}  // namespace
+
+const char* fabric_names() { return "ofi:tcp, ofi:sockets, ofi:PROVIDER, loopback"; }
+
+Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const std::string& interface) {
+  if (name == kLoopback) {
+    return std::unique_ptr<Driver>(std::make_unique<LoopbackDriver>(process_network()));
+  }
+  if (name == kOfi) return open_provider(OfiOptions().provider, interface);
+  const std::string prefix = kOfiPrefix;
+  if (name.size() > prefix.size() && name.compare(0, prefix.size(), prefix) == 0) {
+    return open_provider(name.substr(prefix.size()), interface);
+  }
+  return Status(StatusCode::kNotFound,
+                "no fabric '" + name + "'; the fabrics are " + fabric_names());
+}
+
+std::unique_ptr<Driver> open_self_fabric() {
+  return std::make_unique<LoopbackDriver>(std::make_shared<LoopbackNetwork>());
+}
+
+}  // namespace mad

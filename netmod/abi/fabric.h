@@ -1,0 +1,29 @@
+// fabric: from the name a user gives to an open driver.  The only place that knows which drivers
+// exist.
+#ifndef NETMOD_ABI_FABRIC_H_
+#define NETMOD_ABI_FABRIC_H_
+
+#include <memory>
+#include <string>
+
+#include "madlike/base/status.h"
+#include "madlike/driver/driver.h"
+
+namespace mad {
+
+inline constexpr const char* kDefaultFabric = "ofi:tcp";
+
+/// The fabrics of this library, for people: "ofi:tcp, ofi:sockets, ofi:PROVIDER, loopback".
+const char* fabric_names();
+
+/// Opens the fabric `name` ("ofi", "ofi:PROVIDER", "loopback") on the network interface `interface`
+/// (empty: the provider's choice).  kNotFound: no such fabric, provider or interface; the sentence
+/// lists what there is.
+Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const std::string& interface);
+
+/// A fabric with nobody else on it, for an engine's messages to itself.
+std::unique_ptr<Driver> open_self_fabric();
+
+}  // namespace mad
+
+#endif  // NETMOD_ABI_FABRIC_H_

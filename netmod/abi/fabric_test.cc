@@ -1,0 +1,63 @@
+#include "netmod/abi/fabric.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace mad {
+namespace {
+
+TEST(Fabric, LoopbackIsShared) {
+  auto a = open_fabric("loopback", "");
+  auto b = open_fabric("loopback", "");
+  ASSERT_TRUE(a.ok() && b.ok());
+  Driver& from = **a;
+  const auto& to = b.value()->address();
+  const auto connection = from.connect(to.data(), to.size());
+  ASSERT_TRUE(connection.ok());
+  Completion news;
+  for (int i = 0; i < 10 && news.kind != Completion::Kind::kConnected; ++i) {
+    b.value()->poll(&news, 1);
+    from.poll(&news, 1);
+  }
+  EXPECT_EQ(news.kind, Completion::Kind::kConnected) << news.status.message();
+}
+
+TEST(Fabric, SelfFabricsAreApart) {
+  const auto a = open_self_fabric();
+  const auto b = open_self_fabric();
+  EXPECT_NE(a->address(), b->address());
+}
+
+TEST(Fabric, OfiIsTcpUnlessAProviderIsNamed) {
+  for (const char* name : {"ofi", "ofi:tcp"}) {
+    const auto opened = open_fabric(name, "lo");
+    ASSERT_TRUE(opened.ok()) << name << ": " << opened.status().message();
+    EXPECT_EQ(opened.value()->caps().name, "ofi:tcp");
+  }
+}
+
+TEST(Fabric, UnknownNamesAreAnsweredWithTheList) {
+  for (const char* name : {"", "tcp", "loop", "loopback:x", "ofi:", "OFI:tcp"}) {
+    const auto opened = open_fabric(name, "");
+    ASSERT_FALSE(opened.ok()) << name;
+    EXPECT_EQ(opened.status().code(), StatusCode::kNotFound) << name;
+    const std::string sentence(opened.status().message());
+    EXPECT_NE(sentence.find("'" + std::string(name) + "'"), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find(fabric_names()), std::string::npos) << sentence;
+  }
+}
+
+TEST(Fabric, UnknownProviderAndInterfaceAreNotFound) {
+  const auto provider = open_fabric("ofi:no-such-provider", "");
+  ASSERT_FALSE(provider.ok());
+  EXPECT_EQ(provider.status().code(), StatusCode::kNotFound);
+  EXPECT_NE(provider.status().message().find("no-such-provider"), std::string::npos);
+  const auto interface = open_fabric("ofi:tcp", "no-such-interface");
+  ASSERT_FALSE(interface.ok());
+  EXPECT_EQ(interface.status().code(), StatusCode::kNotFound);
+  EXPECT_NE(interface.status().message().find("no-such-interface"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mad

@@ -1,0 +1,18 @@
+// mad_peer: what a peer handle of the C interface points to.  Owned by its engine, as long as that
+// lives.
+#ifndef NETMOD_ABI_PEER_H_
+#define NETMOD_ABI_PEER_H_
+
+#include "madlike/message/messenger.h"
+#include "netmod/abi/address.h"
+#include "netmod/abi/mad.h"
+
+struct mad_peer {
+  mad_engine* engine = nullptr;
+  mad::Endpoint* endpoint = nullptr;
+  void* context = nullptr;          // the caller's
+  mad_status status = MAD_SUCCESS;  // how it went, once it is gone
+  mad::EngineAddress address;
+};
+
+#endif  // NETMOD_ABI_PEER_H_

@@ -1,0 +1,54 @@
+// PeerTable: the peers of one engine, by address.
+//
+// The same address gives the same peer, whether the caller named it first or it connected to us
+// first.
+#ifndef NETMOD_ABI_PEER_TABLE_H_
+#define NETMOD_ABI_PEER_TABLE_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "madlike/base/status.h"
+#include "madlike/message/messenger.h"
+#include "netmod/abi/address.h"
+#include "netmod/abi/peer.h"
+
+namespace mad {
+
+class PeerTable {
+ public:
+  /// Indices of the messenger's drivers.
+  static constexpr std::size_t kFabric = 0;
+  static constexpr std::size_t kSelf = 1;
+  static constexpr std::size_t kDrivers = 2;
+
+  /// `own` is the engine's address, `self_address` that of its self fabric.
+  PeerTable(mad_engine* engine, EngineAddress own, std::vector<std::byte> self_address);
+
+  const EngineAddress& own() const { return own_; }
+
+  /// The peer whose card the caller holds; kUnreachable: a card of another fabric.
+  Result<mad_peer*> find(Messenger& messenger, const EngineAddress& address);
+
+  /// The peer behind an endpoint, also of one that connected to us.
+  mad_peer& of(Endpoint& endpoint) {
+    void* const known = user_data(endpoint);
+    return known != nullptr ? *static_cast<mad_peer*>(known) : adopt(endpoint);
+  }
+
+ private:
+  mad_peer& adopt(Endpoint& endpoint);
+  mad_peer& bind(Endpoint& endpoint, const EngineAddress& address);
+
+  mad_engine* engine_;
+  EngineAddress own_;
+  std::string own_key_;
+  std::vector<std::byte> self_address_;
+  std::unordered_map<std::string, std::unique_ptr<mad_peer>> peers_;
+};
+
+}  // namespace mad
+
+#endif  // NETMOD_ABI_PEER_TABLE_H_

@@ -1,0 +1,96 @@
+#include "netmod/abi/peer_table.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "madlike/driver/loopback/loopback.h"
+
+namespace mad {
+namespace {
+
+struct NoEvents final : MessageEvents {
+  void on_message(Endpoint&, std::uint8_t, Segment, std::uint64_t, IncomingMessage*) override {}
+  void on_sent(OutgoingMessage&, const Status&) override {}
+  void on_received(void*, std::uint64_t, const Status&) override {}
+  void on_peer_gone(Endpoint&, const Status&) override {}
+};
+
+class PeerTableTest : public ::testing::Test {
+ protected:
+  PeerTableTest() {
+    auto fabric = std::make_unique<LoopbackDriver>(network);
+    auto self = std::make_unique<LoopbackDriver>(std::make_shared<LoopbackNetwork>());
+    own = card(*fabric);
+    table = std::make_unique<PeerTable>(nullptr, own, self->address());
+    std::vector<std::unique_ptr<Driver>> drivers;
+    drivers.push_back(std::move(fabric));
+    drivers.push_back(std::move(self));
+    messenger = std::make_unique<Messenger>(MessengerConfig(), events, std::move(drivers));
+  }
+
+  static EngineAddress card(const Driver& driver) {
+    EngineAddress address;
+    address.node.assign(EngineAddress::kNodeBytes, std::byte{1});
+    address.fabric = driver.caps().name;
+    address.driver_address = driver.address();
+    return address;
+  }
+
+  std::shared_ptr<LoopbackNetwork> network = std::make_shared<LoopbackNetwork>();
+  LoopbackDriver other{network};
+  NoEvents events;
+  EngineAddress own;
+  std::unique_ptr<PeerTable> table;
+  std::unique_ptr<Messenger> messenger;
+};
+
+TEST_F(PeerTableTest, OneAddressIsOnePeer) {
+  const auto first = table->find(*messenger, card(other));
+  const auto again = table->find(*messenger, card(other));
+  ASSERT_TRUE(first.ok() && again.ok());
+  EXPECT_EQ(first.value(), again.value());
+  EXPECT_EQ(&table->of(*first.value()->endpoint), first.value());
+  EXPECT_EQ(driver_index(*first.value()->endpoint), PeerTable::kFabric);
+}
+
+TEST_F(PeerTableTest, OwnAddressIsReachedByTheSelfFabric) {
+  const auto self = table->find(*messenger, own);
+  ASSERT_TRUE(self.ok());
+  EXPECT_EQ(driver_index(*self.value()->endpoint), PeerTable::kSelf);
+}
+
+TEST_F(PeerTableTest, WhoConnectedToUsGetsItsNodeWhenItsCardIsSeen) {
+  const EngineAddress address = card(other);
+  const auto endpoint = messenger->connect(PeerTable::kFabric, address.driver_address.data(),
+                                           address.driver_address.size());
+  ASSERT_TRUE(endpoint.ok());
+  mad_peer& adopted = table->of(*endpoint.value());
+  EXPECT_TRUE(adopted.address.node.empty());
+  const auto found = table->find(*messenger, address);
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found.value(), &adopted);
+  EXPECT_EQ(adopted.address.node, address.node);
+}
+
+TEST_F(PeerTableTest, AnotherFabricIsUnreachable) {
+  EngineAddress address = card(other);
+  address.fabric = "ofi:tcp";
+  const auto peer = table->find(*messenger, address);
+  ASSERT_FALSE(peer.ok());
+  EXPECT_EQ(peer.status().code(), StatusCode::kUnreachable);
+  EXPECT_NE(peer.status().message().find("'ofi:tcp'"), std::string::npos);
+}
+
+TEST_F(PeerTableTest, AnEmptyDriverAddressIsRefused) {
+  EngineAddress address = card(other);
+  address.driver_address.clear();
+  const auto peer = table->find(*messenger, address);
+  ASSERT_FALSE(peer.ok());
+  EXPECT_EQ(peer.status().code(), StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace mad

@@ -1,0 +1,78 @@
+// SlabPool: objects of one type without an allocation each.
+//
+// Memory is taken in slabs and kept until the pool is destroyed; objects are constructed at
+// acquire() and destroyed at release().  An object's address never changes.  One thread at a time.
+#ifndef NETMOD_ABI_SLAB_POOL_H_
+#define NETMOD_ABI_SLAB_POOL_H_
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace mad {
+
+template <typename T, std::size_t kPerSlab = 64>
+class SlabPool {
+ public:
+  SlabPool() = default;
+  SlabPool(const SlabPool&) = delete;
+  SlabPool& operator=(const SlabPool&) = delete;
+  ~SlabPool() {
+    for_each([](T& object) { object.~T(); });
+  }
+
+  /// Throws std::bad_alloc, or what T's constructor throws; the pool is then as before.
+  template <typename... Arguments>
+  T* acquire(Arguments&&... arguments) {
+    if (free_ == nullptr) grow();
+    Cell* const cell = free_;
+    T* const object = new (cell->storage) T(std::forward<Arguments>(arguments)...);
+    free_ = cell->next_free;
+    cell->live = true;
+    return object;
+  }
+
+  void release(T* object) {
+    object->~T();
+    auto* const cell = reinterpret_cast<Cell*>(object);  // storage is a cell's first member
+    cell->live = false;
+    cell->next_free = free_;
+    free_ = cell;
+  }
+
+  /// Calls `function` with every acquired object; it may release that object.
+  template <typename Function>
+  void for_each(Function&& function) {
+    for (const auto& slab : slabs_) {
+      for (std::size_t i = 0; i < kPerSlab; ++i) {
+        if (slab[i].live) function(*std::launder(reinterpret_cast<T*>(slab[i].storage)));
+      }
+    }
+  }
+
+ private:
+  struct Cell {
+    alignas(T) std::byte storage[sizeof(T)];
+    Cell* next_free;
+    bool live;
+  };
+
+  void grow() {
+    slabs_.emplace_back(new Cell[kPerSlab]);
+    for (std::size_t i = kPerSlab; i > 0; --i) {
+      Cell& cell = slabs_.back()[i - 1];
+      cell.live = false;
+      cell.next_free = free_;
+      free_ = &cell;
+    }
+  }
+
+  std::vector<std::unique_ptr<Cell[]>> slabs_;
+  Cell* free_ = nullptr;
+};
+
+}  // namespace mad
+
+#endif  // NETMOD_ABI_SLAB_POOL_H_

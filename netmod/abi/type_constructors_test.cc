@@ -1,0 +1,169 @@
+// The constructors against the describe room's own factories: what a C caller says is what the
+// engine compiles.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "netmod/abi/mad.h"
+#include "netmod/abi/types.h"
+#include "tests/support/type_map.h"
+
+namespace {
+
+class TypeConstructors : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(mad_type_bytes(4, &word), MAD_SUCCESS); }
+  void TearDown() override {
+    mad_type_release(word);
+    mad_type_release(type);
+  }
+
+  /// "offset:bytes" of every run, in packed order.
+  std::string runs() const {
+    std::string out;
+    for (const auto& run : mad::test::joined(mad::test::expand(*type->desc, 1))) {
+      out += std::to_string(run.offset) + ":" + std::to_string(run.length) + " ";
+    }
+    return out;
+  }
+  static std::string error() { return mad_last_error(); }
+
+  mad_type* word = nullptr;
+  mad_type* type = nullptr;
+};
+
+TEST_F(TypeConstructors, Contiguous) {
+  ASSERT_EQ(mad_type_contiguous(3, word, &type), MAD_SUCCESS);
+  EXPECT_EQ(runs(), "0:12 ");
+}
+
+TEST_F(TypeConstructors, Vector) {
+  ASSERT_EQ(mad_type_vector(3, 2, -16, word, &type), MAD_SUCCESS);
+  EXPECT_EQ(runs(), "0:8 -16:8 -32:8 ");
+}
+
+TEST_F(TypeConstructors, Indexed) {
+  const std::vector<std::uint64_t> lengths{1, 0, 2};
+  const std::vector<std::int64_t> places{8, 100, -20};
+  ASSERT_EQ(mad_type_indexed(3, lengths.data(), places.data(), word, &type), MAD_SUCCESS);
+  EXPECT_EQ(runs(), "8:4 -20:8 ");
+}
+
+TEST_F(TypeConstructors, IndexedBlock) {
+  const std::vector<std::int64_t> places{0, 24};
+  ASSERT_EQ(mad_type_indexed_block(2, 3, places.data(), word, &type), MAD_SUCCESS);
+  EXPECT_EQ(runs(), "0:12 24:12 ");
+}
+
+TEST_F(TypeConstructors, Struct) {
+  mad_type* byte = nullptr;
+  ASSERT_EQ(mad_type_bytes(1, &byte), MAD_SUCCESS);
+  const std::vector<std::uint64_t> lengths{1, 2};
+  const std::vector<std::int64_t> places{0, 8};
+  const std::vector<mad_type*> children{byte, word};
+  ASSERT_EQ(mad_type_struct(2, lengths.data(), places.data(), children.data(), &type), MAD_SUCCESS);
+  mad_type_release(byte);  // the struct has its own reference
+  EXPECT_EQ(runs(), "0:1 8:8 ");
+}
+
+TEST_F(TypeConstructors, SubarrayInBothOrders) {
+  const std::vector<std::uint64_t> sizes{3, 4}, subsizes{2, 2}, starts{1, 1};
+  ASSERT_EQ(
+      mad_type_subarray(2, sizes.data(), subsizes.data(), starts.data(), MAD_ORDER_C, word, &type),
+      MAD_SUCCESS);
+  EXPECT_EQ(runs(), "20:8 36:8 ");
+  mad_type_release(type);
+  ASSERT_EQ(mad_type_subarray(2, sizes.data(), subsizes.data(), starts.data(), MAD_ORDER_FORTRAN,
+                              word, &type),
+            MAD_SUCCESS);
+  EXPECT_EQ(runs(), "16:8 28:8 ");
+}
+
+TEST_F(TypeConstructors, Darray) {
+  const std::vector<std::uint64_t> sizes{8};
+  const std::vector<mad_distribution> distributions{MAD_DIST_CYCLIC};
+  const std::vector<std::int64_t> arguments{2};
+  const std::vector<int> processes{2};
+  ASSERT_EQ(mad_type_darray(2, 1, 1, sizes.data(), distributions.data(), arguments.data(),
+                            processes.data(), MAD_ORDER_C, word, &type),
+            MAD_SUCCESS);
+  EXPECT_EQ(runs(), "8:8 24:8 ");
+}
+
+TEST_F(TypeConstructors, Resized) {
+  ASSERT_EQ(mad_type_resized(-4, 12, word, &type), MAD_SUCCESS);
+  EXPECT_EQ(type->desc->lb(), -4);
+  EXPECT_EQ(type->desc->extent(), 12);
+}
+
+TEST_F(TypeConstructors, EmptyListsNeedNoArrays) {
+  ASSERT_EQ(mad_type_indexed(0, nullptr, nullptr, word, &type), MAD_SUCCESS);
+  EXPECT_EQ(type->desc->size(), 0u);
+  mad_type_release(type);
+  ASSERT_EQ(mad_type_struct(0, nullptr, nullptr, nullptr, &type), MAD_SUCCESS);
+  EXPECT_EQ(type->desc->size(), 0u);
+}
+
+TEST_F(TypeConstructors, MissingArgumentsAreNamed) {
+  const std::uint64_t one = 1;
+  const std::int64_t zero = 0;
+  mad_type* const none[] = {nullptr};
+  mad_type* const before = type;
+  struct Case {
+    const char* missing;
+    std::function<int()> call;
+  };
+  const std::vector<Case> cases{
+      {"out", [&] { return mad_type_bytes(1, nullptr); }},
+      {"child", [&] { return mad_type_contiguous(1, nullptr, &type); }},
+      {"out", [&] { return mad_type_contiguous(1, word, nullptr); }},
+      {"child", [&] { return mad_type_vector(1, 1, 1, nullptr, &type); }},
+      {"blocklengths", [&] { return mad_type_indexed(1, nullptr, &zero, word, &type); }},
+      {"displacements", [&] { return mad_type_indexed(1, &one, nullptr, word, &type); }},
+      {"displacements", [&] { return mad_type_indexed_block(1, 1, nullptr, word, &type); }},
+      {"children", [&] { return mad_type_struct(1, &one, &zero, nullptr, &type); }},
+      {"child", [&] { return mad_type_struct(1, &one, &zero, none, &type); }},
+      {"subsizes",
+       [&] { return mad_type_subarray(1, &one, nullptr, &one, MAD_ORDER_C, word, &type); }},
+      {"psizes",
+       [&] {
+         const mad_distribution block = MAD_DIST_BLOCK;
+         return mad_type_darray(1, 0, 1, &one, &block, &zero, nullptr, MAD_ORDER_C, word, &type);
+       }},
+      {"child", [&] { return mad_type_resized(0, 1, nullptr, &type); }},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(c.call(), MAD_ERR_ARGUMENT) << c.missing;
+    EXPECT_NE(error().find(c.missing), std::string::npos) << error();
+    EXPECT_NE(error().find("NULL"), std::string::npos) << error();
+    EXPECT_EQ(type, before);
+  }
+}
+
+TEST_F(TypeConstructors, WrongValuesAreRefused) {
+  const std::vector<std::uint64_t> sizes{3}, too_large{4}, starts{0};
+  EXPECT_EQ(
+      mad_type_subarray(0, sizes.data(), sizes.data(), starts.data(), MAD_ORDER_C, word, &type),
+      MAD_ERR_ARGUMENT);
+  EXPECT_EQ(
+      mad_type_subarray(1, sizes.data(), too_large.data(), starts.data(), MAD_ORDER_C, word, &type),
+      MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_type_subarray(1, sizes.data(), sizes.data(), starts.data(),
+                              static_cast<mad_order>(2), word, &type),
+            MAD_ERR_ARGUMENT);
+  EXPECT_NE(error().find("MAD_ORDER_C"), std::string::npos);
+  const auto unknown = static_cast<mad_distribution>(3);
+  const std::int64_t argument = 1;
+  const int process = 1;
+  EXPECT_EQ(mad_type_darray(1, 0, 1, sizes.data(), &unknown, &argument, &process, MAD_ORDER_C, word,
+                            &type),
+            MAD_ERR_ARGUMENT);
+  EXPECT_NE(error().find("MAD_DIST_CYCLIC"), std::string::npos);
+  EXPECT_EQ(mad_type_contiguous(UINT64_MAX, word, &type), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(type, nullptr);
+}
+
+}  // namespace

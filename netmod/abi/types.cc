@@ -1,0 +1,120 @@
+#include "netmod/abi/types.h"
+
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "datatype_path/cursor/cursor.h"
+
+namespace mad {
+
+int check_committed(const mad_type* type, const char* function) {
+  if (type == nullptr) return fail(MAD_ERR_ARGUMENT, std::string(function) + ": type is NULL");
+  if (type->compiled() == nullptr) {
+    return fail(MAD_ERR_ARGUMENT, std::string(function) +
+                                      ": the type is not committed; call mad_type_commit() first");
+  }
+  return MAD_SUCCESS;
+}
+
+int total_bytes(const BlockProgram& program, std::uint64_t count, const char* function,
+                std::uint64_t* bytes) {
+  std::uint64_t total = 0;
+  if (__builtin_mul_overflow(program.size(), count, &total) ||
+      total > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+    return fail(MAD_ERR_ARGUMENT, std::string(function) + ": " + std::to_string(count) +
+                                      " elements of " + std::to_string(program.size()) +
+                                      " bytes are more than memory can have");
+  }
+  *bytes = total;
+  return MAD_SUCCESS;
+}
+
+}  // namespace mad
+
+using mad::fail;
+using mad::guarded;
+
+extern "C" void mad_type_retain(mad_type* type) {
+  if (type != nullptr) type->references.fetch_add(1, std::memory_order_relaxed);
+}
+
+extern "C" void mad_type_release(mad_type* type) {
+  if (type == nullptr) return;
+  if (type->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete type;
+}
+
+extern "C" int mad_type_commit(mad_type* type) {
+  return guarded([&]() -> int {
+    if (type == nullptr) return fail(MAD_ERR_ARGUMENT, "mad_type_commit: type is NULL");
+    const std::lock_guard<std::mutex> lock(type->commit_mutex);
+    if (type->compiled() != nullptr) return MAD_SUCCESS;
+    auto program = mad::BlockProgram::compile(*type->desc);
+    if (!program.ok()) return mad::to_abi(program.status());
+    type->program = std::move(program.value());
+    type->committed.store(true, std::memory_order_release);
+    return MAD_SUCCESS;
+  });
+}
+
+extern "C" int mad_type_query(const mad_type* type, mad_type_info* info) {
+  return guarded([&]() -> int {
+    if (const int bad = mad::check_committed(type, "mad_type_query")) return bad;
+    if (info == nullptr) return fail(MAD_ERR_ARGUMENT, "mad_type_query: info is NULL");
+    const mad::BlockProgram& program = *type->program;
+    info->size = program.size();
+    info->runs = program.shape().runs;
+    info->lb = program.lb();
+    info->extent = program.extent();
+    info->true_lb = program.true_lb();
+    info->true_extent = program.true_extent();
+    info->contiguous = program.contiguous() ? 1 : 0;
+    return MAD_SUCCESS;
+  });
+}
+
+namespace {
+
+// What mad_type_pack() and mad_type_unpack() have in common: checks, then a cursor at `offset`.
+template <typename Move>
+int move_bytes(const char* function, const void* base, std::uint64_t count, const mad_type* type,
+               std::uint64_t offset, const void* bytes, std::size_t size, std::size_t* moved,
+               Move&& move) {
+  if (const int bad = mad::check_committed(type, function)) return bad;
+  std::uint64_t total = 0;
+  if (const int bad = mad::total_bytes(*type->program, count, function, &total)) return bad;
+  if (moved == nullptr || (bytes == nullptr && size > 0)) {
+    return fail(MAD_ERR_ARGUMENT, std::string(function) + ": the buffer or moved is NULL");
+  }
+  if (offset > total) {
+    return fail(MAD_ERR_ARGUMENT, std::string(function) + ": offset " + std::to_string(offset) +
+                                      " lies beyond the " + std::to_string(total) +
+                                      " bytes of the data");
+  }
+  if (total == 0 || size == 0) {
+    *moved = 0;
+    return MAD_SUCCESS;
+  }
+  mad::Cursor cursor(*type->program, const_cast<void*>(base), count);
+  cursor.seek(offset);
+  *moved = move(cursor);
+  return MAD_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" int mad_type_pack(const void* base, uint64_t count, const mad_type* type,
+                             uint64_t offset, void* out, size_t size, size_t* moved) {
+  return guarded([&] {
+    return move_bytes("mad_type_pack", base, count, type, offset, out, size, moved,
+                      [&](mad::Cursor& cursor) { return cursor.pack(out, size); });
+  });
+}
+
+extern "C" int mad_type_unpack(void* base, uint64_t count, const mad_type* type, uint64_t offset,
+                               const void* in, size_t size, size_t* moved) {
+  return guarded([&] {
+    return move_bytes("mad_type_unpack", base, count, type, offset, in, size, moved,
+                      [&](mad::Cursor& cursor) { return cursor.unpack(in, size); });
+  });
+}

@@ -1,0 +1,45 @@
+// mad_type: what a type handle of the C interface points to.
+//
+// A description, and the program compiled from it at commit.  Handles are counted references;
+// transfers in flight hold the program themselves, so that releasing a handle never waits.  Types
+// may be used by several threads: the description never changes, and commit publishes the program
+// once.
+#ifndef NETMOD_ABI_TYPES_H_
+#define NETMOD_ABI_TYPES_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "datatype_path/describe/type_desc.h"
+#include "datatype_path/program/block_program.h"
+#include "netmod/abi/errors.h"
+
+struct mad_type {
+  explicit mad_type(mad::TypeDescPtr description) : desc(std::move(description)) {}
+
+  /// The compiled program; null before commit.
+  const std::shared_ptr<const mad::BlockProgram>* compiled() const {
+    return committed.load(std::memory_order_acquire) ? &program : nullptr;
+  }
+
+  const mad::TypeDescPtr desc;
+  std::atomic<std::uint32_t> references{1};
+  std::mutex commit_mutex;
+  std::atomic<bool> committed{false};
+  std::shared_ptr<const mad::BlockProgram> program;  // written once, before `committed`
+};
+
+namespace mad {
+
+/// `function` names the caller in the error's sentence.
+int check_committed(const mad_type* type, const char* function);
+
+/// Packed bytes of `count` elements; an error if that is more than memory can have.
+int total_bytes(const BlockProgram& program, std::uint64_t count, const char* function,
+                std::uint64_t* bytes);
+
+}  // namespace mad
+
+#endif  // NETMOD_ABI_TYPES_H_
