@@ -12,6 +12,7 @@ from madtool import (
     conformance_suite,
     mpich_build,
     netmod_install,
+    pingpong,
     test_command,
 )
 from madtool.errors import Failure
@@ -103,6 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="mpiexec of the built MPICH, with the arguments given")
     run.add_argument("arguments", nargs="*", metavar="ARGS... PROGRAM")
     run.set_defaults(function=lambda _: run.error("what is to run?"))
+    pingpong.add_parser(commands)
 
     test = commands.add_parser("test", help="run the tests (what the continuous integration runs)",
                                description="Sets the machine up and runs all tests, stage by stage. The "

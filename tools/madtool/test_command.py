@@ -2,7 +2,7 @@
 
 from typing import List, Optional, Sequence
 
-from madtool import bazel_tests, packages
+from madtool import bazel_tests, packages, unit_tests
 from madtool.errors import Missing
 from madtool.stages import Report, Stage, Tally, run_all
 
@@ -23,6 +23,7 @@ def stages() -> List[Stage]:
     """All stages, in order."""
     return [
         Stage("packages", 5, "Debian packages", _packages),
+        Stage("tool", 1, "unit tests of tools/mad", unit_tests.run, ("packages",)),
         Stage("unit", 6, "unit and property tests", lambda: bazel_tests.run("unit", []), ("packages",)),
         *map(_sanitizer, ("asan", "ubsan", "tsan")),
     ]

@@ -1,0 +1,116 @@
+"""The command line: help of every subcommand, exit codes, what is said when something is missing."""
+
+import os
+import shutil
+import unittest
+from unittest import mock
+
+from madtool import packages, test_command
+from madtool.errors import Failure, Missing
+from madtool.stages import Stage, Tally
+from madtool.tests.support import CacheTest, call, call_tool, mpich_like_tree
+
+SUBCOMMANDS = ("build", "prefix", "install-into", "run", "pingpong", "test", "conformance")
+
+
+class Help(CacheTest):
+    def test_lists_every_subcommand(self) -> None:
+        code, out, _ = call(["--help"])
+        self.assertEqual(code, 0)
+        for name in SUBCOMMANDS:
+            self.assertIn(name, out)
+
+    def test_every_subcommand_has_its_own(self) -> None:
+        for name in SUBCOMMANDS:
+            with self.subTest(name):
+                code, out, _ = call([name, "--help"])
+                self.assertEqual(code, 0)
+                self.assertIn(f"usage: tools/mad {name}", out)
+
+
+class ExitCodes(CacheTest):
+    def test_wrong_use_is_2(self) -> None:
+        for words in ([], ["fly"], ["build", "--nonsense"], ["run"], ["test", "no-such-stage"]):
+            with self.subTest(words):
+                self.assertEqual(call(words)[0], 2)
+
+    def test_prefix_before_build_is_1_and_says_what_to_do(self) -> None:
+        code, out, err = call(["prefix"])
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn("tools/mad build", err)
+
+    def test_run_before_build_is_1(self) -> None:
+        self.assertEqual(call(["run", "-n", "2", "true"])[0], 1)
+
+    def test_failed_stage_is_1_and_last_line_counts(self) -> None:
+        def broken() -> Tally:
+            raise Failure("it broke")
+
+        stages = [
+            Stage("good", 1, "", lambda: Tally(passed=3, skipped=1)),
+            Stage("bad", 1, "", broken),
+            Stage("after", 1, "", lambda: Tally(passed=1), needs=("bad",)),
+            Stage("apart", 1, "", lambda: Tally(passed=1), needs=("good",)),
+        ]
+        with mock.patch.object(test_command, "stages", return_value=stages):
+            code, out, err = call(["test"])
+        self.assertEqual(code, 1)
+        self.assertEqual(out.splitlines()[-1], "4 passed, 2 failed, 1 skipped")
+        self.assertIn("it broke", err)
+        self.assertIn("not run: bad failed", err)
+
+    def test_all_good_is_0(self) -> None:
+        with mock.patch.object(test_command, "stages", return_value=[Stage("s", 1, "", lambda: Tally(2))]):
+            code, out, _ = call(["test"])
+        self.assertEqual((code, out.splitlines()[-1]), (0, "2 passed, 0 failed, 0 skipped"))
+
+
+class MissingThings(CacheTest):
+    def test_not_root_gets_the_one_line(self) -> None:
+        with mock.patch.object(packages, "missing", return_value=["googletest", "gnuplot-nox"]), \
+                mock.patch("os.geteuid", return_value=1000):  # fmt: skip
+            code, _, err = call(["build"])
+        self.assertEqual(code, 2)
+        lines = [line for line in err.splitlines() if "apt-get install" in line]
+        self.assertEqual(len(lines), 1)
+        self.assertTrue(lines[0].strip().startswith("sudo apt-get"))
+        self.assertTrue(lines[0].endswith("googletest gnuplot-nox"))
+
+    def test_nothing_is_installed_when_nothing_is_missing(self) -> None:
+        with mock.patch.object(packages, "missing", return_value=[]), \
+                mock.patch.object(packages, "run_logged") as run:  # fmt: skip
+            packages.ensure()
+        run.assert_not_called()
+
+    def test_no_debian(self) -> None:
+        with mock.patch.object(shutil, "which", return_value=None):
+            self.assertRaises(Missing, packages.missing)
+
+    def test_install_into_without_autotools_names_the_packages(self) -> None:
+        empty = self.scratch / "bin"
+        empty.mkdir()
+        for tool in ("sh", "python3", "dirname", "readlink", "id"):
+            (empty / tool).symlink_to(shutil.which(tool) or "/nonexistent")
+        tree = mpich_like_tree(self.scratch / "tree")
+        environment = {"PATH": str(empty), "MAD_CACHE": str(self.cache), "HOME": str(self.scratch)}
+        code, _, err = call_tool(["install-into", str(tree)], environment)
+        self.assertEqual(code, 2, err)
+        self.assertIn("apt-get install -y autoconf", err)
+
+    @unittest.skipIf(os.geteuid() == 0, "as root python3 would be installed")
+    def test_no_python(self) -> None:
+        empty = self.scratch / "bin"
+        empty.mkdir()
+        for tool in ("sh", "id"):
+            (empty / tool).symlink_to(shutil.which(tool) or "/nonexistent")
+        code, _, err = call_tool(["prefix"], {"PATH": str(empty)})
+        self.assertEqual(code, 2)
+        self.assertIn("apt-get install -y python3", err)
+
+    def test_cache_that_cannot_be_made(self) -> None:
+        blocked = self.scratch / "file"
+        blocked.write_text("")
+        with mock.patch.dict(os.environ, {"MAD_CACHE": str(blocked / "cache")}):
+            code, _, err = call(["prefix"])
+        self.assertEqual(code, 1)
+        self.assertIn(str(blocked), err)
