@@ -170,8 +170,9 @@ void OfiDriver::accept(OfiConnection& connection, const Greeting& greeting, Info
 void OfiDriver::close_endpoint(OfiConnection& connection) {
   if (!connection.endpoint) return;
   endpoints_.erase(&connection.endpoint->fid);
-  // sockets tells its peer nothing unless it is shut down; tcp flushes what it staged.
-  if (!connection.under_way()) fi_shutdown(connection.endpoint.get(), 0);
+  // Closing is enough for the peer to notice.  No fi_shutdown() before: sockets 1.17 closes its
+  // connection socket there and its connection thread closes the same number again, which may be
+  // another one's by then (sock_ep_msg.c, sock_ep_cm_shutdown() and sock_ep_cm_shutdown_handler()).
   connection.endpoint.reset();
 }
 
