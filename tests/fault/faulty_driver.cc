@@ -109,6 +109,7 @@ Status FaultyDriver::post_write(ConnectionId connection, SegmentList packet,
     completion.context = context;
     completion.status = failed;
     hold(completion);
+    cut(connection);  // or a packet posted later would say that the bytes are there
     return StatusCode::kInProgress;
   }
   return after_post(connection, inner_->post_write(connection, packet, token, offset, context));

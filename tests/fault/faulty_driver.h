@@ -27,8 +27,9 @@ struct FaultPlan {
   unsigned max_delay = 1;      // polls
   unsigned short_poll = 0;     // of poll(): hands out one completion at most
   unsigned refuse_expose = 0;  // of expose(): kNoMemory
-  unsigned fail_write = 0;     // of post_write(): refused for good, or accepted and never placed
-  bool reorder = false;        // completions that may overtake one another do
+  unsigned fail_write =
+      0;                 // of post_write(): refused for good, or accepted and the connection breaks
+  bool reorder = false;  // completions that may overtake one another do
   /// The post, counted from 1 over all that were accepted, at which its connection breaks (or
   /// `at_death` is called instead, once); 0: never.
   std::uint64_t dies_at = 0;

@@ -11,7 +11,7 @@ namespace mad {
 namespace {
 
 // A message to oneself leaves within a few rounds of progress or not at all.
-constexpr int kSelfRounds = 10000;
+constexpr int kSelfRounds = 3000;
 
 // Bounds that the wire sets, and room for two pieces at least in every chunk.
 SessionTuning sound(SessionTuning tuning) {

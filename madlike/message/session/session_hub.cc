@@ -16,11 +16,24 @@ PackingSession& SessionHub::begin_packing(Endpoint& to, bool to_self) {
   if (++last_number_ == kUnreadable) ++last_number_;
   const std::uint32_t number = last_number_;
   std::function<void()> give_up;
-  if (to_self) give_up = [this, &to, number] { refuse(to, number); };
+  if (to_self) {
+    give_up = [this, &to, number] { refuse(to, number); };
+    greet(to);
+  }
   auto session = std::make_unique<PackingSession>(waiter_, tuning_, to, number, std::move(give_up));
   PackingSession& reference = *session;
   packing_.emplace(&reference, std::move(session));
   return reference;
+}
+
+// Before the first exchange with a peer there is no credit, every message must be accepted to
+// leave, and what we send to ourselves cannot be accepted meanwhile.
+void SessionHub::greet(Endpoint& self) {
+  constexpr int kRounds = 64;  // of which two or three are needed
+  if (greeted_self_) return;
+  greeted_self_ = true;
+  if (waiter_.messenger().touch(self).error()) return;  // the packing calls will say so
+  for (int round = 0; round < kRounds; ++round) (void)waiter_.messenger().progress();
 }
 
 Status SessionHub::end(PackingSession& session) {

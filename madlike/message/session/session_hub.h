@@ -56,12 +56,14 @@ class SessionHub {
 
   UnpackingSession& announce(Endpoint& from, std::uint32_t number);
   void foreign_chunk(Endpoint& from, const Status& why);
+  void greet(Endpoint& self);
   void refuse(Endpoint& from, std::uint32_t number);
   void fail_incomplete(const Endpoint& from, const Status& why);
 
   Waiter waiter_;
   const SessionTuning tuning_;
   std::uint32_t last_number_ = 0;
+  bool greeted_self_ = false;
   std::map<const PackingSession*, std::unique_ptr<PackingSession>> packing_;
   std::map<const UnpackingSession*, std::unique_ptr<UnpackingSession>> unpacking_;
   std::deque<std::unique_ptr<UnpackingSession>> waiting_;
