@@ -113,9 +113,18 @@ RandomType RandomTypes::construct(int depth, const RandomTypeOptions& options) {
     case 2: {
       std::vector<std::uint64_t> lengths;
       std::vector<std::int64_t> places;
+      // Now and then blocks go on as the last two did, so that long regular stretches come up.
+      std::int64_t regular = 0;
       for (std::uint64_t i = small(between(0, 4) == 0 ? 30 : 5); i > 0; --i) {
-        lengths.push_back(small(3));
-        places.push_back(displacement(c));
+        if (regular == 0 && places.size() > 1 && between(0, 5) == 0) regular = between(1, 30);
+        if (regular > 0) {
+          --regular;
+          lengths.push_back(lengths.back());
+          places.push_back(2 * places.back() - places[places.size() - 2]);
+        } else {
+          lengths.push_back(small(3));
+          places.push_back(displacement(c));
+        }
       }
       const std::string how =
           "indexed(" + text(lengths) + "," + text(places) + "," + child.text + ")";
