@@ -65,7 +65,8 @@ def identity() -> str:
 def build_files_identity() -> str:
     """Changes when MPICH must be configured anew."""
     parts = [file_digest(NETMOD / name) for name in _BUILD_FILES]
-    return digest(*parts, file_digest(Path(tree_edits.__file__)))
+    edits = [edit.new for edit in tree_edits.EDITS if edit.path.endswith((".mk", ".m4", ".am", ".ac"))]
+    return digest(*parts, *edits)
 
 
 _DATE = re.compile(rb"^[ *]+(on|at): .*$", re.MULTILINE)  # extractcvars writes the time into its header
@@ -113,7 +114,7 @@ def install_into(tree: Path) -> bool:
     check_release_tree(tree)
     stamps = Stamps(tree / _IN_TREE / ".mad")
     whole, build = identity(), build_files_identity()
-    changed = _copy(tree) + tree_edits.apply_all(tree)
+    changed = _copy(tree) + tree_edits.apply_all(tree, tree / _IN_TREE / ".mad" / "before")
     if not changed and stamps.get("tree") == whole:
         return False
     stamps.clear("tree")

@@ -7,9 +7,10 @@ edit is applied once and recognised when already there.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import List
+from typing import Dict, List
 
 from madtool.errors import Missing
+from madtool.paths import digest, write_atomically
 
 
 @dataclass(frozen=True)
@@ -87,17 +88,39 @@ EDITS = (
 )
 
 
-def apply_all(tree: Path) -> List[str]:
-    """Applies what is not applied yet; returns the paths changed."""
-    changed = []
-    for edit in EDITS:
-        path = tree / edit.path
-        text = path.read_text() if path.is_file() else ""
+def _edited(text: str, edits: List[Edit], path: Path) -> str:
+    for edit in edits:
         if edit.new in text:
             continue
         if text.count(edit.old) == 1:
-            path.write_text(text.replace(edit.old, edit.new))
-            changed.append(edit.path)
+            text = text.replace(edit.old, edit.new)
         elif edit.needed:
             raise Missing(f"{path} does not look as expected ({edit.why}); is this MPICH 4.0.x unmodified?")
+    return text
+
+
+def apply_all(tree: Path, kept: Path) -> List[str]:
+    """Applies what is not applied yet; returns the paths changed.
+
+    In `kept` each file's text before the edits is kept with a digest of the text after them: when the edits of
+    this project change, a file that nobody else has touched since is edited anew from what it was.
+    """
+    by_path: Dict[str, List[Edit]] = {}
+    for edit in EDITS:
+        by_path.setdefault(edit.path, []).append(edit)
+    changed = []
+    for name, edits in by_path.items():
+        path = tree / name
+        before, after = kept / name.replace("/", "+"), kept / (name.replace("/", "+") + ".digest")
+        current = path.read_text() if path.is_file() else ""
+        ours = before.is_file() and after.is_file() and after.read_text() == digest(current)
+        original = before.read_text() if ours else current
+        wanted = _edited(original, edits, path)
+        if wanted == current:
+            continue
+        kept.mkdir(parents=True, exist_ok=True)
+        before.write_text(original)
+        write_atomically(after, digest(wanted))
+        path.write_text(wanted)
+        changed.append(name)
     return changed

@@ -2,6 +2,8 @@
 
 import unittest
 from pathlib import Path
+from typing import Dict, List
+from unittest import mock
 
 from madtool import source, tree_edits
 from madtool.apt_sources import source_stanzas, source_stanzas_from_deb822, source_stanzas_from_list
@@ -51,38 +53,57 @@ class WrongTrees(CacheTest):
 
 
 class Edits(CacheTest):
-    def tree(self) -> Path:
+    def setUp(self) -> None:
         """A tree with the lines that the edits look for."""
+        super().setUp()
+        self.tree = self.scratch / "tree"
+        self.kept = self.scratch / "kept"
         for edit in tree_edits.EDITS:
-            path = self.scratch / edit.path
+            path = self.tree / edit.path
             path.parent.mkdir(parents=True, exist_ok=True)
             text = path.read_text() if path.is_file() else ""
             path.write_text(text + "line before\n" + edit.old + "line after\n")
-        return self.scratch
+
+    def apply(self) -> List[str]:
+        return tree_edits.apply_all(self.tree, self.kept)
+
+    def contents(self) -> Dict[str, str]:
+        return {edit.path: (self.tree / edit.path).read_text() for edit in tree_edits.EDITS}
 
     def test_applied_once(self) -> None:
-        tree = self.tree()
-        changed = tree_edits.apply_all(tree)
-        self.assertEqual(len(changed), len(tree_edits.EDITS))
-        contents = {edit.path: (tree / edit.path).read_text() for edit in tree_edits.EDITS}
+        self.assertEqual(sorted(self.apply()), sorted({edit.path for edit in tree_edits.EDITS}))
+        contents = self.contents()
         for edit in tree_edits.EDITS:
             self.assertIn(edit.new, contents[edit.path])
-        self.assertEqual(tree_edits.apply_all(tree), [])
-        self.assertEqual(contents, {path: (tree / path).read_text() for path in contents})
+        self.assertEqual(self.apply(), [])
+        self.assertEqual(contents, self.contents())
 
     def test_needed_edit_without_its_place_is_refused(self) -> None:
-        tree = self.tree()
         needed = next(edit for edit in tree_edits.EDITS if edit.needed)
-        (tree / needed.path).write_text("something else\n")
-        self.assertRaises(Missing, tree_edits.apply_all, tree)
+        (self.tree / needed.path).write_text("something else\n")
+        self.assertRaises(Missing, self.apply)
 
     def test_repairs_may_be_there_already(self) -> None:
-        tree = self.tree()
+        needed = {edit.path for edit in tree_edits.EDITS if edit.needed}
         for edit in tree_edits.EDITS:
-            if not edit.needed:
-                (tree / edit.path).write_text("a later release\n")
-        changed = tree_edits.apply_all(tree)
-        self.assertEqual(len(changed), sum(edit.needed for edit in tree_edits.EDITS))
+            if edit.path not in needed:
+                (self.tree / edit.path).write_text("a later release\n")
+        self.assertEqual(set(self.apply()), needed)
+
+    def test_an_edit_that_changed_replaces_the_one_applied_before(self) -> None:
+        first = tree_edits.Edit("src/file.c", "old\n", "new 1\n", True, "")
+        second = tree_edits.Edit("src/file.c", "old\n", "new 2\n", True, "")
+        path = self.tree / "src/file.c"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("a\nold\nb\n")
+        with mock.patch.object(tree_edits, "EDITS", (first,)):
+            self.apply()
+        with mock.patch.object(tree_edits, "EDITS", (second,)):
+            self.assertEqual(self.apply(), ["src/file.c"])
+            self.assertEqual(path.read_text(), "a\nnew 2\nb\n")
+            path.write_text(path.read_text() + "the user's own line\n")
+            self.assertEqual(self.apply(), [])
+        self.assertIn("the user's own line", path.read_text())
 
 
 class AptSources(unittest.TestCase):
