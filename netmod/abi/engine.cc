@@ -52,6 +52,12 @@ mad::Tuning tuning_of(const mad_config& config) {
   return out;
 }
 
+mad::SessionTuning session_tuning(const mad_config& config) {
+  mad::SessionTuning out;
+  if (config.flush_threshold != 0) out.chunk_bytes = config.flush_threshold;
+  return out;
+}
+
 // Path off: the caller packed, and what is left is one run.
 mad::Mode mode_of(mad_path path) {
   switch (path) {
@@ -151,7 +157,7 @@ mad_engine::mad_engine(const mad_config& config, std::unique_ptr<mad::Driver> fa
   auto& events = static_cast<mad::MessageEvents&>(*this);
   messenger_ =
       std::make_unique<mad::Messenger>(messenger_config(config), events, std::move(drivers));
-  sessions_ = std::make_unique<mad::SessionHub>(*messenger_, mad::SessionTuning());
+  sessions_ = std::make_unique<mad::SessionHub>(*messenger_, session_tuning(config));
 }
 
 mad_engine::~mad_engine() {
@@ -252,6 +258,7 @@ const mad_counters& mad_engine::counters() {
 void mad_engine::on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segment header,
                             std::uint64_t payload_bytes, mad::IncomingMessage* message) {
   if (handler == mad::kMadeleineHandler) {
+    (void)peers_.of(from);  // it may be gone when its message is unpacked
     sessions_->on_message(from, header, payload_bytes, message);
     return;
   }

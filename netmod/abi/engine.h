@@ -65,6 +65,7 @@ struct mad_engine final : private mad::MessageEvents {
   const std::string& fabric() const { return peers_.own().fabric; }
   const mad::EngineAddress& address() const { return peers_.own(); }
   const mad::DriverCaps& caps() const { return caps_[mad::PeerTable::kFabric]; }
+  const mad::Tuning& tuning() const { return tuning_; }
   std::size_t max_header_bytes() const { return messenger_->max_header_bytes(); }
   bool idle() const { return messenger_->idle(); }
   /// Inside a callback nothing may wait, progress or close.

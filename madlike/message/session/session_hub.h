@@ -43,10 +43,6 @@ class SessionHub {
   /// Ends and destroys the session.
   Status end(UnpackingSession& session);
 
-  /// Whether the handle is one that begin_packing() / begin_unpacking() gave and end() did not end.
-  bool is_open(const PackingSession* session) const { return packing_.count(session) != 0; }
-  bool is_open(const UnpackingSession* session) const { return unpacking_.count(session) != 0; }
-
   void on_message(Endpoint& from, Segment header, std::uint64_t payload_bytes,
                   IncomingMessage* message);
   void on_peer_gone(Endpoint& peer, const Status& status);
