@@ -1,0 +1,122 @@
+// Credit: what a peer may leave in our memory is bounded, and comes back.
+#include <gtest/gtest.h>
+
+#include "madlike/message/side.h"
+
+namespace mad {
+namespace {
+
+struct Pair {
+  explicit Pair(const MessengerConfig& config, const LoopbackOptions& options = {})
+      : network(std::make_shared<LoopbackNetwork>(options)),
+        a(network, config),
+        b(network, config),
+        to_b(a.to(b)) {
+    EXPECT_TRUE(a.messenger->touch(to_b).ok());
+    settle(a, b);
+  }
+  std::uint64_t unexpected() const { return b.messenger->counters().unexpected_bytes; }
+  std::uint64_t packets() const { return a.messenger->counters().packets_sent; }
+  std::shared_ptr<LoopbackNetwork> network;
+  Side a, b;
+  Endpoint& to_b;
+};
+
+MessengerConfig with_credit(std::size_t credit) {
+  MessengerConfig config;
+  config.peer_credit = credit;
+  return config;
+}
+
+TEST(Credit, BoundsWhatNobodyWaitsFor) {
+  Pair p(with_credit(32 * 1024));
+  p.b.on_arrival = [](Arrived&) {};
+  for (int i = 0; i < 200; ++i) p.a.send(p.to_b, 1, pattern(3000, i), std::to_string(i));
+  settle(p.a, p.b);
+  ASSERT_EQ(p.b.arrived.size(), 200u);  // headers are not held back
+  EXPECT_EQ(p.unexpected(), 32u * 1024);
+  for (Arrived& arrived : p.b.arrived) p.b.accept(arrived);
+  settle(p.a, p.b);
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_EQ(p.b.arrived[i].done, 1);
+    EXPECT_TRUE(p.b.arrived[i].sink->bytes == p.a.sent[i].bytes);
+  }
+  EXPECT_TRUE(p.a.all_sent());
+}
+
+TEST(Credit, ComesBackWhenMessagesAreTakenOrDropped) {
+  Pair p(with_credit(32 * 1024));
+  p.b.on_arrival = [](Arrived&) {};
+  for (int round = 1; round <= 5; ++round) {
+    for (int i = 0; i < 20; ++i) p.a.send(p.to_b, 1, pattern(3000, i));
+    settle(p.a, p.b);
+    EXPECT_EQ(p.unexpected(), round * 32u * 1024);
+    for (Arrived& arrived : p.b.arrived) {
+      if (arrived.message == nullptr) continue;
+      if (round % 2 == 0) {
+        p.b.accept(arrived);
+      } else {
+        p.b.discard(arrived);
+      }
+    }
+    settle(p.a, p.b);
+  }
+  EXPECT_TRUE(p.a.all_sent());
+  EXPECT_TRUE(p.a.messenger->idle() && p.b.messenger->idle());
+}
+
+TEST(Credit, AOneWayStreamOfSmallMessagesIsOnePacketEach) {
+  Pair p(with_credit(32 * 1024));
+  const std::uint64_t before = p.packets();
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_TRUE(p.a.send(p.to_b, 1, pattern(1000, i)).status.ok());
+    (void)p.b.messenger->progress();
+    (void)p.a.messenger->progress();
+  }
+  EXPECT_EQ(p.packets() - before, 1000u);
+  EXPECT_LE(p.b.messenger->counters().packets_sent, 1000u / 8 + 2);
+  EXPECT_EQ(p.unexpected(), 0u);
+}
+
+TEST(Credit, WithoutCreditOnlyHeadersTravel) {
+  Pair p(with_credit(0));
+  p.b.on_arrival = [](Arrived&) {};
+  for (std::size_t size : {1u, 1000u, 100000u}) p.a.send(p.to_b, 1, pattern(size, size), "h");
+  settle(p.a, p.b);
+  ASSERT_EQ(p.b.arrived.size(), 3u);
+  EXPECT_EQ(p.unexpected(), 0u);
+  EXPECT_EQ(p.a.messenger->counters().staged_bytes, 0u);
+  for (Arrived& arrived : p.b.arrived) p.b.accept(arrived);
+  settle(p.a, p.b);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(p.b.arrived[i].sink->bytes == p.a.sent[i].bytes);
+  EXPECT_TRUE(p.a.all_sent());
+}
+
+TEST(Credit, IsEachReceiversOwn) {
+  auto network = std::make_shared<LoopbackNetwork>();
+  Side a(network, with_credit(1 << 20)), b(network, with_credit(2000)),
+      c(network, with_credit(7000));
+  for (Side* side : {&b, &c}) {
+    side->on_arrival = [](Arrived&) {};
+    ASSERT_TRUE(a.messenger->touch(a.to(*side)).ok());
+    settle(a, *side);
+    for (int i = 0; i < 20; ++i) a.send(a.to(*side), 1, pattern(1000));
+    settle(a, *side);
+  }
+  EXPECT_EQ(b.messenger->counters().unexpected_bytes, 2000u);
+  EXPECT_EQ(c.messenger->counters().unexpected_bytes, 7000u);
+}
+
+TEST(Credit, AnEagerLimitOfZeroKeepsHeadsAtHome) {
+  MessengerConfig config;
+  config.eager_limit = 0;
+  Pair p(config);
+  p.a.send(p.to_b, 1, pattern(10));
+  settle(p.a, p.b);
+  EXPECT_TRUE(p.b.arrived[0].sink->bytes == pattern(10));
+  EXPECT_EQ(p.b.arrived[0].sink->places, 1);
+  EXPECT_GE(p.b.messenger->counters().packets_sent, 2u);  // HELLO and CLEAR
+}
+
+}  // namespace
+}  // namespace mad

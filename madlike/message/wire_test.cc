@@ -1,0 +1,223 @@
+#include "madlike/message/wire.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mad {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes packet_of(Frame frame, std::size_t body) {
+  frame.body_bytes = static_cast<std::uint32_t>(body);
+  Bytes out(kFrameBytes + body);
+  encode_frame(frame, out.data());
+  return out;
+}
+
+StatusCode decoded(Bytes packet) {
+  Frame frame;
+  return decode_frame({packet.data(), packet.size()}, &frame).code();
+}
+
+Frame frame_of(FrameKind kind, std::uint32_t id = 0, std::uint64_t length = 0) {
+  Frame frame;
+  frame.kind = kind;
+  frame.id = id;
+  frame.length = length;
+  return frame;
+}
+
+Frame clear_frame() {
+  Frame frame = frame_of(FrameKind::kClear, 4, 100);
+  frame.reply_id = 9;
+  frame.offset = 40;
+  return frame;
+}
+
+// One valid frame of each kind, with the bytes of its body.
+struct Example {
+  Frame frame;
+  std::size_t body;
+};
+std::vector<Example> examples() {
+  Frame message = frame_of(FrameKind::kMessage, 5, 1000);
+  message.handler = 17;
+  message.header_bytes = 13;
+  message.credit = 4711;
+  Frame window = clear_frame();
+  window.window = true;
+  Frame data = frame_of(FrameKind::kData, 3, 24);
+  data.offset = std::uint64_t{1} << 40;
+  return {{frame_of(FrameKind::kHello, 0, 1 << 18), 40},
+          {message, 16 + 100},
+          {clear_frame(), 0},
+          {window, kWindowBytes},
+          {data, 24},
+          {frame_of(FrameKind::kPlaced, 3, 77), 0},
+          {frame_of(FrameKind::kRefuse, 3), 0},
+          {frame_of(FrameKind::kCredit), 0},
+          {frame_of(FrameKind::kGoodbye), 0}};
+}
+
+TEST(Wire, EveryKindSurvivesTheTrip) {
+  for (const Example& example : examples()) {
+    Bytes packet = packet_of(example.frame, example.body);
+    Frame out;
+    ASSERT_TRUE(decode_frame({packet.data(), packet.size()}, &out).ok())
+        << static_cast<int>(example.frame.kind);
+    EXPECT_EQ(out.kind, example.frame.kind);
+    EXPECT_EQ(out.window, example.frame.window);
+    EXPECT_EQ(out.handler, example.frame.handler);
+    EXPECT_EQ(out.header_bytes, example.frame.header_bytes);
+    EXPECT_EQ(out.credit, example.frame.credit);
+    EXPECT_EQ(out.id, example.frame.id);
+    EXPECT_EQ(out.reply_id, example.frame.reply_id);
+    EXPECT_EQ(out.body_bytes, example.body);
+    EXPECT_EQ(out.offset, example.frame.offset);
+    EXPECT_EQ(out.length, example.frame.length);
+  }
+}
+
+TEST(Wire, FieldsStandWhereTheProtocolSays) {
+  Frame f;
+  f.kind = FrameKind::kClear;
+  f.window = true;
+  f.handler = 0x05;
+  f.header_bytes = 0x0706;
+  f.credit = 0x0b0a0908;
+  f.id = 0x0f0e0d0c;
+  f.reply_id = 0x13121110;
+  f.body_bytes = 0x17161514;
+  f.offset = 0x1f1e1d1c1b1a1918;
+  f.length = 0x2726252423222120;
+  std::array<std::byte, kFrameBytes> out;
+  encode_frame(f, out.data());
+  EXPECT_EQ(out[0], std::byte{0xAD});
+  EXPECT_EQ(out[1], std::byte{1});
+  EXPECT_EQ(out[2], std::byte{3});
+  EXPECT_EQ(out[3], std::byte{1});
+  EXPECT_EQ(out[4], std::byte{5});
+  EXPECT_EQ(out[5], std::byte{0});
+  for (std::size_t i = 6; i < kFrameBytes; ++i) EXPECT_EQ(out[i], static_cast<std::byte>(i)) << i;
+}
+
+TEST(Wire, OnlyTheVersionDiffers) {
+  Bytes packet = packet_of(frame_of(FrameKind::kGoodbye), 0);
+  packet[1] = std::byte{2};
+  EXPECT_EQ(decoded(packet), StatusCode::kVersion);
+  packet[0] = std::byte{0};
+  EXPECT_EQ(decoded(packet), StatusCode::kProtocol);
+}
+
+TEST(Wire, NoFrameAtAll) {
+  EXPECT_EQ(decoded({}), StatusCode::kProtocol);
+  Bytes cut = packet_of(frame_of(FrameKind::kGoodbye), 0);
+  cut.pop_back();
+  EXPECT_EQ(decoded(cut), StatusCode::kProtocol);
+  for (int kind : {0, 9, 255}) {
+    Bytes packet = packet_of(frame_of(FrameKind::kGoodbye), 0);
+    packet[2] = static_cast<std::byte>(kind);
+    EXPECT_EQ(decoded(packet), StatusCode::kProtocol) << kind;
+  }
+}
+
+TEST(Wire, LengthsMustFitThePacket) {
+  for (const Example& example : examples()) {
+    Bytes longer = packet_of(example.frame, example.body);
+    longer.resize(longer.size() + 8);
+    EXPECT_EQ(decoded(longer), StatusCode::kProtocol);
+    if (example.body == 0) continue;
+    Bytes shorter = packet_of(example.frame, example.body);
+    shorter.pop_back();
+    EXPECT_EQ(decoded(shorter), StatusCode::kProtocol);
+  }
+}
+
+TEST(Wire, ReservedBitsAreZero) {
+  for (const Example& example : examples()) {
+    for (int bit = 1; bit < 8; ++bit) {
+      Bytes packet = packet_of(example.frame, example.body);
+      packet[3] |= static_cast<std::byte>(1 << bit);
+      EXPECT_EQ(decoded(packet), StatusCode::kProtocol);
+    }
+    Bytes packet = packet_of(example.frame, example.body);
+    packet[5] = std::byte{1};
+    EXPECT_EQ(decoded(packet), StatusCode::kProtocol);
+  }
+}
+
+TEST(Wire, FieldsThatAKindDoesNotHaveAreZero) {
+  const std::vector<std::pair<const char*, std::function<void(Frame&)>>> changes = {
+      {"handler", [](Frame& f) { f.handler = 1; }},
+      {"header", [](Frame& f) { f.header_bytes = 1; }},
+      {"window", [](Frame& f) { f.window = !f.window; }},
+      {"id", [](Frame& f) { f.id = f.id == 0 ? 1 : 0; }},
+      {"reply", [](Frame& f) { f.reply_id = f.reply_id == 0 ? 1 : 0; }},
+  };
+  for (const Example& example : examples()) {
+    for (const auto& [name, change] : changes) {
+      const bool message = example.frame.kind == FrameKind::kMessage;
+      if (message && (std::string(name) == "handler" || std::string(name) == "header")) continue;
+      Frame frame = example.frame;
+      change(frame);
+      EXPECT_EQ(decoded(packet_of(frame, example.body)), StatusCode::kProtocol)
+          << name << " of kind " << static_cast<int>(frame.kind);
+    }
+  }
+}
+
+TEST(Wire, MessageLengths) {
+  Frame f = frame_of(FrameKind::kMessage, 0, 0);
+  EXPECT_EQ(decoded(packet_of(f, 0)), StatusCode::kOk);
+  f.header_bytes = 5;
+  EXPECT_EQ(decoded(packet_of(f, 5)), StatusCode::kProtocol);  // not padded
+  EXPECT_EQ(decoded(packet_of(f, 8)), StatusCode::kOk);
+  EXPECT_EQ(decoded(packet_of(f, 9)), StatusCode::kProtocol);  // a head of nothing
+  f.length = 1;
+  EXPECT_EQ(decoded(packet_of(f, 9)), StatusCode::kOk);
+  EXPECT_EQ(decoded(packet_of(f, 8)), StatusCode::kProtocol);  // an open rest without id
+  f.id = 1;
+  EXPECT_EQ(decoded(packet_of(f, 8)), StatusCode::kOk);
+  EXPECT_EQ(decoded(packet_of(f, 9)), StatusCode::kProtocol);  // an id without rest
+}
+
+TEST(Wire, RestsThatCannotBe) {
+  Frame clear = clear_frame();
+  clear.offset = clear.length;
+  EXPECT_EQ(decoded(packet_of(clear, 0)), StatusCode::kProtocol);
+  Frame data = frame_of(FrameKind::kData, 1, 8);
+  data.offset = ~std::uint64_t{0} - 8;
+  EXPECT_EQ(decoded(packet_of(data, 8)), StatusCode::kOk);
+  data.offset += 1;
+  EXPECT_EQ(decoded(packet_of(data, 8)), StatusCode::kProtocol);
+  EXPECT_EQ(decoded(packet_of(frame_of(FrameKind::kData, 1, 0), 0)), StatusCode::kProtocol);
+  EXPECT_EQ(decoded(packet_of(frame_of(FrameKind::kPlaced, 1, 0), 0)), StatusCode::kProtocol);
+}
+
+TEST(Wire, HelloAndWindow) {
+  Bytes address(33, std::byte{7});
+  Bytes body(kHelloFixedBytes + address.size());
+  encode_hello({0x1122334455667788, {address.data(), address.size()}}, body.data());
+  Hello hello;
+  ASSERT_TRUE(decode_hello({body.data(), body.size()}, &hello).ok());
+  EXPECT_EQ(hello.incarnation, 0x1122334455667788u);
+  ASSERT_EQ(hello.address.size, address.size());
+  EXPECT_EQ(std::memcmp(hello.address.data, address.data(), address.size()), 0);
+  EXPECT_EQ(decode_hello({body.data(), body.size() - 1}, &hello).code(), StatusCode::kProtocol);
+
+  std::array<std::byte, kWindowBytes> window;
+  encode_window({1234567890123, 42}, window.data());
+  const ExposureToken token = decode_window({window.data(), window.size()});
+  EXPECT_EQ(token.address, 1234567890123u);
+  EXPECT_EQ(token.key, 42u);
+}
+
+}  // namespace
+}  // namespace mad
