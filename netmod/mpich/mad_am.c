@@ -155,7 +155,10 @@ int MPIDI_MAD_am_isend(int rank, MPIR_Comm* comm, int handler_id, const void* am
 
 int MPIDI_MAD_am_send_hdr(int rank, MPIR_Comm* comm, int handler_id, const void* am_hdr,
                           MPI_Aint am_hdr_sz, bool reply) {
-  int status = mad_send_header(MPIDI_MAD_global.engine, MPIDI_MAD_peer(comm, rank),
-                               (uint8_t)handler_id, am_hdr, am_hdr_sz);
-  return (status < 0 && !reply) ? MPIDI_MAD_error(status, rank) : MPI_SUCCESS;
+  mad_peer* peer = MPIDI_MAD_peer(comm, rank);
+  int status = mad_send_header(MPIDI_MAD_global.engine, peer, (uint8_t)handler_id, am_hdr,
+                               (size_t)am_hdr_sz);
+
+  if (status >= 0) return MPIDI_MAD_asked(peer, rank, handler_id, am_hdr);
+  return reply ? MPI_SUCCESS : MPIDI_MAD_error(status, rank);
 }

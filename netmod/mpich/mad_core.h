@@ -33,6 +33,7 @@ typedef struct {
   uint32_t touch_rounds;        /* seconds without an event, in all: probes touch once in each */
   int touch_cursor;             /* rank that the next touching of "any source" starts from */
   MPIR_Request* unacknowledged; /* synchronous sends and one-sided operations */
+  struct MPIDI_MAD_question* questions; /* locks of windows that are not yet granted or released */
 
   /* Back-off (mad_progress.c). */
   bool oversubscribed; /* more ranks than cores on this node */
@@ -94,6 +95,8 @@ int MPIDI_MAD_comm_path(MPIR_Comm* comm, mad_path* path);
 int MPIDI_MAD_error(int status, int rank);
 void MPIDI_MAD_await_acknowledgement(MPIR_Request* sreq, mad_peer* peer);
 void MPIDI_MAD_forget_acknowledgement(MPIR_Request* sreq);
+int MPIDI_MAD_asked(mad_peer* peer, int rank, int handler_id, const void* am_hdr);
+void MPIDI_MAD_answered(mad_peer* peer, int handler_id, const void* am_hdr);
 void MPIDI_MAD_sweep(void);
 void MPIDI_MAD_touch_awaited(void);
 

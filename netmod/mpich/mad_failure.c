@@ -75,12 +75,99 @@ static void fail_unacknowledged(const mad_peer* peer, int status) {
   }
 }
 
+/* ---- locks of windows ----------------------------------------------------------------------- */
+
+/* A header that asks for another header, and has no request that could end with an error. */
+typedef struct MPIDI_MAD_question {
+  struct MPIDI_MAD_question *next, *prev;
+  mad_peer* peer;
+  int rank;
+  int answer; /* the handler that it comes with */
+  uint64_t window;
+} question_t;
+
+static int answer_to(int handler_id) {
+  switch (handler_id) {
+    case MPIDIG_WIN_LOCK:
+      return MPIDIG_WIN_LOCK_ACK;
+    case MPIDIG_WIN_LOCKALL:
+      return MPIDIG_WIN_LOCKALL_ACK;
+    case MPIDIG_WIN_UNLOCK:
+    case MPIDIG_WIN_UNLOCKALL:
+      return MPIDIG_WIN_UNLOCK_ACK;
+    default:
+      return -1;
+  }
+}
+
+int MPIDI_MAD_asked(mad_peer* peer, int rank, int handler_id, const void* am_hdr) {
+  int answer = answer_to(handler_id);
+  question_t* question;
+
+  if (likely(answer < 0)) return MPI_SUCCESS;
+  question = MPL_malloc(sizeof(*question), MPL_MEM_RMA);
+  if (!question)
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                MPI_ERR_NO_MEM, "**nomem", 0);
+  question->peer = peer;
+  question->rank = rank;
+  question->answer = answer;
+  question->window = ((const MPIDIG_win_cntrl_msg_t*)am_hdr)->win_id;
+  DL_PREPEND(MPIDI_MAD_global.questions, question);
+  return MPI_SUCCESS;
+}
+
+static void forget_question(const mad_peer* peer, int answer, uint64_t window) {
+  question_t* question;
+
+  DL_FOREACH(MPIDI_MAD_global.questions, question) {
+    if (question->peer == peer && question->answer == answer && question->window == window) {
+      DL_DELETE(MPIDI_MAD_global.questions, question);
+      MPL_free(question);
+      return;
+    }
+  }
+}
+
+void MPIDI_MAD_answered(mad_peer* peer, int handler_id, const void* am_hdr) {
+  switch (handler_id) {
+    case MPIDIG_SSEND_ACK:
+      MPIDI_MAD_forget_acknowledgement(((const MPIDIG_ssend_ack_msg_t*)am_hdr)->sreq_ptr);
+      break;
+    case MPIDIG_WIN_LOCK_ACK:
+    case MPIDIG_WIN_LOCKALL_ACK:
+    case MPIDIG_WIN_UNLOCK_ACK:
+      forget_question(peer, handler_id, ((const MPIDIG_win_cntrl_msg_t*)am_hdr)->win_id);
+      break;
+    default:
+      break;
+  }
+}
+
+/* Answers for the dead: MPICH waits for nothing else, and has no way to be told of an error.  What
+ * the window is used for next reports it. */
+static void answer_questions(const mad_peer* peer) {
+  question_t *question, *next;
+
+  DL_FOREACH_SAFE(MPIDI_MAD_global.questions, question, next) {
+    MPIDIG_win_cntrl_msg_t answer = {.win_id = question->window,
+                                     .origin_rank = (uint32_t)question->rank};
+    int handler = question->answer;
+
+    if (question->peer != peer) continue;
+    DL_DELETE(MPIDI_MAD_global.questions, question);
+    MPL_free(question);
+    MPIDIG_global.target_msg_cbs[handler](&answer, NULL, 0, 0, NULL);
+  }
+}
+
 void MPIDI_MAD_on_peer_gone(void* context, mad_peer* peer, int status, const char* why) {
   if (MPIDI_MAD_global.verbose && status != MAD_ERR_CLOSED)
     fprintf(stderr, "ch4:mad: a process is gone: %s\n", why);
   MPIDI_MAD_global.gone_peers++;
   MPIDI_MAD_global.sweep = true;
   fail_unacknowledged(peer, status);
+  answer_questions(peer);
 }
 
 /* ---- receives and probes

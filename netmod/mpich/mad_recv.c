@@ -134,8 +134,7 @@ static void mpich_message(uint8_t handler, void* header, uint64_t payload_bytes,
 void MPIDI_MAD_on_message(void* context, mad_peer* from, uint8_t handler, void* header,
                           size_t header_bytes, uint64_t payload_bytes, mad_incoming* incoming) {
   if (handler < MPIDI_AM_HANDLERS_MAX && MPIDIG_global.target_msg_cbs[handler]) {
-    if (handler == MPIDIG_SSEND_ACK)
-      MPIDI_MAD_forget_acknowledgement(((MPIDIG_ssend_ack_msg_t*)header)->sreq_ptr);
+    MPIDI_MAD_answered(from, handler, header);
     mpich_message(handler, header, payload_bytes, incoming);
     return;
   }
