@@ -260,6 +260,7 @@ TEST_P(Goodbye, CallbacksMayNotCloseAndDoNotProgress) {
     ASSERT_EQ(mad_send_header(a.engine(), a.peer(b), 1, "x", 1), MAD_SUCCESS);
   }
   ASSERT_TRUE(progress_until({&a, &b}, [&] { return calls == 3; }));
+  close_together({&a, &b});
 }
 
 INSTANTIATE_TEST_SUITE_P(Engine, Goodbye, ::testing::Values("loopback", "ofi:tcp"),

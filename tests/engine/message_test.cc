@@ -28,6 +28,8 @@ class Message : public ::testing::TestWithParam<const char*> {
     return b.arrivals.empty() ? Arrival{} : b.take();
   }
 
+  void TearDown() override { close_together({&a, &b}); }
+
   Node a, b;
   mad_peer* to_b;
 };

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
 #include <utility>
 
 namespace mad::test {
@@ -100,6 +101,12 @@ bool progress_until(std::initializer_list<Node*> nodes, const std::function<bool
     if (std::chrono::steady_clock::now() > deadline) return false;
   }
   return true;
+}
+
+void close_together(const std::vector<Node*>& nodes) {
+  std::vector<std::thread> threads;
+  for (Node* const node : nodes) threads.emplace_back([node] { node->close(); });
+  for (std::thread& thread : threads) thread.join();
 }
 
 TypeHandle blocks(std::uint64_t count, std::uint64_t block, std::int64_t stride) {

@@ -87,6 +87,10 @@ class Node {
 /// Progresses all nodes until `reached` or 20 s have passed; returns whether it was reached.
 bool progress_until(std::initializer_list<Node*> nodes, const std::function<bool()>& reached);
 
+/// Closes all of them at once, each in a thread of its own: an engine waits a while for its peers
+/// to notice that it leaves.
+void close_together(const std::vector<Node*>& nodes);
+
 /// A type handle that is released when it goes.
 class TypeHandle {
  public:

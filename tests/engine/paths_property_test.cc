@@ -54,6 +54,8 @@ class Paths : public ::testing::TestWithParam<Setting> {
   void exchange(const Side& from, const Side& to, const std::vector<std::byte>& packed,
                 Arena& source, mad_path send_path, mad_path receive_path, bool expected);
 
+  void TearDown() override { close_together({&a, &b}); }
+
   Node a, b;
   mad_peer* to_b;
 };

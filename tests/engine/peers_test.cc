@@ -34,6 +34,7 @@ TEST_P(Peers, WhoCameByItselfIsFoundByItsAddress) {
   ASSERT_EQ(mad_engine_peer(c.engine(), address.data(), size, &peer), MAD_SUCCESS);
   ASSERT_EQ(mad_send_header(c.engine(), peer, 1, "y", 1), MAD_SUCCESS);
   ASSERT_TRUE(progress_until({&a, &c}, [&] { return !a.arrivals.empty(); }));
+  close_together({&a, &b, &c});
 }
 
 TEST_P(Peers, ContextIsTheCallers) {
@@ -54,6 +55,7 @@ TEST_P(Peers, BothConnectAtOnce) {
         progress_until({&a, &b}, [&] { return a.arrivals.size() == 1 && b.arrivals.size() == 1; }));
     EXPECT_EQ(a.arrivals[0].from, a.peer(b));
     EXPECT_EQ(b.arrivals[0].from, b.peer(a));
+    close_together({&a, &b});
   }
 }
 
@@ -96,7 +98,10 @@ TEST_P(Peers, ManyPeersTalkToEachOther) {
     done = finished();
   }
   ASSERT_TRUE(done);
-  for (const auto& got : memory) ASSERT_EQ(got, data);
+  for (const auto& got : memory) EXPECT_EQ(got, data);
+  std::vector<Node*> all;
+  for (auto& node : nodes) all.push_back(node.get());
+  close_together(all);
 }
 
 INSTANTIATE_TEST_SUITE_P(Engine, Peers, ::testing::Values("loopback", "ofi:tcp"),

@@ -39,7 +39,9 @@ class Tuning : public ::testing::TestWithParam<const char*> {
     for (std::uint64_t i = 0; i < count; ++i) {
       EXPECT_EQ(std::memcmp(&got[i * stride], &data[i * stride], block), 0) << i;
     }
-    return {a.counters(), b.counters()};
+    const Counted counted{a.counters(), b.counters()};
+    close_together({&a, &b});
+    return counted;
   }
 
   static std::uint64_t total(const std::uint64_t (&values)[MAD_PATH_COUNT]) {
@@ -98,6 +100,7 @@ TEST_P(Tuning, ContiguousDataIsCountedAsAutoAndOffAsOff) {
   EXPECT_EQ(a.counters().sends[MAD_PATH_OFF], 1u);
   EXPECT_EQ(b.counters().recvs[MAD_PATH_AUTO], 2u);
   EXPECT_EQ(b.counters().recvs[MAD_PATH_OFF], 1u);
+  close_together({&a, &b});
 }
 
 TEST_P(Tuning, AutoTakesThePathTheShapeAsksFor) {
@@ -144,6 +147,7 @@ TEST_P(Tuning, EagerLimitDecidesWhetherTheReceiverIsAsked) {
     b.receive(b.take().incoming, got.data(), got.size(), nullptr, MAD_PATH_AUTO, &received);
     EXPECT_TRUE(progress_until({&a, &b}, [&] { return sent.done && received.done; }));
     EXPECT_EQ(got, data);
+    close_together({&a, &b});
     return done;
   };
   EXPECT_TRUE(done_without_receiver(10000));
