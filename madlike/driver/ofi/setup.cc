@@ -49,6 +49,7 @@ OfiDriver::OfiDriver(const OfiOptions& options, std::unique_ptr<OfiFabric> fabri
 OfiDriver::~OfiDriver() {
   linger();
   for (OfiConnection& connection : connections_) close_endpoint(connection);
+  read_events();  // requests that nobody will answer any more
   for (Event& event : events_) {
     if (event.request) fi_reject(fabric_->listener(), event.request->handle, nullptr, 0);
   }
