@@ -18,7 +18,7 @@ using test::RandomTypes;
 using test::Sample;
 using test::TypeMap;
 
-constexpr int kTypes = 3000;
+constexpr int kTypes = 1500;
 
 TEST(CursorProperty, packs_in_fragments_from_any_offset) {
   RandomTypes random(test::seed_from_environment(1));
@@ -190,7 +190,7 @@ TypeDescPtr deep_type(RandomTypes& random, int levels) {
 TEST(CursorProperty, walks_programs_deeper_than_it_remembers) {
   RandomTypes random(test::seed_from_environment(6));
   std::uint32_t deepest = 0;
-  for (int n = 0; n < 600; ++n) {
+  for (int n = 0; n < 150; ++n) {
     const TypeDescPtr type = deep_type(random, static_cast<int>(random.between(5, 100)));
     const auto count = static_cast<std::uint64_t>(random.between(1, 3));
     const auto program = BlockProgram::compile(*type).value();

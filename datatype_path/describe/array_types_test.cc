@@ -107,7 +107,7 @@ bool owns(const DistributedDimension& d, std::uint64_t coordinate, std::uint64_t
 
 TEST(Darray, deals_out_the_indices) {
   RandomTypes random(test::seed_from_environment(72));
-  for (int n = 0; n < 2000; ++n) {
+  for (int n = 0; n < 1000; ++n) {
     std::vector<DistributedDimension> dimensions;
     Index sizes;
     int processes = 1;

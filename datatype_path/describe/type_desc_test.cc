@@ -101,7 +101,7 @@ TEST(TypeDesc, refuses_what_does_not_fit_63_bits) {
 
 TEST(TypeDesc, of_many_levels_is_made_and_freed) {
   TypeDescPtr type = bytes(1);
-  for (int level = 0; level < 1'000'000; ++level) {
+  for (int level = 0; level < 200'000; ++level) {
     type = TypeDesc::resized(0, level, std::move(type)).value();
   }
   EXPECT_EQ(type->size(), 1u);
@@ -155,7 +155,7 @@ Bounds literal_bounds(const TypeDesc& type) {
 
 TEST(TypeDescProperty, bounds_are_those_of_all_pieces) {
   test::RandomTypes random(test::seed_from_environment(61));
-  for (int n = 0; n < 10000; ++n) {
+  for (int n = 0; n < 4000; ++n) {
     const test::RandomType made = random.next();
     const TypeDesc& type = *made.type;
     const Bounds bounds = literal_bounds(type);

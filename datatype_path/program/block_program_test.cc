@@ -180,7 +180,7 @@ TEST(BlockProgram, equal_strides_in_lists_are_loops) {
 TEST(BlockProgram, of_many_levels_compiles_without_recursion) {
   // Every level adds a run beside the one inside, so that none of them folds.
   TypeDescPtr type = bytes(4);
-  constexpr int kLevels = 100'000;
+  constexpr int kLevels = 20'000;
   for (int level = 0; level < kLevels; ++level) {
     type = TypeDesc::structure({1, 1}, {0, 8}, {bytes(4), type}).value();
   }
@@ -222,7 +222,7 @@ void count_runs(const BlockProgram& program, const LoopNode& node, std::uint64_t
 
 TEST(ShapeProperty, counts_what_the_program_has) {
   test::RandomTypes random(test::seed_from_environment(81));
-  for (int n = 0; n < 5000; ++n) {
+  for (int n = 0; n < 2000; ++n) {
     const test::RandomType made = random.next();
     const ProgramPtr program = compile(made.type);
     const Shape& shape = program->shape();

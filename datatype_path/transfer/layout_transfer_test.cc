@@ -20,7 +20,7 @@ using test::RandomTypeOptions;
 using test::RandomTypes;
 using test::Sample;
 
-constexpr int kTypes = 3000;
+constexpr int kTypes = 1500;
 
 std::uint64_t random_threshold(RandomTypes& random) {
   switch (random.between(0, 3)) {

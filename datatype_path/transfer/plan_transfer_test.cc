@@ -61,7 +61,7 @@ void expect_planned(const Plan& plan, const PacketStream& stream, const std::str
 
 TEST(SendTransfer, every_plan_sends_the_packed_stream) {
   RandomTypes random(test::seed_from_environment(41));
-  for (int n = 0; n < 2000 && !HasFailure(); ++n) {
+  for (int n = 0; n < 1000 && !HasFailure(); ++n) {
     Sample s(random);
     SendTransfer transfer;  // the slots of the engine are used again
     for (const Mode mode : kModes) {
@@ -96,7 +96,7 @@ TEST(ReceiveTransfer, every_plan_places_the_payload) {
   RandomTypes random(test::seed_from_environment(42));
   RandomTypeOptions options;
   options.overlaps = false;
-  for (int n = 0; n < 2000; ++n) {
+  for (int n = 0; n < 1000; ++n) {
     Sample s(random, options);
     std::vector<std::byte> payload = s.packed;
     if (random.between(0, 3) == 0) {

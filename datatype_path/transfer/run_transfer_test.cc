@@ -25,7 +25,7 @@ std::vector<std::byte> random_bytes(std::size_t size, RandomTypes& random) {
 
 TEST(RunSource, packets_concatenate_to_the_run) {
   RandomTypes random(test::seed_from_environment(21));
-  for (int n = 0; n < 2000 && !HasFailure(); ++n) {
+  for (int n = 0; n < 1000 && !HasFailure(); ++n) {
     std::vector<std::byte> run = random_bytes(random.between(0, 4000), random);
     const PacketLimits limits = test::random_limits(random);
     RunSource source(all(run), static_cast<std::uint64_t>(random.between(1, 5000)));

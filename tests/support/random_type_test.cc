@@ -93,7 +93,7 @@ void features_of(const TypeDesc& t, const TypeDesc* parent, Features& seen) {
 TEST(RandomTypes, reach_everything) {
   RandomTypes random(seed_from_environment(51));
   Features seen;
-  for (int n = 0; n < 20000; ++n) {
+  for (int n = 0; n < 6000; ++n) {
     const RandomType made = random.next();
     features_of(*made.type, nullptr, seen);
     const TypeMap map = expand(*made.type, 2);
@@ -152,7 +152,7 @@ TEST(RandomTypes, without_overlaps_can_be_received_into) {
   RandomTypeOptions options;
   options.overlaps = false;
   Features seen;
-  for (int n = 0; n < 3000; ++n) {
+  for (int n = 0; n < 1000; ++n) {
     const RandomType made = random.next(options);
     ASSERT_TRUE(receivable(expand(*made.type, 3))) << made.text;
     features_of(*made.type, nullptr, seen);
@@ -169,7 +169,7 @@ TEST(RandomTypes, keep_to_their_limits) {
   options.max_bytes = 100;
   options.max_span = 400;
   options.max_depth = 3;
-  for (int n = 0; n < 3000; ++n) {
+  for (int n = 0; n < 1000; ++n) {
     const TypeDescPtr type = random.next(options).type;
     ASSERT_LE(type->size(), 100u);
     ASSERT_LE(type->true_extent(), 400);
