@@ -124,7 +124,10 @@ def stop(process: "subprocess.Popen[str]") -> str:
 
 def execute(test: Test, prefix: Path, binary: Path, factor: float) -> Tuple[Optional[int], str]:
     """The exit status (None: time ran out) and everything printed."""
-    command = [str(prefix / "bin" / "mpiexec"), *test.mpiexec, "-n", str(test.np), str(binary), *test.args]
+    program = [str(binary), *test.args]
+    if test.shell:
+        program = ["sh", "-c", '"$@"; exit $?', "sh", *program]
+    command = [str(prefix / "bin" / "mpiexec"), *test.mpiexec, "-n", str(test.np), *program]
     process = subprocess.Popen(command, env=environment(test), stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                errors="replace", start_new_session=True)  # fmt: skip
