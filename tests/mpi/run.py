@@ -29,6 +29,7 @@ PINGPONG = HERE.parent.parent / "perf" / "pingpong"
 # -Wno-stringop-overflow: MPICH's MPI_STATUSES_IGNORE is the address 1, which GCC takes for an array.
 C_FLAGS = ["-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-pthread"]
 SETTINGS = "MPIR_CVAR_CH4_MAD_"
+TAG = "MAD_TEST_RUN"  # environment variable that tells a run's processes
 SHOWN_LINES = 40  # of a failed test's output
 
 
@@ -111,6 +112,17 @@ def environment(test: Test) -> Dict[str, str]:
     return env
 
 
+def kill_stragglers(tag: str) -> None:
+    """Ends every process of a run: ranks outlive an mpiexec that was told not to clean up."""
+    marker = f"{TAG}={tag}".encode()
+    for directory in Path("/proc").glob("[0-9]*"):
+        try:
+            if marker in (directory / "environ").read_bytes().split(b"\0"):
+                os.kill(int(directory.name), signal.SIGKILL)
+        except OSError:  # gone, or somebody else's
+            continue
+
+
 def stop(process: "subprocess.Popen[str]") -> str:
     """Ends mpiexec, which ends its ranks; what they had printed."""
     for sign in (signal.SIGTERM, signal.SIGKILL):
@@ -128,7 +140,8 @@ def execute(test: Test, prefix: Path, binary: Path, factor: float) -> Tuple[Opti
     if test.shell:
         program = ["sh", "-c", '"$@"; exit $?', "sh", *program]
     command = [str(prefix / "bin" / "mpiexec"), *test.mpiexec, "-n", str(test.np), *program]
-    process = subprocess.Popen(command, env=environment(test), stdin=subprocess.DEVNULL,
+    tag = f"{os.getpid()}-{time.monotonic_ns()}"
+    process = subprocess.Popen(command, env={**environment(test), TAG: tag}, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                errors="replace", start_new_session=True)  # fmt: skip
     try:
@@ -139,12 +152,14 @@ def execute(test: Test, prefix: Path, binary: Path, factor: float) -> Tuple[Opti
     except BaseException:
         stop(process)
         raise
+    finally:
+        kill_stragglers(tag)
 
 
 def complaint(test: Test, status: Optional[int], output: str) -> str:
     """What is wrong with a run; "" when nothing is."""
     if status is None:
-        return f"still running after {test.timeout} s"
+        return "did not end in time"
     lines = output.splitlines()
     ok = f"ok {test.program}"
     if test.expect in ("ok", "says"):
