@@ -94,8 +94,9 @@ Arrival Node::take() {
   return arrival;
 }
 
-bool progress_until(std::initializer_list<Node*> nodes, const std::function<bool()>& reached) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+bool progress_until(std::initializer_list<Node*> nodes, const std::function<bool()>& reached,
+                    std::chrono::seconds limit) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
   while (!reached()) {
     for (Node* node : nodes) node->progress();
     if (std::chrono::steady_clock::now() > deadline) return false;
