@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "madlike/message/session/session_hub.h"
-#include "madlike/message/session/session_party.h"
+#include "tests/fault/session_party.h"
 
 namespace mad {
 namespace {

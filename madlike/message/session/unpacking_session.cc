@@ -203,7 +203,7 @@ void UnpackingSession::receive_long(const Chunk& chunk, Slot& slot) {
   if (status.error()) fail(status);
 }
 
-void UnpackingSession::Slot::finished(std::uint64_t bytes, const Status& status) {
+void UnpackingSession::Slot::finished(std::uint64_t, const Status& status) {
   busy = false;
   piece = {};
   if (status.error()) session->fail(status);

@@ -1,7 +1,7 @@
 // SessionParty: one engine of a session test - a messenger on a loopback network with a hub - and
 // run_together(), which gives each party a thread of its own.
-#ifndef MADLIKE_MESSAGE_SESSION_SESSION_PARTY_H_
-#define MADLIKE_MESSAGE_SESSION_SESSION_PARTY_H_
+#ifndef TESTS_FAULT_SESSION_PARTY_H_
+#define TESTS_FAULT_SESSION_PARTY_H_
 
 #include <atomic>
 #include <cstdint>
@@ -97,4 +97,4 @@ inline void run_together(
 
 }  // namespace mad::test
 
-#endif  // MADLIKE_MESSAGE_SESSION_SESSION_PARTY_H_
+#endif  // TESTS_FAULT_SESSION_PARTY_H_
