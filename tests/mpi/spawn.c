@@ -64,6 +64,7 @@ static int child(MPI_Comm parent) {
 }
 
 static void spawn_once(char* program, int rank, char* port) {
+  stamp = 0; /* as the children begin */
   static char argument[] = "child", *arguments[] = {argument, NULL};
   MPI_Comm children;
   int errors[kChildren], failures = 0;
