@@ -79,6 +79,12 @@ TEST_F(Ends, AfterCloseNothingStarts) {
   EXPECT_EQ(a_.gone.size(), 1u);
 }
 
+TEST_F(Ends, CloseWithoutTimeStillSaysGoodbye) {
+  EXPECT_TRUE(b_->messenger->close(0).ok());
+  progress_a();
+  expect_gone_once(StatusCode::kClosed);
+}
+
 TEST_F(Ends, CloseOfOneWithoutPeers) {
   Side c(network_);
   (void)c.to(a_);

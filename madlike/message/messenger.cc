@@ -65,11 +65,13 @@ Messenger::Impl::Impl(const MessengerConfig& config, MessageEvents& events,
 
 template <typename Done>
 bool Messenger::Impl::progress_until(Clock::time_point deadline, Done done) {
-  while (!done()) {
+  for (;;) {
+    if (done()) return true;
+    const std::size_t moved = progress();
+    if (done()) return true;
     if (Clock::now() >= deadline) return false;
-    if (progress() == 0) std::this_thread::yield();
+    if (moved == 0) std::this_thread::yield();
   }
-  return true;
 }
 
 Status Messenger::Impl::contact(Endpoint& peer) {
@@ -103,7 +105,6 @@ Status Messenger::Impl::close(int timeout_ms) {
       core_.end(endpoint, {StatusCode::kClosed, "this engine was closed"});
     }
   }
-  (void)progress();
   left = progress_until(start + timeout, [this] { return progress_.ends_told(); }) && left;
   if (left) return {};
   return {StatusCode::kUnreachable, "not everything left within " + std::to_string(timeout_ms) +

@@ -145,28 +145,31 @@ class Messenger {
   /// Largest header that send_header() and send() take, in bytes.
   std::size_t max_header_bytes() const;
 
-  /// Sends a message without payload; the header is copied.  Order is kept with send().
+  /// Sends a message without payload; the header is copied.  Order is kept with send().  Never
+  /// pushes back: what the fabric cannot take yet waits here, in memory of the size of the headers.
   Status send_header(Endpoint& to, std::uint8_t handler, Segment header);
 
-  /// Sends a message.  ok: everything has left, on_sent() is not called; kInProgress: on_sent()
-  /// follows.
+  /// Sends a message; the header is copied.  ok: everything has left the caller's memory, on_sent()
+  /// is not called; kInProgress: on_sent() follows; error: nothing was sent, nothing follows.
   Status send(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage& message);
 
   /// Receives the first `bytes` of the payload into `sink`, the rest is dropped at the sender where
-  /// possible. ok: complete now, on_received() is not called; kInProgress: on_received(context,
-  /// ...) follows.
+  /// possible.  ok: complete now, on_received() is not called; kInProgress: on_received(context,
+  /// ...) follows; error: the peer is gone and the payload not complete.  `message` is the
+  /// messenger's again in every case.
   Status accept(IncomingMessage& message, PayloadSink& sink, std::uint64_t bytes, void* context);
   void discard(IncomingMessage& message);
 
   /// Moves everything that can move; returns the number of completions handled.  Never blocks.
   std::size_t progress();
 
-  /// Whether everything accepted has left this process (queues empty, no packet in a driver's
-  /// hands).
+  /// Whether everything sent has left this process: no message waits for its turn or its receiver's
+  /// word, no packet is in a driver's hands.
   bool idle() const;
 
-  /// Says goodbye to every connected peer and keeps progressing until the goodbyes left, at most
-  /// `timeout_ms`.
+  /// Lets what was sent leave, says goodbye to every connected peer and ends all connections; takes
+  /// at most `timeout_ms` (0: only what can be done at once).  Pending messages end with kClosed.
+  /// An error says that not everything left in that time.  Afterwards nothing can be sent.
   Status close(int timeout_ms);
 
   const MessageCounters& counters() const;

@@ -116,9 +116,8 @@ Status Receiver::accept(IncomingMessage& message, PayloadSink& sink, std::uint64
   }
   const Segment head = message.head;
   const std::uint64_t accepted = std::min(bytes, message.payload_bytes);
-  const auto placed = static_cast<std::size_t>(std::min<std::uint64_t>(head.size, accepted));
   if (accepted <= head.size) {
-    if (placed > 0) sink.place(0, {head.data, placed});
+    if (accepted > 0) sink.place(0, {head.data, static_cast<std::size_t>(accepted)});
     discard(message);
     return {};
   }
@@ -126,17 +125,18 @@ Status Receiver::accept(IncomingMessage& message, PayloadSink& sink, std::uint64
     core_.incoming.remove(message);
     return from.end;
   }
-  if (placed > 0) sink.place(0, head);
   core_.return_credit(from, head.size);
-  message.kept.reset();
-  message.head = {};
   message.sink = &sink;
   message.context = context;
   message.accepted = accepted;
-  message.received = placed;
+  message.received = head.size;
   message.phase = IncomingMessage::Phase::kClearing;
   open_window(message);
   sender_.clear(message);
+  // Placed while the sender already gets to know where the rest goes.
+  if (head.size > 0) sink.place(0, head);
+  message.kept.reset();
+  message.head = {};
   return StatusCode::kInProgress;
 }
 
