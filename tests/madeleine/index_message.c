@@ -10,7 +10,7 @@
  *
  * Nothing but mad.h is used.  With an installed libmad:
  *
- *   cc index_message.c $(pkg-config --cflags --libs libmad) -o index_message
+ *   cc index_message.c $(pkg-config --cflags --libs mad) -o index_message
  */
 #include <stdio.h>
 #include <stdlib.h>
