@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <exception>
 #include <random>
 #include <thread>
 
@@ -61,9 +62,13 @@ Result<std::unique_ptr<Driver>> open_ofi(const OfiOptions& options) {
   }
   Result<std::unique_ptr<OfiFabric>> fabric = OfiFabric::open(options);
   if (!fabric.ok()) return fabric.status();
-  std::random_device device;
-  const std::uint64_t seed = (std::uint64_t{device()} << 32) | device();
-  return std::unique_ptr<Driver>(std::make_unique<OfiDriver>(options, std::move(*fabric), seed));
+  try {
+    std::random_device device;
+    const std::uint64_t seed = (std::uint64_t{device()} << 32) | device();
+    return std::unique_ptr<Driver>(std::make_unique<OfiDriver>(options, std::move(*fabric), seed));
+  } catch (const std::exception& error) {
+    return Status(StatusCode::kNoMemory, std::string("opening ofi: ") + error.what());
+  }
 }
 
 const std::vector<std::byte>& OfiDriver::peer_address(ConnectionId connection) const {
