@@ -18,7 +18,8 @@ namespace mad {
 
 class Cursor {
  public:
-  /// At byte 0 of `count` elements of `program` at `base`.  `program` must outlive the cursor.
+  /// At byte 0 of `count` elements of `program` at `base`.  `program` must outlive the cursor, and
+  /// count * program.size() must fit 63 bits.
   Cursor(const BlockProgram& program, void* base, std::uint64_t count);
 
   std::uint64_t total() const;     // packed bytes of all elements

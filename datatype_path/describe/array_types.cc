@@ -25,7 +25,8 @@ bool bytes_of(std::uint64_t children, std::int64_t extent, std::int64_t* bytes) 
 }
 
 // Adds a dimension of `size` around `inner`.
-Result<TypeDescPtr> add_dimension(std::uint64_t size, const Slice& slice, TypeDescPtr inner) {
+Result<TypeDescPtr> add_dimension(std::uint64_t size, const Slice& slice,
+                                  const TypeDescPtr& inner) {
   const std::int64_t extent = inner->extent();
   std::int64_t whole = 0, start = 0, stride = 0, rest = 0;
   if (!bytes_of(size, extent, &whole) || !bytes_of(slice.start, extent, &start) ||
@@ -111,7 +112,7 @@ Result<TypeDescPtr> subarray(const std::vector<std::uint64_t>& sizes,
     slice.start = starts[d];
     slice.full = subsizes[d] > 0 ? 1 : 0;
     slice.block = subsizes[d];
-    Result<TypeDescPtr> next = add_dimension(sizes[d], slice, std::move(type));
+    Result<TypeDescPtr> next = add_dimension(sizes[d], slice, type);
     if (!next.ok()) return next;
     type = *next;
   }
@@ -150,7 +151,7 @@ Result<TypeDescPtr> darray(int processes, int rank,
     Result<std::uint64_t> block = block_size(dimensions[d], d);
     if (!block.ok()) return block.status();
     const Slice slice = distribute(dimensions[d], coordinates[d], *block);
-    Result<TypeDescPtr> next = add_dimension(dimensions[d].size, slice, std::move(type));
+    Result<TypeDescPtr> next = add_dimension(dimensions[d].size, slice, type);
     if (!next.ok()) return next;
     type = *next;
   }

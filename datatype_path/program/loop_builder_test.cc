@@ -60,6 +60,16 @@ TEST(Repeat, writes_small_nests_out) {
   EXPECT_EQ(outer.loop->parts[2], at(48, LoopBuilder::run(8)));
 }
 
+TEST(Repeat, merges_runs_that_touch_once_written_out) {
+  LoopBuilder b;
+  // 0..4 and 8..12, and again 12 bytes further: 8..16 is one run.
+  const Part pair = b.sequence({LoopBuilder::run(4), at(8, LoopBuilder::run(4))});
+  const Part outer = b.repeat(b.repeat(pair, 2, 12), 100, 1000);
+  ASSERT_EQ(outer.loop->parts.size(), 3u);
+  EXPECT_EQ(outer.loop->parts[1], at(8, LoopBuilder::run(8)));
+  EXPECT_EQ(outer.size, 1600u);
+}
+
 TEST(Sequence, drops_nothing_and_merges_what_touches) {
   LoopBuilder b;
   const Part run = b.sequence({LoopBuilder::run(8), Part{}, at(8, LoopBuilder::run(4)), Part{},

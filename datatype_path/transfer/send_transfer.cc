@@ -6,6 +6,8 @@
 
 namespace mad {
 
+static_assert(Plan::kNever == LayoutSource::kNeverReference);
+
 PayloadSource& SendTransfer::start_layout(const BlockProgramPtr& program, void* base,
                                           std::uint64_t count, const Plan& plan) {
   if (plan.path == Path::kPack) {
