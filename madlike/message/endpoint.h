@@ -51,10 +51,10 @@ class Endpoint {
   bool hello_received = false;
   bool leaving = false;  // we are: goodbye follows everything else
   bool goodbye_sent = false;
-  bool told_gone = false;         // on_peer_gone() was called
-  bool post_failed = false;       // the driver refused for good; the connection's end is awaited
-  std::uint32_t quiet_polls = 0;  // since then
-  bool active = false;            // in the messenger's list of endpoints with something to send
+  bool told_gone = false;           // on_peer_gone() was called
+  bool post_failed = false;         // the driver refused for good; the connection's end is awaited
+  std::uint32_t refused_turns = 0;  // since then
+  bool active = false;              // in the messenger's list of endpoints with something to send
 
   std::uint64_t peer_granted = 0;  // head credit the peer granted us in all
   std::uint64_t credit = 0;        // of it, not taken now

@@ -7,9 +7,9 @@ namespace mad {
 namespace {
 
 constexpr int kPollsPerDriver = 4;
-// Polls that a driver which refused a post has to say that the connection ended, after what arrived
-// before.
-constexpr std::uint32_t kQuietPolls = 1000;
+// Turns that a driver which refused a post has to say that the connection ended, after what
+// arrived before; drivers may look for that rarely.
+constexpr std::uint32_t kRefusedTurns = 20000;
 
 Status gone_by(const Endpoint& endpoint, const Status& reported) {
   if (endpoint.goodbye_sent) return {StatusCode::kClosed, "the connection was closed"};
@@ -102,7 +102,7 @@ void Progress::deliver_sent() {
 void Progress::check_refused() {
   const auto settled = [this](Endpoint* endpoint) {
     if (!endpoint->live()) return true;
-    if (++endpoint->quiet_polls < kQuietPolls) return false;
+    if (++endpoint->refused_turns < kRefusedTurns) return false;
     core_.end(*endpoint, gone_by(*endpoint, endpoint->end));
     return true;
   };
