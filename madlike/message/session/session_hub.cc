@@ -50,24 +50,31 @@ UnpackingSession* SessionHub::begin_unpacking(int timeout_ms) {
   // Even with no time at all, what is here already is looked at.
   if (waiting_.empty()) (void)waiter_.messenger().progress();
   if (!waiter_.wait([this] { return !waiting_.empty(); }, deadline)) return nullptr;
-  UnpackingSession* const session = waiting_.front().get();
-  unpacking_.emplace(session, std::move(waiting_.front()));
+  const InboundMessage* const message = waiting_.front().get();
+  auto session = std::make_unique<UnpackingSession>(waiter_, std::move(waiting_.front()));
   waiting_.pop_front();
-  return session;
+  return unpacking_.emplace(message, std::move(session)).first->second.get();
 }
 
 Status SessionHub::end(UnpackingSession& session) {
   Status status = session.end();
   // Chunks that come later find no session and are discarded.
-  const auto found = incomplete_.find({&session.from(), session.number()});
-  if (found != incomplete_.end() && found->second == &session) incomplete_.erase(found);
-  unpacking_.erase(&session);
+  const InboundMessage& message = session.message();
+  const auto found = incomplete_.find({&message.from(), message.number()});
+  if (found != incomplete_.end() && found->second == &message) incomplete_.erase(found);
+  unpacking_.erase(&message);
   return status;
 }
 
-UnpackingSession& SessionHub::announce(Endpoint& from, std::uint32_t number) {
-  waiting_.push_back(std::make_unique<UnpackingSession>(waiter_, from, number));
+InboundMessage& SessionHub::announce(Endpoint& from, std::uint32_t number) {
+  waiting_.push_back(std::make_unique<InboundMessage>(waiter_.messenger(), from, number));
   return *waiting_.back();
+}
+
+// Whoever unpacks the message may go on.
+void SessionHub::advance(const InboundMessage& message) {
+  const auto found = unpacking_.find(&message);
+  if (found != unpacking_.end()) found->second->advance();
 }
 
 void SessionHub::on_message(Endpoint& from, Segment header, std::uint64_t payload_bytes,
@@ -85,16 +92,17 @@ void SessionHub::on_message(Endpoint& from, Segment header, std::uint64_t payloa
     if (chunk.value().sequence != 0) return waiter_.messenger().discard(*message);
     found = incomplete_.emplace(key, &announce(from, chunk.value().message)).first;
   }
-  UnpackingSession& session = *found->second;
-  session.add_chunk(chunk.value(), payload_bytes, message);
-  if (session.announced_all() || session.failed_rest()) incomplete_.erase(key);
+  InboundMessage& inbound = *found->second;
+  inbound.add(chunk.value(), payload_bytes, message);
+  if (inbound.announced_all() || inbound.rest().error()) incomplete_.erase(key);
+  advance(inbound);
 }
 
 // Which message it belongs to is not known: all that are under way from there are broken.
 void SessionHub::foreign_chunk(Endpoint& from, const Status& why) {
   fail_incomplete(from, why);
-  const bool told = std::any_of(waiting_.begin(), waiting_.end(), [&](const auto& session) {
-    return &session->from() == &from && session->failed_rest();
+  const bool told = std::any_of(waiting_.begin(), waiting_.end(), [&](const auto& message) {
+    return &message->from() == &from && message->rest().error();
   });
   if (!told) announce(from, kUnreadable).fail_rest(why);
 }
@@ -109,25 +117,29 @@ void SessionHub::on_peer_gone(Endpoint& peer, const Status& status) {
 void SessionHub::fail_incomplete(const Endpoint& from, const Status& why) {
   auto it = incomplete_.lower_bound({&from, 0});
   while (it != incomplete_.end() && it->first.first == &from) {
-    it->second->fail_rest(why);
+    InboundMessage& message = *it->second;
     it = incomplete_.erase(it);
+    message.fail_rest(why);
+    advance(message);
   }
 }
 
 // Gives up a message to oneself that cannot be sent before it is unpacked.
 void SessionHub::refuse(Endpoint& from, std::uint32_t number) {
   incomplete_.erase({&from, number});
-  const auto is_it = [&](const UnpackingSession& session) {
-    return &session.from() == &from && session.number() == number;
+  const auto is_it = [&](const InboundMessage& message) {
+    return &message.from() == &from && message.number() == number;
   };
   for (const auto& entry : unpacking_) {
-    if (!is_it(*entry.second)) continue;
-    entry.second->discard_rest();
-    entry.second->fail_rest(Status(StatusCode::kClosed, "the packing of this message failed"));
+    if (!is_it(*entry.first)) continue;
+    InboundMessage& message = entry.second->message();
+    message.discard();
+    message.fail_rest(Status(StatusCode::kClosed, "the packing of this message failed"));
+    entry.second->advance();
   }
   for (auto it = waiting_.begin(); it != waiting_.end(); ++it) {
     if (!is_it(**it)) continue;
-    (*it)->discard_rest();
+    (*it)->discard();
     waiting_.erase(it);
     return;
   }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "madlike/message/messenger.h"
+#include "madlike/message/session/inbound_message.h"
 #include "madlike/message/session/packing_session.h"
 #include "madlike/message/session/unpacking_session.h"
 #include "madlike/message/session/waiter.h"
@@ -50,10 +51,11 @@ class SessionHub {
  private:
   using Key = std::pair<const Endpoint*, std::uint32_t>;
 
-  UnpackingSession& announce(Endpoint& from, std::uint32_t number);
+  InboundMessage& announce(Endpoint& from, std::uint32_t number);
   void foreign_chunk(Endpoint& from, const Status& why);
   void greet(Endpoint& self);
   void refuse(Endpoint& from, std::uint32_t number);
+  void advance(const InboundMessage& message);
   void fail_incomplete(const Endpoint& from, const Status& why);
 
   Waiter waiter_;
@@ -61,9 +63,9 @@ class SessionHub {
   std::uint32_t last_number_ = 0;
   bool greeted_self_ = false;
   std::map<const PackingSession*, std::unique_ptr<PackingSession>> packing_;
-  std::map<const UnpackingSession*, std::unique_ptr<UnpackingSession>> unpacking_;
-  std::deque<std::unique_ptr<UnpackingSession>> waiting_;
-  std::map<Key, UnpackingSession*> incomplete_;  // chunks are still to come; waiting or unpacking
+  std::map<const InboundMessage*, std::unique_ptr<UnpackingSession>> unpacking_;
+  std::deque<std::unique_ptr<InboundMessage>> waiting_;
+  std::map<Key, InboundMessage*> incomplete_;  // chunks are still to come; waiting or unpacking
 };
 
 }  // namespace mad

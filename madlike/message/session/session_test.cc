@@ -369,7 +369,7 @@ TEST_F(SessionTest, MessagesOfSeveralSendersKeepTheirOrder) {
                      const Status status = receive([&](UnpackingSession& session) {
                        int number = -1;
                        (void)session.unpack(of(number), ReceiveMode::kExpress);
-                       const bool from_a = &session.from() == &b.endpoint(a);
+                       const bool from_a = &session.message().from() == &b.endpoint(a);
                        int& expected = from_a ? next_of_a : next_of_c;
                        ASSERT_EQ(number, expected);
                        Bytes data(static_cast<std::size_t>(number % 1000) * 997);

@@ -49,7 +49,7 @@ Status UnpackingSession::end() {
   // Whatever went wrong, what is on its way into the caller's memory must have come to an end.
   waiter_.wait([&] { return !busy(); });
   pending_.clear();
-  discard_rest();
+  message_->discard();
   return error_;
 }
 
@@ -58,18 +58,18 @@ void UnpackingSession::check_nothing_left() {
   waiter_.wait([&] {
     if (error_.error() || staged_.size > 0) return true;
     if (arriving_.busy) return false;
-    if (chunks_.empty()) {
-      if (rest_.error()) fail(rest_);
-      return rest_.error();
+    if (message_->empty()) {
+      if (message_->rest().error()) fail(message_->rest());
+      return error_.error();
     }
-    if (chunks_.front().header.kind == ChunkHeader::Kind::kLong) return true;
+    if (message_->front().kind == ChunkHeader::Kind::kLong) return true;
     (void)take_chunk();
     return false;
   });
   if (error_.error() || at_end_of_message()) return;
   std::uint64_t head = 0;
   if (staged_.size == 0) {
-    head = chunks_.front().bytes + 1;
+    head = message_->front().bytes + 1;
   } else if (decode_record_head(staged_, &head) == 0 || head == 0) {
     fail(StatusCode::kProtocol, "the records of a Madeleine message are broken");
     return;
@@ -78,30 +78,6 @@ void UnpackingSession::check_nothing_left() {
        piece_of(pieces_ + 1, head - 1) + ", and mad_end_unpacking() came before it" + kMirror);
 }
 
-void UnpackingSession::add_chunk(const ChunkHeader& header, std::uint64_t payload_bytes,
-                                 IncomingMessage* message) {
-  if (header.sequence != next_sequence_) {
-    waiter_.messenger().discard(*message);
-    fail_rest(Status(StatusCode::kProtocol, "a chunk of a Madeleine message is out of sequence"));
-    return;
-  }
-  ++next_sequence_;
-  announced_all_ = header.last;
-  chunks_.push_back({header, payload_bytes, message});
-  advance();
-}
-
-void UnpackingSession::fail_rest(const Status& why) {
-  if (!rest_.error()) rest_ = why;
-  advance();
-}
-
-void UnpackingSession::discard_rest() {
-  for (const Chunk& chunk : chunks_) waiter_.messenger().discard(*chunk.message);
-  chunks_.clear();
-}
-
-// Serves the pieces that were asked for, as far as their bytes are here.
 void UnpackingSession::advance() {
   while (!error_.error() && !pending_.empty()) {
     if (!(staged_.size > 0 ? read_record() : take_chunk())) return;
@@ -148,27 +124,24 @@ bool UnpackingSession::fits(const Piece& piece, std::uint64_t sent) {
 // Starts receiving the next chunk; false when that must wait.
 bool UnpackingSession::take_chunk() {
   if (arriving_.busy) return false;
-  if (chunks_.empty()) {
-    if (rest_.error()) fail(rest_);
+  if (message_->empty()) {
+    if (message_->rest().error()) fail(message_->rest());
     return false;
   }
-  const Chunk chunk = chunks_.front();
-  if (chunk.header.kind == ChunkHeader::Kind::kStaged) {
-    chunks_.pop_front();
-    receive_staged(chunk);
+  if (message_->front().kind == ChunkHeader::Kind::kStaged) {
+    receive_staged(message_->take());
     return true;
   }
   Slot* const slot = free_slot();
-  if (slot == nullptr || !fits(pending_.front(), chunk.bytes)) return false;
-  chunks_.pop_front();
-  receive_long(chunk, *slot);
+  if (slot == nullptr || !fits(pending_.front(), message_->front().bytes)) return false;
+  receive_long(message_->take(), *slot);
   return true;
 }
 
-void UnpackingSession::receive_staged(const Chunk& chunk) {
+void UnpackingSession::receive_staged(const InboundMessage::Chunk& chunk) {
   if (!staged_memory_) staged_memory_.reset(new std::byte[kMaxChunkBytes]);
   const Segment room{staged_memory_.get(), static_cast<std::size_t>(chunk.bytes)};
-  staged_last_ = chunk.header.last;
+  staged_last_ = chunk.last;
   arriving_.run = BytesSink(room);
   arriving_.busy = true;
   const Status status = waiter_.messenger().accept(*chunk.message, arriving_.run, chunk.bytes,
@@ -189,7 +162,7 @@ void UnpackingSession::Arriving::finished(std::uint64_t bytes, const Status& sta
   session->advance();
 }
 
-void UnpackingSession::receive_long(const Chunk& chunk, Slot& slot) {
+void UnpackingSession::receive_long(const InboundMessage::Chunk& chunk, Slot& slot) {
   slot.piece = std::move(pending_.front());
   pending_.pop_front();
   slot.run = BytesSink(slot.piece.run);

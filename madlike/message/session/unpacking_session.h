@@ -18,12 +18,13 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "madlike/base/segment.h"
 #include "madlike/base/status.h"
 #include "madlike/message/messenger.h"
 #include "madlike/message/session/bytes_payload.h"
-#include "madlike/message/session/chunk.h"
+#include "madlike/message/session/inbound_message.h"
 #include "madlike/message/session/operations.h"
 #include "madlike/message/session/waiter.h"
 
@@ -42,8 +43,8 @@ class UnpackingSession {
   static constexpr std::size_t kSlots = 8;
   static constexpr std::size_t kMostPending = 256;
 
-  UnpackingSession(const Waiter& waiter, Endpoint& from, std::uint32_t number)
-      : waiter_(waiter), from_(from), number_(number) {
+  UnpackingSession(const Waiter& waiter, std::unique_ptr<InboundMessage> message)
+      : waiter_(waiter), message_(std::move(message)) {
     for (Slot& slot : slots_) slot.session = this;
     arriving_.session = this;
   }
@@ -59,19 +60,10 @@ class UnpackingSession {
   /// more pieces.  Afterwards, and after any error, no memory of the caller is used any more.
   Status end();
 
-  Endpoint& from() const { return from_; }
-  std::uint32_t number() const { return number_; }
-
-  // ---- for the hub ----
-
-  /// The next chunk of this message has arrived.
-  void add_chunk(const ChunkHeader& header, std::uint64_t payload_bytes, IncomingMessage* message);
-  /// No further chunk will come, or none that makes sense.
-  void fail_rest(const Status& why);
-  bool announced_all() const { return announced_all_; }
-  bool failed_rest() const { return rest_.error(); }
-  /// Gives the chunks back that nobody asked for.
-  void discard_rest();
+  /// The chunks, which the hub adds to; whoever does calls advance().
+  InboundMessage& message() const { return *message_; }
+  /// Serves the pieces that were asked for, as far as their bytes are here.
+  void advance();
 
  private:
   struct Piece {
@@ -79,11 +71,6 @@ class UnpackingSession {
     PieceSink layout;
     std::uint64_t number = 0;
     std::uint64_t bytes() const { return layout.sink ? layout.bytes : run.size; }
-  };
-  struct Chunk {
-    ChunkHeader header;
-    std::uint64_t bytes;
-    IncomingMessage* message;
   };
   // A long piece on its way into its place.
   struct Slot final : IncomingOperation {
@@ -102,11 +89,10 @@ class UnpackingSession {
   };
 
   Status take(Piece piece, ReceiveMode mode);
-  void advance();
   bool read_record();
   bool take_chunk();
-  void receive_long(const Chunk& chunk, Slot& slot);
-  void receive_staged(const Chunk& chunk);
+  void receive_long(const InboundMessage::Chunk& chunk, Slot& slot);
+  void receive_staged(const InboundMessage::Chunk& chunk);
   bool fits(const Piece& piece, std::uint64_t sent);
   Slot* free_slot();
   bool in_flight(std::uint64_t piece) const;
@@ -119,16 +105,11 @@ class UnpackingSession {
   void fail(StatusCode code, const std::string& sentence) { fail(Status(code, sentence)); }
 
   Waiter waiter_;
-  Endpoint& from_;
-  const std::uint32_t number_;
-  std::uint32_t next_sequence_ = 0;
-  bool announced_all_ = false;
-  Status rest_;   // why no further chunk will come
+  std::unique_ptr<InboundMessage> message_;
   Status error_;  // why this message cannot be completed
 
   std::uint64_t pieces_ = 0;   // asked for so far
   std::deque<Piece> pending_;  // asked for, and neither in place nor on their way into it
-  std::deque<Chunk> chunks_;   // announced and not taken
   std::array<Slot, kSlots> slots_;
   Arriving arriving_;
   std::unique_ptr<std::byte[]> staged_memory_;
