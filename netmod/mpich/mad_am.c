@@ -41,7 +41,7 @@ static void send_done(MPIR_Request* sreq, int error) {
     if (sreq->kind == MPIR_REQUEST_KIND__PART)
       MPIDIG_REQUEST(sreq, req->part_am_req.part_req_ptr)->status.MPI_ERROR = error;
     if (am->acknowledger) {
-      MPIDI_MAD_forget_acknowledgement(sreq);
+      MPIDI_MAD_abandon_acknowledgement(sreq);
       /* For the acknowledgements that will not come; the origin callback does its own part. */
       while (MPIR_cc_get(sreq->cc) > 1) MPID_Request_complete(sreq);
     }
@@ -145,7 +145,10 @@ int MPIDI_MAD_am_isend(int rank, MPIR_Comm* comm, int handler_id, const void* am
   bool done;
 
   MPIDI_MAD_AM(sreq)->send.handler = (uint8_t)handler_id;
-  if (is_acknowledged(handler_id, am_hdr)) MPIDI_MAD_await_acknowledgement(sreq, peer);
+  if (is_acknowledged(handler_id, am_hdr)) {
+    if (handler_id == MPIDIG_SEND) MPIDIG_REQUEST(sreq, u.send.dest) = rank; /* for error texts */
+    MPIDI_MAD_await_acknowledgement(sreq, peer);
+  }
 
   mpi_errno = start_send(peer, rank, comm, handler_id, am_hdr, am_hdr_sz, data, count, datatype,
                          sreq, &done);

@@ -95,6 +95,8 @@ int MPIDI_MAD_comm_path(MPIR_Comm* comm, mad_path* path);
 int MPIDI_MAD_error(int status, int rank);
 void MPIDI_MAD_await_acknowledgement(MPIR_Request* sreq, mad_peer* peer);
 void MPIDI_MAD_forget_acknowledgement(MPIR_Request* sreq);
+/* It will not come: what MPICH does when it comes is done now, but for completing the request. */
+void MPIDI_MAD_abandon_acknowledgement(MPIR_Request* sreq);
 int MPIDI_MAD_asked(mad_peer* peer, int rank, int handler_id, const void* am_hdr);
 void MPIDI_MAD_answered(mad_peer* peer, int handler_id, const void* am_hdr);
 void MPIDI_MAD_sweep(void);

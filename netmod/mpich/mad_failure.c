@@ -60,6 +60,25 @@ void MPIDI_MAD_forget_acknowledgement(MPIR_Request* sreq) {
   }
 }
 
+static bool is_accumulate(int handler_id) {
+  return handler_id == MPIDIG_ACC_REQ || handler_id == MPIDIG_ACC_DT_REQ ||
+         handler_id == MPIDIG_GET_ACC_REQ || handler_id == MPIDIG_GET_ACC_DT_REQ ||
+         handler_id == MPIDIG_CSWAP_REQ;
+}
+
+void MPIDI_MAD_abandon_acknowledgement(MPIR_Request* sreq) {
+  MPIDI_MAD_forget_acknowledgement(sreq);
+  if (sreq->kind == MPIR_REQUEST_KIND__RMA) {
+    MPIR_Win* win = sreq->u.rma.win;
+    int target = MPIDIG_REQUEST(sreq, u.origin.target_rank);
+
+    /* What the acknowledgement would have done; flushes wait for these. */
+    MPIDIG_win_remote_cmpl_cnt_decr(win, target);
+    if (is_accumulate(MPIDI_MAD_AM(sreq)->send.handler))
+      MPIDIG_win_remote_acc_cmpl_cnt_decr(win, target);
+  }
+}
+
 static void fail_unacknowledged(const mad_peer* peer, int status) {
   MPIR_Request *sreq, *next;
 
@@ -69,7 +88,7 @@ static void fail_unacknowledged(const mad_peer* peer, int status) {
     if (MPIDI_MAD_AM(sreq)->acknowledger != peer) continue;
     rank = (sreq->kind == MPIR_REQUEST_KIND__RMA) ? MPIDIG_REQUEST(sreq, u.origin.target_rank)
                                                   : MPIDIG_REQUEST(sreq, u.send.dest);
-    MPIDI_MAD_forget_acknowledgement(sreq);
+    MPIDI_MAD_abandon_acknowledgement(sreq);
     sreq->status.MPI_ERROR = failed_error(rank, status);
     while (missing-- > 0) MPID_Request_complete(sreq);
   }
