@@ -135,7 +135,8 @@ class Messenger {
   Messenger& operator=(const Messenger&) = delete;
 
   /// The endpoint of the engine at `address` of driver `driver`; no packet travels before it is
-  /// needed.
+  /// needed.  The same address gives the same endpoint until that ends; afterwards it gives a new
+  /// one, which would connect again.  Who must notice the end keeps the endpoint: sends to it fail.
   Result<Endpoint*> connect(std::size_t driver, const std::byte* address, std::size_t size);
   Driver& driver(std::size_t index);
 
