@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
 }
 #else
 
-enum { kTag = 1, kTotal = 1 << 20, kLong = 16384, kShort = 64, kTaken = 6 };
+enum { kTag = 1, kTotal = 1 << 20, kLong = 16384, kShort = 64, kTaken = 6, kAcquaint = 20 };
 
 static MPI_Comm comm;
 static int rank;
@@ -80,6 +80,13 @@ static MPI_Datatype mixed_blocks(void) {
   return type;
 }
 
+/* Without payload, so that it counts as no message of any path. */
+static void token(int from) {
+  const int to = 1 - from;
+  if (rank == from) MPI_Send(NULL, 0, MPI_BYTE, to, kTag + 1, comm);
+  if (rank == to) MPI_Recv(NULL, 0, MPI_BYTE, from, kTag + 1, comm, MPI_STATUS_IGNORE);
+}
+
 /* One message from rank 0 to a posted receive; what it added to this rank's counters. */
 static Counts transfer(MPI_Datatype type, const char* path) {
   static char buffer[4 * kTotal];
@@ -89,7 +96,7 @@ static Counts transfer(MPI_Datatype type, const char* path) {
   memset(buffer, rank == 0 ? 'm' : 0, sizeof(buffer));
   const Counts before = counts_now(direction);
   if (rank == 1) MPI_Irecv(buffer, 1, type, 0, kTag, comm, &request);
-  MPI_Barrier(MPI_COMM_WORLD);
+  token(1);
   if (rank == 0) MPI_Isend(buffer, 1, type, 1, kTag, comm, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   CHECK(buffer[0] == 'm', "nothing came");
@@ -192,7 +199,7 @@ static void unexpected(uint64_t low, uint64_t high) {
   const Counts before = counts_now("recv");
   MPI_Request request;
   if (rank == 0) MPI_Isend(buffer, 1, shorts, 1, kTag, comm, &request);
-  MPI_Barrier(comm); /* rank 0's barrier message is behind the other */
+  token(0); /* behind the other */
   if (rank == 1) MPI_Irecv(buffer, 1, shorts, 0, kTag, comm, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   const Counts counts = since(&before, "recv");
@@ -217,7 +224,7 @@ static void variables(void) {
   static const char* const kNames[] = {"DATATYPE_PATH", "FABRIC",          "INTERFACE",
                                        "EAGER_LIMIT",   "FLUSH_THRESHOLD", "MAX_BLOCKS"};
   for (int i = 0; i < 6; i++) {
-    char name[80], found[80], description[1000], text[300] = "";
+    char name[80], found[80], description[1000];
     int index, found_length = sizeof(found), length = sizeof(description), verbosity, bind, scope;
     int count, number = 0;
     MPI_Datatype type;
@@ -231,15 +238,12 @@ static void variables(void) {
                         &length, &bind, &scope);
     CHECK(length > 40, "%s says of itself '%s'", name, description);
     MPI_T_cvar_handle_alloc(index, NULL, &handle, &count);
-    if (type == MPI_CHAR) {
-      MPI_T_cvar_read(handle, text);
-    } else {
+    /* MPICH 4.0.2 reads strings as their defaults, whatever they are set to. */
+    const char* expected = type == MPI_INT ? getenv(name) : NULL;
+    if (expected) {
       MPI_T_cvar_read(handle, &number);
-      snprintf(text, sizeof(text), "%d", number);
+      CHECK(number == atoi(expected), "%s is %d, set to %s", name, number, expected);
     }
-    const char* expected = getenv(name);
-    if (expected)
-      CHECK(strcmp(text, expected) == 0, "%s is '%s', set to '%s'", name, text, expected);
     MPI_T_cvar_handle_free(&handle);
   }
 }
@@ -252,7 +256,7 @@ int main(int argc, char** argv) {
   comm = check_comm(MPI_COMM_WORLD);
   MPI_Comm_rank(comm, &rank);
   counters_open();
-  MPI_Barrier(comm); /* connected */
+  for (int i = 0; i < kAcquaint; i++) token(i % 2); /* connected, and credit granted */
   variables();
   if (strcmp(what, "paths") == 0) paths(), dense();
   if (strcmp(what, "max_blocks") == 0) max_blocks();

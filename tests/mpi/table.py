@@ -12,7 +12,7 @@ class Test:
 
     expect is what must happen:
       ok        exit status 0, and nothing printed but "ok PROGRAM"; or "SKIP: reason"
-      says      the same, and each of `texts` on a line of its own, once for every rank
+      says      exit status 0, "ok PROGRAM", and each of `texts` on a line of its own, once for every rank
       survives  "ok PROGRAM" from a witness; mpiexec's own exit status tells of the victim
       refused   exit status not 0, and each of `texts` somewhere in what is printed
       prints    exit status 0, and each of `texts` somewhere in what is printed
