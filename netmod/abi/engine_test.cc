@@ -87,7 +87,10 @@ TEST_F(Engine, CountsWhatItSendsAndReceives) {
   EXPECT_EQ(counters.recv_bytes[MAD_PATH_OFF], 200000u);
 }
 
-TEST_F(Engine, HugeCollectionFailsWithoutAnAbortAndFreesTheSender) {
+TEST_F(Engine, HugeCollectionFailsWithoutAnAbort) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizer ends a program that asks for so much, instead of bad_alloc";
+#endif
   // 2^50 bytes that path pack would have to collect first.
   auto byte = mad::TypeDesc::bytes(1);
   auto vector = mad::TypeDesc::vector(std::uint64_t{1} << 40, 1024, 2048, byte.value());

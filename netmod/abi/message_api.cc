@@ -2,6 +2,7 @@
 #include <string>
 
 #include "madlike/message/session/chunk.h"
+#include "netmod/abi/c_enum.h"
 #include "netmod/abi/engine.h"
 #include "netmod/abi/errors.h"
 #include "netmod/abi/types.h"
@@ -43,7 +44,8 @@ int check_send(const char* function, const mad_engine* engine, const mad_peer* p
 }
 
 int check_payload(const char* function, const void* base, std::uint64_t count, const mad_type* type,
-                  mad_path path, mad::Payload* out) {
+                  const mad_path& given_path, mad::Payload* out) {
+  const int path = mad::c_value(given_path);
   if (path < 0 || path >= MAD_PATH_COUNT) {
     return bad(function, "no such path; the paths are " + std::string(mad_path_names()));
   }

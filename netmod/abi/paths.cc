@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "netmod/abi/c_enum.h"
 #include "netmod/abi/errors.h"
 #include "netmod/abi/mad.h"
 
@@ -14,7 +15,9 @@ constexpr std::array<const char*, MAD_PATH_COUNT> kNames = {"auto",     "gather"
 }  // namespace
 
 extern "C" const char* mad_path_name(mad_path path) {
-  return path >= 0 && path < MAD_PATH_COUNT ? kNames[path] : "unknown";
+  const int number = mad::c_value(path);
+  return number >= 0 && number < MAD_PATH_COUNT ? kNames[static_cast<std::size_t>(number)]
+                                                : "unknown";
 }
 
 extern "C" const char* mad_path_names(void) { return "auto, gather, hybrid, pipeline, pack, off"; }

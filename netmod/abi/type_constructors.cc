@@ -6,6 +6,7 @@
 
 #include "datatype_path/describe/array_types.h"
 #include "datatype_path/describe/type_desc.h"
+#include "netmod/abi/c_enum.h"
 #include "netmod/abi/errors.h"
 #include "netmod/abi/types.h"
 
@@ -36,7 +37,8 @@ int construct(const char* function, const mad_type* child, mad_type** out, Make&
   });
 }
 
-int parse(mad_order order, const char* function, mad::ArrayOrder* out) {
+int parse(const mad_order& given, const char* function, mad::ArrayOrder* out) {
+  const int order = mad::c_value(given);
   if (order != MAD_ORDER_C && order != MAD_ORDER_FORTRAN) {
     return fail(MAD_ERR_ARGUMENT,
                 std::string(function) + ": order is neither MAD_ORDER_C nor MAD_ORDER_FORTRAN");
@@ -45,8 +47,8 @@ int parse(mad_order order, const char* function, mad::ArrayOrder* out) {
   return MAD_SUCCESS;
 }
 
-int parse(mad_distribution distribution, const char* function, mad::Distribution* out) {
-  switch (distribution) {
+int parse(const mad_distribution& given, const char* function, mad::Distribution* out) {
+  switch (mad::c_value(given)) {
     case MAD_DIST_NONE:
       *out = mad::Distribution::kNone;
       return MAD_SUCCESS;

@@ -180,6 +180,31 @@ TEST_P(Message, ManyAtOnceAreReceivedInAnyOrder) {
   }
 }
 
+TEST_P(Message, SendsMayShareTheirMemory) {
+  // One buffer, sent whole and in overlapping parts, all at once.
+  constexpr std::size_t kSends = 16, kBytes = 300000, kShift = 1000;
+  const auto data = pattern(kBytes + kSends * kShift, 8);
+  std::vector<std::vector<unsigned char>> got(kSends, std::vector<unsigned char>(kBytes));
+  std::vector<Operation> sent(kSends), received(kSends);
+  std::size_t next = 0;
+  b.on_arrival = [&](const Arrival& arrival) {
+    b.receive(arrival.incoming, got[next].data(), kBytes, nullptr, MAD_PATH_AUTO, &received[next]);
+    ++next;
+  };
+  for (std::size_t i = 0; i < kSends; ++i) {
+    a.send(to_b, "x", &data[i * kShift], kBytes, nullptr, MAD_PATH_AUTO, &sent[i]);
+  }
+  ASSERT_TRUE(wait([&] {
+    for (std::size_t i = 0; i < kSends; ++i) {
+      if (!sent[i].done || !received[i].done) return false;
+    }
+    return true;
+  }));
+  for (std::size_t i = 0; i < kSends; ++i) {
+    EXPECT_EQ(std::memcmp(got[i].data(), &data[i * kShift], kBytes), 0) << i;
+  }
+}
+
 TEST_P(Message, BothDirectionsAtOnce) {
   constexpr std::size_t kBytes = 3000000;
   const auto from_a = pattern(kBytes, 1), from_b = pattern(kBytes, 2);
