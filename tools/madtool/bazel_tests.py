@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Dict, Iterator, List, Tuple
 from urllib.parse import unquote, urlparse
 
-from madtool import bazel
+from madtool import bazel, libmad_build
 from madtool.log import tail
 from madtool.paths import logs_dir
 from madtool.stages import Tally
@@ -85,6 +85,12 @@ def _tally_of(label: str, target: Target) -> Tally:
         note += f"; last lines of {target.log}:\n{tail(target.log, _NOTE_LINES)}"
     failed = max(counted.failed, 1)
     return Tally(counted.passed, failed, counted.skipped, (note,))
+
+
+def build_libmad() -> Tally:
+    """The shared library that MPICH links."""
+    bazel.build([f"//netmod/abi:{libmad_build.target()}"], "libmad")
+    return Tally(passed=1)
 
 
 def run(name: str, arguments: List[str]) -> Tally:

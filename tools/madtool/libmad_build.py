@@ -25,7 +25,7 @@ def identity() -> str:
     return tree_digest([CHECKOUT / name for name in _SOURCES if (CHECKOUT / name).exists()])
 
 
-def _target() -> str:
+def target() -> str:
     """The Bazel target of the shared library, libmad.so.VERSION in netmod/abi."""
     build = (CHECKOUT / "netmod" / "abi" / "BUILD").read_text()
     match = re.search(r'name\s*=\s*"(libmad\.so\.[\d.]+)"', build)
@@ -72,8 +72,8 @@ def ensure(prefix: Path) -> None:
     if stamps.get("libmad") == now and (prefix / "lib" / SONAME).is_file():
         return
     with stage("libmad: building with Bazel"):
-        target = _target()
-        bazel.build([f"//netmod/abi:{target}"], "libmad")
+        name = target()
+        bazel.build([f"//netmod/abi:{name}"], "libmad")
         stamps.clear("libmad")
-        install(bazel.bin_dir() / "netmod" / "abi" / target, prefix)
+        install(bazel.bin_dir() / "netmod" / "abi" / name, prefix)
         stamps.set("libmad", now)

@@ -27,7 +27,7 @@ from madtool.paths import (
 
 _COMPILED = r"^\s+(CC|CXX|FC|F77|PPFC|MOD|GEN|CCLD|LN_S)\s"
 # Lines of the log of a complete build, with and without Fortran: what the heartbeat compares with.
-_LINES, _LINES_FORTRAN = 2700, 3400
+_LINES, _LINES_FORTRAN = 1540, 1580
 
 
 @dataclass(frozen=True)
