@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Dict, List, Tuple
 
 from madtool import conformance_results as results
-from madtool import mpich_build, source
+from madtool import lock, mpich_build, source
 from madtool.errors import Failure, Missing
 from madtool.log import run_logged, say, stage
 from madtool.paths import Stamps, cache_root, digest, file_digest, logs_dir
@@ -62,6 +62,11 @@ def _environment() -> Dict[str, str]:
 
 def prepare(prefix: Path, mpich: "str | None" = None) -> Suite:
     """Configures the suite for the MPI in `prefix` and builds what its programs share."""
+    with lock.held(cache_root() / "suite.lock", "suite"):
+        return _prepare(prefix, mpich)
+
+
+def _prepare(prefix: Path, mpich: "str | None") -> Suite:
     for name in ("mpicc", "mpiexec"):
         if not (prefix / "bin" / name).is_file():
             raise Missing(f"no MPI in {prefix}: bin/{name} is missing")
@@ -118,9 +123,14 @@ def compile_programs(suite: Suite, directory: str, tests: List[results.Listed]) 
 
 def run_directory(suite: Suite, directory: str, timeout_s: int) -> List[results.Result]:
     """Compiles and runs the tests of one directory under the suite's own runner."""
+    safe = directory.replace("/", "-")
+    with lock.held(suite.home / f"{safe}.lock", directory):  # two runners would write one report
+        return _run_directory(suite, directory, safe, timeout_s)
+
+
+def _run_directory(suite: Suite, directory: str, safe: str, timeout_s: int) -> List[results.Result]:
     tests = expected(suite, directory)
     compile_programs(suite, directory, tests)
-    safe = directory.replace("/", "-")
     report = suite.home / f"{safe}.junit.xml"
     progress = suite.home / f"{safe}.progress"
     for stale in (report, progress):
