@@ -11,7 +11,7 @@
 #include "support/check.h"
 #include "support/path.h"
 
-enum { kTag = 1, kFlood = 200, kFloodBytes = 1 << 20, kBlocks = 8 << 20, kBudget = 64 << 20 };
+enum { kTag = 1, kFlood = 200, kFloodBytes = 1 << 20, kBlocks = 2 << 20, kBudget = 16 << 20 };
 
 static MPI_Comm comm;
 static int rank;
@@ -74,11 +74,11 @@ static void flood(void) {
   free(buffer);
 }
 
-/* 8 Mi blocks of 16 bytes: a list of them would be twice as large as the budget. */
+/* 2 Mi blocks of 16 bytes: a list of them would be twice as large as the budget. */
 static void many_blocks(const char* path) {
   MPI_Datatype type;
   char what[80];
-  snprintf(what, sizeof(what), "a message of 8 Mi blocks, path %s", path);
+  snprintf(what, sizeof(what), "a message of 2 Mi blocks, path %s", path);
   MPI_Type_vector(kBlocks, 16, 24, MPI_BYTE, &type);
   MPI_Type_commit(&type);
   char* buffer = touched((size_t)kBlocks * 24, rank == 0 ? 'y' : 0);

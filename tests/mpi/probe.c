@@ -7,7 +7,7 @@
 #include "support/layout.h"
 #include "support/path.h"
 
-enum { kReceiver = 0, kSmallBlocks = 5, kLargeBlocks = 200000 };
+enum { kReceiver = 0, kSmallBlocks = 5, kLargeBlocks = 40000 };
 
 static MPI_Comm comm;
 static int rank;

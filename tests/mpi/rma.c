@@ -9,7 +9,7 @@
 #include "support/path.h"
 #include "support/random_type.h"
 
-enum { kRandomTypes = 40, kManyBytes = 200000 };
+enum { kRandomTypes = 24, kManyBytes = 200000 };
 
 static MPI_Comm comm;
 static int rank, size, left, right;
@@ -85,7 +85,7 @@ static void get(const Layout* mine, const Layout* theirs, size_t count, Sync syn
 }
 
 static void moves(void) {
-  static const int kBlocks[] = {1, 40, 5000, 100000};
+  static const int kBlocks[] = {1, 40, 5000, 30000};
   for (int b = 0; b < 4; b++) {
     char what[60];
     snprintf(what, sizeof(what), "%d blocks", kBlocks[b]);
