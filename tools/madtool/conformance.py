@@ -33,17 +33,25 @@ def _explain(result: Result) -> List[str]:
     return [f"{result.key}: {what}", *(f"    {line[:200]}" for line in lines)]
 
 
-def run(suite: conformance_suite.Suite, names: Sequence[str], known: Dict[str, str],
-        timeout_s: int, table_file: Optional[Path] = None) -> Tally:  # fmt: skip
-    """Runs the directories, prints the table and every failure; returns the counts."""
+def run(suite: conformance_suite.Suite, names: Sequence[str], known: Dict[str, str], timeout_s: int,
+        table_file: Optional[Path] = None, last_start_s: float = float("inf")) -> Tally:  # fmt: skip
+    """Runs the directories, prints the table and every failure; returns the counts.
+
+    A directory whose turn comes later than `last_start_s` is not run; it counts as one skipped, and is named.
+    """
     there = conformance_suite.directories(suite)
     unknown = [name for name in names if name.split("/")[0] not in there]
     if unknown:
         raise Missing(f"the suite has no directory {', '.join(unknown)}; it has: {' '.join(there)}")
     verdicts: Dict[str, Verdict] = {}
     seconds: Dict[str, float] = {}
+    start = time.monotonic()
+    late: List[str] = []
     for name in names:
         begin = time.monotonic()
+        if begin - start > last_start_s:
+            late.append(name)
+            continue
         verdicts[name] = Verdict(conformance_suite.run_directory(suite, name, timeout_s), known)
         seconds[name] = time.monotonic() - begin
         verdict = verdicts[name]
@@ -51,7 +59,7 @@ def run(suite: conformance_suite.Suite, names: Sequence[str], known: Dict[str, s
             f"{len(verdict.known_failures)} known, {len(verdict.skipped)} skipped in {clock(seconds[name])}")  # fmt: skip
     lines = table(verdicts, seconds)
     print("\n".join(lines))
-    tally = Tally()
+    tally = Tally(skipped=len(late), notes=tuple(f"no time left for {name}" for name in late))
     for verdict in verdicts.values():
         tally += _report(verdict)
     if table_file is not None:

@@ -30,6 +30,7 @@ def stages() -> List[Stage]:
         *map(_sanitizer, ("asan", "ubsan", "tsan")),
         Stage("mpich", 18, "MPICH on ch4:mad", mpi_stages.build_mpich, have),
         Stage("mpi", 8, "MPI programs under mpiexec", mpi_stages.run_programs, ("mpich",)),
+        Stage("suite", 20, "MPICH's own test suite", mpi_stages.run_suite, ("mpich",)),
     ]
 
 

@@ -1,5 +1,7 @@
 """MPICH's suite: its lists, its reports, the known differences, and what is made of them."""
 
+import contextlib
+import io
 import unittest
 from pathlib import Path
 from typing import Dict, List, Tuple
@@ -157,6 +159,16 @@ class Command(CacheTest):
         code, _, err = self.run_command(["nonsense"], {"coll": []})
         self.assertEqual(code, 2)
         self.assertIn("coll", err)
+
+    def test_directories_whose_turn_comes_too_late_are_named(self) -> None:
+        suite = conformance_suite.Suite(self.scratch, self.scratch)
+        with mock.patch.object(conformance_suite, "directories", return_value=["a", "b"]), \
+                mock.patch.object(conformance_suite, "run_directory", return_value=[Result("a/x 1", PASS)]), \
+                contextlib.redirect_stdout(io.StringIO()):  # fmt: skip
+            tally = conformance.run(suite, ["a", "b"], {}, 10, last_start_s=-1.0)
+            self.assertEqual((tally.passed, tally.skipped), (0, 2))
+            self.assertEqual(tally.notes, ("no time left for a", "no time left for b"))
+            self.assertEqual(conformance.run(suite, ["a"], {}, 10).passed, 1)
 
     def test_prefix_without_mpi_is_2(self) -> None:
         self.assertEqual(call(["conformance", "--mpi", str(self.scratch)])[0], 2)
