@@ -62,10 +62,14 @@ static void expect_life(void) {
     CHECK_MPI(MPI_Send(&value, 1, MPI_INT, 1, kTag + 1, comm));
     CHECK_MPI(MPI_Recv(&value, 1, MPI_INT, 1, kTag + 2, comm, MPI_STATUS_IGNORE));
     CHECK(value == 1, "received %d", value);
+    MPI_Send(&value, 1, MPI_INT, 1, kTag + 3, comm);
   } else {
     CHECK_MPI(MPI_Recv(&value, 1, MPI_INT, 0, kTag + 1, comm, MPI_STATUS_IGNORE));
     value = rank;
     CHECK_MPI(MPI_Send(&value, 1, MPI_INT, 0, kTag + 2, comm));
+    /* Without MPI_Finalize what was sent may not have left: stay until rank 0 says so, or is gone.
+     */
+    MPI_Recv(&value, 1, MPI_INT, 0, kTag + 3, comm, MPI_STATUS_IGNORE);
   }
 }
 
@@ -169,6 +173,48 @@ static void die_probed(void) {
   CHECK_CLASS(MPI_Probe(victim, kTag, comm, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
 }
 
+/* Nobody hangs in a collective operation, and somebody learns why it failed. */
+static void die_collective(void) {
+  int sum = 0, error, mine, failed = 0;
+  MPI_Barrier(comm);
+  if (rank == victim) die();
+  error = MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+  mine = error != MPI_SUCCESS;
+  if (mine) CHECK_CLASS(error, MPIX_ERR_PROC_FAILED);
+  CHECK_MPI(MPI_Sendrecv(&mine, 1, MPI_INT, 1 - rank, kTag, &failed, 1, MPI_INT, 1 - rank, kTag,
+                         comm, MPI_STATUS_IGNORE));
+  CHECK(mine || failed, "both witnesses think that all is well");
+}
+
+/* An epoch with the dead ends with an error. `open`: it had begun, and gone well, before. */
+static void die_one_sided(bool open) {
+  int cell = 0, value = 1, error;
+  char why[60];
+  pid_t pid = getpid();
+  MPI_Win win;
+  MPI_Bcast(&pid, sizeof(pid), MPI_BYTE, victim, comm);
+  MPI_Win_create(&cell, sizeof(cell), sizeof(cell), MPI_INFO_NULL, comm, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  MPI_Barrier(comm);
+  if (rank == victim && open) MPI_Recv(&value, 1, MPI_INT, 0, kTag, comm, MPI_STATUS_IGNORE);
+  if (rank == victim) die();
+  if (rank != 0) return;
+  error = MPI_Win_lock(MPI_LOCK_SHARED, victim, 0, win);
+  if (open) {
+    CHECK_MPI(error);
+    CHECK_MPI(MPI_Get(&value, 1, MPI_INT, victim, 0, 1, MPI_INT, win));
+    CHECK_MPI(MPI_Win_flush(victim, win));
+    kill(pid, SIGKILL);
+  }
+  if (error == MPI_SUCCESS) error = MPI_Put(&value, 1, MPI_INT, victim, 0, 1, MPI_INT, win);
+  if (error == MPI_SUCCESS) error = MPI_Get(&value, 1, MPI_INT, victim, 0, 1, MPI_INT, win);
+  if (error == MPI_SUCCESS) error = MPI_Win_unlock(victim, win);
+  /* The class may be MPI_ERR_RMA_SYNC, which MPICH puts over every failure to lock or unlock. */
+  snprintf(why, sizeof(why), "Communication with rank %d failed", victim);
+  CHECK(error != MPI_SUCCESS, "an epoch with the dead went well");
+  CHECK_TEXT(error, why);
+}
+
 /* Not a death: rank 1 finalizes while rank 0 waits for anyone, and for rank 2, who takes his time.
  */
 static int leave(void) {
@@ -213,6 +259,12 @@ static bool play(const char* scene) {
     die_unmatched();
   else if (strcmp(scene, "probed") == 0)
     die_probed();
+  else if (strcmp(scene, "collective") == 0)
+    die_collective();
+  else if (strcmp(scene, "one-sided") == 0)
+    die_one_sided(false);
+  else if (strcmp(scene, "one-sided-open") == 0)
+    die_one_sided(true);
   else
     return false;
   return true;

@@ -104,9 +104,11 @@ TESTS = (
     _refused("bad-flush", "FLUSH_THRESHOLD", "-1", "MPIR_CVAR_CH4_MAD_FLUSH_THRESHOLD", "-1"),
     _refused("bad-max-blocks", "MAX_BLOCKS", "-1", "MPIR_CVAR_CH4_MAD_MAX_BLOCKS", "-1"),
     # Strangers, deaths, and ends in good order.
-    Test("foreign", "foreign", 3),
+    # Not on sockets: there the provider's own listening thread, in libfabric, crashes.
+    Test("foreign", "foreign", 3, env=_variable("FABRIC", "ofi:tcp")),
     *map(_death, ("receiving", "receiving-gapped", "sending", "sending-gapped", "awaited", "awaited-unknown",
-                  "any-source", "unknown", "unmatched", "probed", "leaving")),
+                  "any-source", "unknown", "unmatched", "probed", "collective", "one-sided", "one-sided-open",
+                  "leaving")),
     Test("last-words", "last_words", 3),
     Test("sessions", "sessions", 2),
     # The benchmark.
