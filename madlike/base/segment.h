@@ -1,7 +1,7 @@
 // Segment: one contiguous run of memory, the unit that fabrics gather from and scatter to.
 //
-// Layout-compatible with struct iovec, so that a driver hands a list of segments to the system as it
-// is.  A segment owns nothing.  Sending never writes through `data`.
+// Layout-compatible with struct iovec, so that a driver hands a list of segments to the system as
+// it is.  A segment owns nothing.  Sending never writes through `data`.
 #ifndef MADLIKE_BASE_SEGMENT_H_
 #define MADLIKE_BASE_SEGMENT_H_
 
@@ -19,7 +19,8 @@ struct Segment {
   std::byte* end() const { return begin() + size; }
 };
 
-static_assert(sizeof(Segment) == sizeof(iovec) && offsetof(Segment, data) == offsetof(iovec, iov_base) &&
+static_assert(sizeof(Segment) == sizeof(iovec) &&
+              offsetof(Segment, data) == offsetof(iovec, iov_base) &&
               offsetof(Segment, size) == offsetof(iovec, iov_len));
 
 /// A view of consecutive segments (std::span is C++20).

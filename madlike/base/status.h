@@ -1,8 +1,8 @@
 // Status and Result: how every room says what happened.
 //
 // A Status is a value: a code and, for errors only, a sentence that tells a person what was wrong,
-// what was expected and what to do.  Success costs no allocation.  kAgain is back-pressure (the call
-// had no effect, try again after progress), never an error.  No exception leaves the library.
+// what was expected and what to do.  Success costs no allocation.  kAgain is back-pressure (the
+// call had no effect, try again after progress), never an error.  No exception leaves the library.
 #ifndef MADLIKE_BASE_STATUS_H_
 #define MADLIKE_BASE_STATUS_H_
 
@@ -37,7 +37,8 @@ std::string_view to_string(StatusCode code);
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(StatusCode code) : code_(code) {}  // NOLINT(google-explicit-constructor): a code is a status
+  // A code is a status.
+  Status(StatusCode code) : code_(code) {}  // NOLINT(google-explicit-constructor)
   Status(StatusCode code, std::string message)
       : code_(code), message_(std::make_shared<const std::string>(std::move(message))) {}
 
@@ -47,7 +48,9 @@ class [[nodiscard]] Status {
   bool in_progress() const { return code_ == StatusCode::kInProgress; }
   bool error() const { return code_ > StatusCode::kAgain; }
   /// The sentence given with an error, or the code's name.
-  std::string_view message() const { return message_ ? std::string_view(*message_) : to_string(code_); }
+  std::string_view message() const {
+    return message_ ? std::string_view(*message_) : to_string(code_);
+  }
 
  private:
   StatusCode code_ = StatusCode::kOk;
@@ -58,14 +61,20 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}            // NOLINT(google-explicit-constructor)
-  Result(Status status) : status_(std::move(status)) {     // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
+  Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
     assert(!status_.ok());
   }
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
-  T& value() { assert(ok()); return *value_; }
-  const T& value() const { assert(ok()); return *value_; }
+  T& value() {
+    assert(ok());
+    return *value_;
+  }
+  const T& value() const {
+    assert(ok());
+    return *value_;
+  }
   T* operator->() { return &value(); }
   T& operator*() { return value(); }
 

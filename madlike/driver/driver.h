@@ -1,14 +1,15 @@
 // Driver: what the message layer asks of a fabric, and what a fabric says of itself.
 //
 // A driver moves packets between engines: lists of at most caps().max_iov segments, each packet
-// delivered whole and in order per connection.  It publishes its capabilities first and knows nothing
-// of messages, frames or datatypes.  It never calls upwards: everything that happens is a Completion
-// taken by poll().  A driver is used by one thread at a time.
+// delivered whole and in order per connection.  It publishes its capabilities first and knows
+// nothing of messages, frames or datatypes.  It never calls upwards: everything that happens is a
+// Completion taken by poll().  A driver is used by one thread at a time.
 //
-// Ownership.  Segments of a posted packet belong to the driver until its kSent / kWritten (or error)
-// completion.  The bytes of a kReceived completion belong to the driver; the caller reads them in place
-// and gives them back with release().  Every packet accepted with kInProgress gets exactly one completion,
-// also when the connection dies, in any order; kReceived packets of one connection come in the order sent.
+// Ownership.  Segments of a posted packet belong to the driver until its kSent / kWritten (or
+// error) completion.  The bytes of a kReceived completion belong to the driver; the caller reads
+// them in place and gives them back with release().  Every packet accepted with kInProgress gets
+// exactly one completion, also when the connection dies, in any order; kReceived packets of one
+// connection come in the order sent.
 #ifndef MADLIKE_DRIVER_DRIVER_H_
 #define MADLIKE_DRIVER_DRIVER_H_
 
@@ -24,13 +25,13 @@ namespace mad {
 
 /// Facts of a fabric, fixed once its driver is open.
 struct DriverCaps {
-  std::string name;                   // as the user names it: "loopback", "ofi:tcp", ...
-  std::size_t max_iov = 1;            // segments in one packet (the packet's header is one of them)
-  std::size_t max_packet_bytes = 0;   // bytes of one packet, all segments together
-  std::size_t inject_bytes = 0;       // post_send() of at most this many bytes never keeps the segments
-  bool remote_write = false;          // expose() and post_write() work
-  std::size_t max_write_iov = 0;      // local segments in one post_write()
-  std::size_t max_write_bytes = 0;    // bytes of one post_write()
+  std::string name;                  // as the user names it: "loopback", "ofi:tcp", ...
+  std::size_t max_iov = 1;           // segments in one packet (the packet's header is one of them)
+  std::size_t max_packet_bytes = 0;  // bytes of one packet, all segments together
+  std::size_t inject_bytes = 0;   // post_send() of at most this many bytes never keeps the segments
+  bool remote_write = false;      // expose() and post_write() work
+  std::size_t max_write_iov = 0;  // local segments in one post_write()
+  std::size_t max_write_bytes = 0;  // bytes of one post_write()
 };
 
 /// One connected (or connecting) remote engine; ids are small, dense and never reused.
@@ -44,11 +45,11 @@ struct ExposureToken {
 
 struct Completion {
   enum class Kind {
-    kSent,        // context's packet left; its segments are free.  status tells success
-    kWritten,     // context's remote write is placed at the peer.  status tells success
-    kReceived,    // `bytes` arrived from `connection`; give back with release(buffer)
-    kConnected,   // connection can carry packets (informative; posting before it is allowed)
-    kDisconnected // connection is gone, status says why; nothing more arrives from it
+    kSent,         // context's packet left; its segments are free.  status tells success
+    kWritten,      // context's remote write is placed at the peer.  status tells success
+    kReceived,     // `bytes` arrived from `connection`; give back with release(buffer)
+    kConnected,    // connection can carry packets (informative; posting before it is allowed)
+    kDisconnected  // connection is gone, status says why; nothing more arrives from it
   };
   Kind kind = Kind::kSent;
   ConnectionId connection = 0;
@@ -64,12 +65,12 @@ class Driver {
 
   virtual const DriverCaps& caps() const = 0;
 
-  /// This engine's address on this fabric, at most 64 bytes, opaque; the same bytes identify the engine
-  /// at every peer.
+  /// This engine's address on this fabric, at most 64 bytes, opaque; the same bytes identify the
+  /// engine at every peer.
   virtual const std::vector<std::byte>& address() const = 0;
 
-  /// The connection to the engine at `address`: the existing one when there is one (also when the peer
-  /// connected to us), else a new one that is set up while poll() is called.  Never blocks.
+  /// The connection to the engine at `address`: the existing one when there is one (also when the
+  /// peer connected to us), else a new one that is set up while poll() is called.  Never blocks.
   /// kInvalidArgument: not an address of this fabric.
   virtual Result<ConnectionId> connect(const std::byte* address, std::size_t size) = 0;
 
@@ -77,16 +78,17 @@ class Driver {
   virtual const std::vector<std::byte>& peer_address(ConnectionId connection) const = 0;
 
   /// Posts one packet.  ok: accepted and, at most caps().inject_bytes long, already copied (no
-  /// completion follows); kInProgress: accepted, kSent follows; kAgain: nothing done (queue full, or
-  /// still connecting); error: nothing done and never will be.
+  /// completion follows); kInProgress: accepted, kSent follows; kAgain: nothing done (queue full,
+  /// or still connecting); error: nothing done and never will be.
   virtual Status post_send(ConnectionId connection, SegmentList packet, void* context) = 0;
 
   /// Lets the peer write into `memory` until withdraw().  Only with caps().remote_write.
   virtual Result<ExposureToken> expose(ConnectionId connection, Segment memory) = 0;
   virtual void withdraw(ConnectionId connection, const ExposureToken& token) = 0;
 
-  /// Places `packet` at `offset` in memory the peer exposed.  kInProgress: kWritten follows; kAgain;
-  /// error.  A packet posted with post_send() after the write is received after the bytes are placed.
+  /// Places `packet` at `offset` in memory the peer exposed.  kInProgress: kWritten follows;
+  /// kAgain; error.  A packet posted with post_send() after the write is received after the bytes
+  /// are placed.
   virtual Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                             std::uint64_t offset, void* context) = 0;
 

@@ -1,15 +1,16 @@
 /* mad.h: the C interface of libmad.
  *
  * libmad moves described data between processes: an engine (one per process) talks to peers over a
- * fabric; a type describes a memory layout once and is compiled at commit; a message is a small header
- * plus any amount of described payload.  MPICH's `mad` netmod is written against this header and nothing
- * else, and so can any other program be.  The second half is the Madeleine interface of INRIA RT-0306
- * (begin_packing / pack / end_packing).
+ * fabric; a type describes a memory layout once and is compiled at commit; a message is a small
+ * header plus any amount of described payload.  MPICH's `mad` netmod is written against this header
+ * and nothing else, and so can any other program be.  The second half is the Madeleine interface of
+ * INRIA RT-0306 (begin_packing / pack / end_packing).
  *
- * Conventions.  Functions return MAD_SUCCESS, MAD_IN_PROGRESS or a negative mad_status; mad_last_error()
- * has the sentence.  Outputs are written only on success.  Sizes and offsets are bytes.  An engine and
- * what belongs to it is used by one thread at a time (any thread); types may be shared.  No exception and
- * no signal leaves the library; it prints nothing unless MAD_VERBOSE is set.
+ * Conventions.  Functions return MAD_SUCCESS, MAD_IN_PROGRESS or a negative mad_status;
+ * mad_last_error() has the sentence.  Outputs are written only on success.  Sizes and offsets are
+ * bytes.  An engine and what belongs to it is used by one thread at a time (any thread); types may
+ * be shared.  No exception and no signal leaves the library; it prints nothing unless MAD_VERBOSE
+ * is set.
  */
 #ifndef MAD_H
 #define MAD_H
@@ -28,232 +29,248 @@ extern "C" {
 #endif
 
 #define MAD_ABI_VERSION 1
-#define MAD_ADDRESS_MAX 110 /* bytes of an engine's address, so that MPI port names can carry it */
+#define MAD_ADDRESS_MAX 110 /* bytes of an engine's address; MPI's port names can carry as much */
 
 typedef struct mad_engine mad_engine;
 typedef struct mad_peer mad_peer;
 typedef struct mad_type mad_type;
-typedef struct mad_incoming mad_incoming; /* a message whose payload waits to be received or discarded */
+/* A message whose payload waits to be received or discarded. */
+typedef struct mad_incoming mad_incoming;
 
 typedef enum mad_status {
-    MAD_SUCCESS = 0,
-    MAD_IN_PROGRESS = 1,     /* accepted; a callback follows */
-    MAD_ERR_ARGUMENT = -1,   /* a value the caller gave is wrong */
-    MAD_ERR_NOT_FOUND = -2,  /* no such fabric, provider or interface here */
-    MAD_ERR_UNREACHABLE = -3,
-    MAD_ERR_PEER_FAILED = -4,
-    MAD_ERR_TRUNCATED = -5,
-    MAD_ERR_MEMORY = -6,
-    MAD_ERR_PROTOCOL = -7,
-    MAD_ERR_VERSION = -8,
-    MAD_ERR_CLOSED = -9,
-    MAD_ERR_INTERNAL = -10
+  MAD_SUCCESS = 0,
+  MAD_IN_PROGRESS = 1,    /* accepted; a callback follows */
+  MAD_ERR_ARGUMENT = -1,  /* a value the caller gave is wrong */
+  MAD_ERR_NOT_FOUND = -2, /* no such fabric, provider or interface here */
+  MAD_ERR_UNREACHABLE = -3,
+  MAD_ERR_PEER_FAILED = -4,
+  MAD_ERR_TRUNCATED = -5,
+  MAD_ERR_MEMORY = -6,
+  MAD_ERR_PROTOCOL = -7,
+  MAD_ERR_VERSION = -8,
+  MAD_ERR_CLOSED = -9,
+  MAD_ERR_INTERNAL = -10
 } mad_status;
 
 /* The last error's sentence in this thread: what was wrong, what was expected, what to do. */
-MAD_API const char *mad_last_error(void);
+MAD_API const char* mad_last_error(void);
 
-/* ---- data paths --------------------------------------------------------------------------------- */
+/* ---- data paths ----------------------------------------------------------------------------- */
 
-/* How one side treats the layout of its own memory.  The wire is the same for all, so the two sides need
- * not agree. */
+/* How one side treats the layout of its own memory.  The wire is the same for all, so the two sides
+ * need not agree. */
 typedef enum mad_path {
-    MAD_PATH_AUTO = 0, /* planned from the layout's shape and the fabric */
-    MAD_PATH_GATHER,   /* every run referenced in place, as many packets as needed */
-    MAD_PATH_HYBRID,   /* short runs staged together, long runs referenced */
-    MAD_PATH_PIPELINE, /* everything staged, chunk by chunk */
-    MAD_PATH_PACK,     /* one buffer of the whole message, packed by libmad's engine */
-    MAD_PATH_OFF,      /* one buffer of the whole message, packed by the caller (MPICH): libmad sees bytes */
-    MAD_PATH_COUNT
+  MAD_PATH_AUTO = 0, /* planned from the layout's shape and the fabric */
+  MAD_PATH_GATHER,   /* every run referenced in place, as many packets as needed */
+  MAD_PATH_HYBRID,   /* short runs staged together, long runs referenced */
+  MAD_PATH_PIPELINE, /* everything staged, chunk by chunk */
+  MAD_PATH_PACK,     /* one buffer of the whole message, packed by libmad's engine */
+  MAD_PATH_OFF,      /* one buffer of the whole message, packed by the caller: libmad sees bytes */
+  MAD_PATH_COUNT
 } mad_path;
 
-MAD_API int mad_path_parse(const char *name, mad_path *path); /* MAD_ERR_ARGUMENT: unknown */
-MAD_API const char *mad_path_name(mad_path path);
-MAD_API const char *mad_path_names(void); /* "auto, gather, hybrid, pipeline, pack, off" */
+MAD_API int mad_path_parse(const char* name, mad_path* path); /* MAD_ERR_ARGUMENT: unknown */
+MAD_API const char* mad_path_name(mad_path path);
+MAD_API const char* mad_path_names(void); /* "auto, gather, hybrid, pipeline, pack, off" */
 
-/* ---- types -------------------------------------------------------------------------------------- */
+/* ---- types ---------------------------------------------------------------------------------- */
 
-/* Description trees.  Each call returns a new reference in *out and keeps its own references to children.
- * Displacements and strides are bytes, lengths count children.  Counts may be 0, strides and bounds
- * negative.  All of MPI's combiners can be said with these. */
+/* Description trees.  Each call returns a new reference in *out and keeps its own references to
+ * children. Displacements and strides are bytes, lengths count children.  Counts may be 0, strides
+ * and bounds negative.  All of MPI's combiners can be said with these. */
 typedef enum mad_order { MAD_ORDER_C = 0, MAD_ORDER_FORTRAN } mad_order;
-typedef enum mad_distribution { MAD_DIST_NONE = 0, MAD_DIST_BLOCK, MAD_DIST_CYCLIC } mad_distribution;
+typedef enum mad_distribution {
+  MAD_DIST_NONE = 0,
+  MAD_DIST_BLOCK,
+  MAD_DIST_CYCLIC
+} mad_distribution;
 #define MAD_DIST_DEFAULT_ARG (-1) /* as MPI_DISTRIBUTE_DFLT_DARG */
 
-MAD_API int mad_type_bytes(uint64_t size, mad_type **out); /* a basic type of `size` bytes */
-MAD_API int mad_type_contiguous(uint64_t count, mad_type *child, mad_type **out);
-MAD_API int mad_type_vector(uint64_t count, uint64_t blocklength, int64_t stride, mad_type *child, mad_type **out);
-MAD_API int mad_type_indexed(uint64_t count, const uint64_t *blocklengths, const int64_t *displacements,
-                             mad_type *child, mad_type **out);
-MAD_API int mad_type_indexed_block(uint64_t count, uint64_t blocklength, const int64_t *displacements,
-                                   mad_type *child, mad_type **out);
-MAD_API int mad_type_struct(uint64_t count, const uint64_t *blocklengths, const int64_t *displacements,
-                            mad_type *const *children, mad_type **out);
-MAD_API int mad_type_subarray(int ndims, const uint64_t *sizes, const uint64_t *subsizes,
-                              const uint64_t *starts, mad_order order, mad_type *child, mad_type **out);
-MAD_API int mad_type_darray(int size, int rank, int ndims, const uint64_t *gsizes,
-                            const mad_distribution *distribs, const int64_t *dargs, const int *psizes,
-                            mad_order order, mad_type *child, mad_type **out);
-MAD_API int mad_type_resized(int64_t lb, int64_t extent, mad_type *child, mad_type **out);
-MAD_API void mad_type_retain(mad_type *type);
-MAD_API void mad_type_release(mad_type *type); /* safe while transfers of it are in flight */
+MAD_API int mad_type_bytes(uint64_t size, mad_type** out); /* a basic type of `size` bytes */
+MAD_API int mad_type_contiguous(uint64_t count, mad_type* child, mad_type** out);
+MAD_API int mad_type_vector(uint64_t count, uint64_t blocklength, int64_t stride, mad_type* child,
+                            mad_type** out);
+MAD_API int mad_type_indexed(uint64_t count, const uint64_t* blocklengths,
+                             const int64_t* displacements, mad_type* child, mad_type** out);
+MAD_API int mad_type_indexed_block(uint64_t count, uint64_t blocklength,
+                                   const int64_t* displacements, mad_type* child, mad_type** out);
+MAD_API int mad_type_struct(uint64_t count, const uint64_t* blocklengths,
+                            const int64_t* displacements, mad_type* const* children,
+                            mad_type** out);
+MAD_API int mad_type_subarray(int ndims, const uint64_t* sizes, const uint64_t* subsizes,
+                              const uint64_t* starts, mad_order order, mad_type* child,
+                              mad_type** out);
+MAD_API int mad_type_darray(int size, int rank, int ndims, const uint64_t* gsizes,
+                            const mad_distribution* distribs, const int64_t* dargs,
+                            const int* psizes, mad_order order, mad_type* child, mad_type** out);
+MAD_API int mad_type_resized(int64_t lb, int64_t extent, mad_type* child, mad_type** out);
+MAD_API void mad_type_retain(mad_type* type);
+MAD_API void mad_type_release(mad_type* type); /* safe while transfers of it are in flight */
 
 /* Compiles the type; needed before it is sent or received.  Idempotent. */
-MAD_API int mad_type_commit(mad_type *type);
+MAD_API int mad_type_commit(mad_type* type);
 
 typedef struct mad_type_info {
-    uint64_t size;   /* packed bytes of one element */
-    uint64_t runs;   /* contiguous runs of one element, after coalescing */
-    int64_t lb;
-    int64_t extent;
-    int64_t true_lb;
-    int64_t true_extent;
-    int contiguous;  /* any count of elements is one run */
+  uint64_t size; /* packed bytes of one element */
+  uint64_t runs; /* contiguous runs of one element, after coalescing */
+  int64_t lb;
+  int64_t extent;
+  int64_t true_lb;
+  int64_t true_extent;
+  int contiguous; /* any count of elements is one run */
 } mad_type_info;
-MAD_API int mad_type_query(const mad_type *type, mad_type_info *info); /* of a committed type */
+MAD_API int mad_type_query(const mad_type* type, mad_type_info* info); /* of a committed type */
 
-/* Packs / unpacks bytes [offset, offset + size) of the packed stream; returns bytes moved in *moved. */
-MAD_API int mad_type_pack(const void *base, uint64_t count, const mad_type *type, uint64_t offset, void *out,
-                          size_t size, size_t *moved);
-MAD_API int mad_type_unpack(void *base, uint64_t count, const mad_type *type, uint64_t offset, const void *in,
-                            size_t size, size_t *moved);
+/* Packs / unpacks bytes [offset, offset + size) of the packed stream; returns bytes moved in
+ * *moved. */
+MAD_API int mad_type_pack(const void* base, uint64_t count, const mad_type* type, uint64_t offset,
+                          void* out, size_t size, size_t* moved);
+MAD_API int mad_type_unpack(void* base, uint64_t count, const mad_type* type, uint64_t offset,
+                            const void* in, size_t size, size_t* moved);
 
-/* ---- engine ------------------------------------------------------------------------------------- */
+/* ---- engine --------------------------------------------------------------------------------- */
 
-/* An operation slot: the caller embeds it in its request; libmad owns it from the call that takes it to
- * the callback (or MAD_SUCCESS) that gives it back.  `context` is the caller's. */
+/* An operation slot: the caller embeds it in its request; libmad owns it from the call that takes
+ * it to the callback (or MAD_SUCCESS) that gives it back.  `context` is the caller's. */
 typedef struct mad_op {
-    void *context;
-    void *reserved;
+  void* context;
+  void* reserved;
 } mad_op;
 
-/* Callbacks run inside mad_engine_progress(), mad_engine_close() and the waiting Madeleine calls.  They may
- * send, receive, discard and ask; mad_engine_progress() does nothing inside them, mad_engine_close() and the
- * Madeleine calls are refused.  While the engine closes nothing new starts (MAD_ERR_CLOSED). */
+/* Callbacks run inside mad_engine_progress(), mad_engine_close() and the waiting Madeleine calls.
+ * They may send, receive, discard and ask; mad_engine_progress() does nothing inside them,
+ * mad_engine_close() and the Madeleine calls are refused.  While the engine closes nothing new
+ * starts (MAD_ERR_CLOSED). */
 typedef struct mad_callbacks {
-    /* A message arrived.  `header` (8-byte aligned) is valid during the call.  With payload_bytes > 0 the
-     * callee must call mad_recv() or mad_discard() with `incoming`, now or later; else incoming is NULL. */
-    void (*on_message)(void *context, mad_peer *from, uint8_t handler, void *header, size_t header_bytes,
-                       uint64_t payload_bytes, mad_incoming *incoming);
-    void (*on_sent)(void *context, mad_op *op, int status);
-    void (*on_received)(void *context, mad_op *op, uint64_t bytes, int status);
-    /* The peer is gone; its operations have been completed before.  MAD_ERR_CLOSED: it said goodbye;
-     * MAD_ERR_PEER_FAILED: it died. */
-    void (*on_peer_gone)(void *context, mad_peer *peer, int status, const char *why);
+  /* A message arrived.  `header` (8-byte aligned) is valid during the call.  With payload_bytes > 0
+   * the callee must call mad_recv() or mad_discard() with `incoming`, now or later; else incoming
+   * is NULL. */
+  void (*on_message)(void* context, mad_peer* from, uint8_t handler, void* header,
+                     size_t header_bytes, uint64_t payload_bytes, mad_incoming* incoming);
+  void (*on_sent)(void* context, mad_op* op, int status);
+  void (*on_received)(void* context, mad_op* op, uint64_t bytes, int status);
+  /* The peer is gone; its operations have been completed before.  MAD_ERR_CLOSED: it said goodbye;
+   * MAD_ERR_PEER_FAILED: it died. */
+  void (*on_peer_gone)(void* context, mad_peer* peer, int status, const char* why);
 } mad_callbacks;
 
 typedef struct mad_config {
-    uint32_t abi_version;      /* MAD_ABI_VERSION */
-    const char *fabric;        /* "ofi:tcp", "ofi:sockets", "ofi" (= ofi:tcp), "loopback"; NULL: ofi:tcp */
-    const char *interface;     /* network interface, e.g. "lo", "eth0"; NULL: the provider's choice */
-    uint64_t eager_limit;      /* 0: default */
-    uint64_t flush_threshold;  /* bytes prepared before a packet is flushed; 0: default */
-    uint64_t max_blocks;       /* runs above which AUTO does not reference; 0: default */
-    uint64_t staging_bytes;    /* staging budget of the engine; 0: default */
-    mad_callbacks callbacks;
-    void *context;             /* given to every callback */
+  uint32_t abi_version; /* MAD_ABI_VERSION */
+  const char* fabric;   /* "ofi:tcp", "ofi:sockets", "ofi" (= ofi:tcp), "loopback"; NULL: ofi:tcp */
+  const char* interface;    /* network interface, e.g. "lo", "eth0"; NULL: the provider's choice */
+  uint64_t eager_limit;     /* 0: default */
+  uint64_t flush_threshold; /* bytes prepared before a packet is flushed; 0: default */
+  uint64_t max_blocks;      /* runs above which AUTO does not reference; 0: default */
+  uint64_t staging_bytes;   /* staging budget of the engine; 0: default */
+  mad_callbacks callbacks;
+  void* context; /* given to every callback */
 } mad_config;
 
 /* Fills in ABI version and defaults; callbacks are NULL. */
-MAD_API void mad_config_init(mad_config *config);
+MAD_API void mad_config_init(mad_config* config);
 
-MAD_API int mad_engine_open(const mad_config *config, mad_engine **out);
+MAD_API int mad_engine_open(const mad_config* config, mad_engine** out);
 /* Flushes, says goodbye to connected peers (waits at most 2 s) and frees everything. */
-MAD_API void mad_engine_close(mad_engine *engine);
-MAD_API const char *mad_engine_fabric(const mad_engine *engine); /* e.g. "ofi:tcp" */
+MAD_API void mad_engine_close(mad_engine* engine);
+MAD_API const char* mad_engine_fabric(const mad_engine* engine); /* e.g. "ofi:tcp" */
 
-/* The names of the fabrics this library was built with, e.g. "ofi:tcp, ofi:sockets, ofi:PROVIDER, loopback". */
-MAD_API const char *mad_fabric_names(void);
+/* The names of the fabrics this library was built with, e.g. "ofi:tcp, ofi:sockets, ofi:PROVIDER,
+ * loopback". */
+MAD_API const char* mad_fabric_names(void);
 
 /* This engine's address; *size is the room and becomes the length (<= MAD_ADDRESS_MAX). */
-MAD_API int mad_engine_address(const mad_engine *engine, void *address, size_t *size);
+MAD_API int mad_engine_address(const mad_engine* engine, void* address, size_t* size);
 
-/* The peer at `address`; the engine's own address gives the peer for sends to self.  The same address gives
- * the same peer.  Nothing travels yet. */
-MAD_API int mad_engine_peer(mad_engine *engine, const void *address, size_t size, mad_peer **out);
-MAD_API void mad_peer_set_context(mad_peer *peer, void *context);
-MAD_API void *mad_peer_context(const mad_peer *peer);
+/* The peer at `address`; the engine's own address gives the peer for sends to self.  The same
+ * address gives the same peer.  Nothing travels yet. */
+MAD_API int mad_engine_peer(mad_engine* engine, const void* address, size_t size, mad_peer** out);
+MAD_API void mad_peer_set_context(mad_peer* peer, void* context);
+MAD_API void* mad_peer_context(const mad_peer* peer);
 /* The peer's own address. */
-MAD_API int mad_peer_address(const mad_peer *peer, void *address, size_t *size);
+MAD_API int mad_peer_address(const mad_peer* peer, void* address, size_t* size);
 /* Connects now if not yet connected, so that the peer's death is noticed. */
-MAD_API int mad_peer_touch(mad_engine *engine, mad_peer *peer);
+MAD_API int mad_peer_touch(mad_engine* engine, mad_peer* peer);
 /* MAD_SUCCESS while alive or never contacted; else the status it went with. */
-MAD_API int mad_peer_status(const mad_peer *peer);
+MAD_API int mad_peer_status(const mad_peer* peer);
 
 /* Advances everything; never blocks.  *events (may be NULL) counts what happened. */
-MAD_API int mad_engine_progress(mad_engine *engine, int *events);
+MAD_API int mad_engine_progress(mad_engine* engine, int* events);
 /* Nothing accepted is still waiting to leave. */
-MAD_API int mad_engine_idle(const mad_engine *engine);
+MAD_API int mad_engine_idle(const mad_engine* engine);
 
-MAD_API size_t mad_max_header_bytes(const mad_engine *engine);
+MAD_API size_t mad_max_header_bytes(const mad_engine* engine);
 
 /* Sends a header without payload; it is copied.  In order with mad_send(). */
-MAD_API int mad_send_header(mad_engine *engine, mad_peer *peer, uint8_t handler, const void *header,
+MAD_API int mad_send_header(mad_engine* engine, mad_peer* peer, uint8_t handler, const void* header,
                             size_t header_bytes);
 
-/* Sends a header (copied) and `count` elements of `type` at `base` (type NULL: bytes).  `path` is latched.
- * MAD_SUCCESS: done, memory and slot are free, no callback.  MAD_IN_PROGRESS: on_sent() follows. */
-MAD_API int mad_send(mad_engine *engine, mad_peer *peer, uint8_t handler, const void *header,
-                     size_t header_bytes, const void *base, uint64_t count, const mad_type *type,
-                     mad_path path, mad_op *op);
+/* Sends a header (copied) and `count` elements of `type` at `base` (type NULL: bytes).  `path` is
+ * latched. MAD_SUCCESS: done, memory and slot are free, no callback.  MAD_IN_PROGRESS: on_sent()
+ * follows. */
+MAD_API int mad_send(mad_engine* engine, mad_peer* peer, uint8_t handler, const void* header,
+                     size_t header_bytes, const void* base, uint64_t count, const mad_type* type,
+                     mad_path path, mad_op* op);
 
-/* Receives an incoming payload into `count` elements of `type` at `base`; what does not fit is dropped and
- * the callback's `bytes` are what fitted.  MAD_SUCCESS: done, *received has the bytes, no callback.
- * MAD_IN_PROGRESS: on_received() follows.  Takes `incoming` in any case: after an error it is discarded. */
-MAD_API int mad_recv(mad_engine *engine, mad_incoming *incoming, void *base, uint64_t count,
-                     const mad_type *type, mad_path path, mad_op *op, uint64_t *received);
-MAD_API void mad_discard(mad_engine *engine, mad_incoming *incoming);
+/* Receives an incoming payload into `count` elements of `type` at `base`; what does not fit is
+ * dropped and the callback's `bytes` are what fitted.  MAD_SUCCESS: done, *received has the bytes,
+ * no callback. MAD_IN_PROGRESS: on_received() follows.  Takes `incoming` in any case: after an
+ * error it is discarded. */
+MAD_API int mad_recv(mad_engine* engine, mad_incoming* incoming, void* base, uint64_t count,
+                     const mad_type* type, mad_path path, mad_op* op, uint64_t* received);
+MAD_API void mad_discard(mad_engine* engine, mad_incoming* incoming);
 
 /* Counters since open; read them any time. */
 typedef struct mad_counters {
-    uint64_t sends[MAD_PATH_COUNT];      /* messages with payload, by the path taken; AUTO: contiguous */
-    uint64_t send_bytes[MAD_PATH_COUNT];
-    uint64_t recvs[MAD_PATH_COUNT];
-    uint64_t recv_bytes[MAD_PATH_COUNT];
-    uint64_t headers;                    /* messages without payload sent */
-    uint64_t packets_sent;
-    uint64_t packets_received;
-    uint64_t staged_bytes;               /* payload copied into packets on its way out */
-    uint64_t referenced_bytes;           /* payload gathered from user memory */
-    uint64_t written_bytes;              /* payload placed by remote writes */
-    uint64_t unexpected_bytes;           /* payload kept for messages nobody waited for */
+  uint64_t sends[MAD_PATH_COUNT]; /* messages with payload, by the path taken; AUTO: contiguous */
+  uint64_t send_bytes[MAD_PATH_COUNT];
+  uint64_t recvs[MAD_PATH_COUNT];
+  uint64_t recv_bytes[MAD_PATH_COUNT];
+  uint64_t headers; /* messages without payload sent */
+  uint64_t packets_sent;
+  uint64_t packets_received;
+  uint64_t staged_bytes;     /* payload copied into packets on its way out */
+  uint64_t referenced_bytes; /* payload gathered from user memory */
+  uint64_t written_bytes;    /* payload placed by remote writes */
+  uint64_t unexpected_bytes; /* payload kept for messages nobody waited for */
 } mad_counters;
-MAD_API const mad_counters *mad_engine_counters(mad_engine *engine);
+MAD_API const mad_counters* mad_engine_counters(mad_engine* engine);
 
-/* ---- Madeleine ---------------------------------------------------------------------------------- */
+/* ---- Madeleine ------------------------------------------------------------------------------ */
 
-/* RT-0306's interface.  A message is built from pieces and taken apart by the mirrored sequence of calls.
- * Every call progresses the engine as needed; callbacks of other messages may run inside.  Do not mix with
- * handler 255, which carries these messages. */
+/* RT-0306's interface.  A message is built from pieces and taken apart by the mirrored sequence of
+ * calls. Every call progresses the engine as needed; callbacks of other messages may run inside. Do
+ * not mix with handler 255, which carries these messages. */
 typedef enum mad_send_mode {
-    MAD_SEND_SAFER = 0, /* the memory may be reused when mad_pack() returns */
-    MAD_SEND_LATER,     /* the memory is read at mad_end_packing(), not before */
-    MAD_SEND_CHEAPER    /* libmad's choice; leave the memory alone until mad_end_packing() returns */
+  MAD_SEND_SAFER = 0, /* the memory may be reused when mad_pack() returns */
+  MAD_SEND_LATER,     /* the memory is read at mad_end_packing(), not before */
+  MAD_SEND_CHEAPER    /* libmad's choice; leave the memory alone until mad_end_packing() returns */
 } mad_send_mode;
 typedef enum mad_recv_mode {
-    MAD_RECV_EXPRESS = 0, /* the bytes are there when mad_unpack() returns */
-    MAD_RECV_CHEAPER      /* the bytes are there when mad_end_unpacking() returns */
+  MAD_RECV_EXPRESS = 0, /* the bytes are there when mad_unpack() returns */
+  MAD_RECV_CHEAPER      /* the bytes are there when mad_end_unpacking() returns */
 } mad_recv_mode;
 
 typedef struct mad_packing mad_packing;
 typedef struct mad_unpacking mad_unpacking;
 
-MAD_API int mad_begin_packing(mad_engine *engine, mad_peer *peer, mad_packing **out);
-MAD_API int mad_pack(mad_packing *session, const void *data, size_t size, mad_send_mode send_mode,
+MAD_API int mad_begin_packing(mad_engine* engine, mad_peer* peer, mad_packing** out);
+MAD_API int mad_pack(mad_packing* session, const void* data, size_t size, mad_send_mode send_mode,
                      mad_recv_mode recv_mode);
 /* The extended pack: a whole described datum in one call. */
-MAD_API int mad_pack_layout(mad_packing *session, const void *base, uint64_t count, const mad_type *type,
-                            mad_send_mode send_mode, mad_recv_mode recv_mode);
-MAD_API int mad_end_packing(mad_packing *session); /* frees the session, also on error */
+MAD_API int mad_pack_layout(mad_packing* session, const void* base, uint64_t count,
+                            const mad_type* type, mad_send_mode send_mode, mad_recv_mode recv_mode);
+MAD_API int mad_end_packing(mad_packing* session); /* frees the session, also on error */
 
-/* Waits for the next Madeleine message from anyone, at most timeout_ms (< 0: for ever; MAD_IN_PROGRESS: none
- * came). */
-MAD_API int mad_begin_unpacking(mad_engine *engine, int timeout_ms, mad_peer **from, mad_unpacking **out);
-MAD_API int mad_unpack(mad_unpacking *session, void *data, size_t size, mad_send_mode send_mode,
+/* Waits for the next Madeleine message from anyone, at most timeout_ms (< 0: for ever;
+ * MAD_IN_PROGRESS: none came). */
+MAD_API int mad_begin_unpacking(mad_engine* engine, int timeout_ms, mad_peer** from,
+                                mad_unpacking** out);
+MAD_API int mad_unpack(mad_unpacking* session, void* data, size_t size, mad_send_mode send_mode,
                        mad_recv_mode recv_mode);
-MAD_API int mad_unpack_layout(mad_unpacking *session, void *base, uint64_t count, const mad_type *type,
-                              mad_send_mode send_mode, mad_recv_mode recv_mode);
-MAD_API int mad_end_unpacking(mad_unpacking *session); /* frees the session, also on error */
+MAD_API int mad_unpack_layout(mad_unpacking* session, void* base, uint64_t count,
+                              const mad_type* type, mad_send_mode send_mode,
+                              mad_recv_mode recv_mode);
+MAD_API int mad_end_unpacking(mad_unpacking* session); /* frees the session, also on error */
 
 #ifdef __cplusplus
 }

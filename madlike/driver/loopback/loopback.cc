@@ -99,7 +99,8 @@ const std::vector<std::byte>& LoopbackDriver::peer_address(ConnectionId connecti
 
 Result<ConnectionId> LoopbackDriver::connect(const std::byte* address, std::size_t size) {
   const LoopbackAddress expected;
-  if (size != sizeof(expected) || std::memcmp(address, expected.magic, sizeof(expected.magic))) {
+  if (size != sizeof(expected) ||
+      std::memcmp(address, expected.magic, sizeof(expected.magic)) != 0) {
     return Status(StatusCode::kInvalidArgument, "not an address of a loopback engine");
   }
   const std::vector<std::byte> peer_address(address, address + size);

@@ -143,7 +143,7 @@ Status OfiFabric::open_objects() {
 }
 
 Status OfiFabric::listen() {
-  const Status status = open_one(listener_, "fi_passive_ep", [&](fid_pep** out) {
+  Status status = open_one(listener_, "fi_passive_ep", [&](fid_pep** out) {
     return fi_passive_ep(fabric_.get(), info_.get(), out, nullptr);
   });
   if (status.error()) return status;
