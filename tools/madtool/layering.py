@@ -6,7 +6,7 @@ looks up is told about by file and line.
 
 import re
 from pathlib import Path
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 # A room, and what its files may include besides its own.  The longest name that fits a file is its room.
 RULES: Dict[str, Tuple[str, ...]] = {
@@ -48,9 +48,22 @@ def _within(include: str, place: str) -> bool:
     return include == place or include.startswith(place + "/")
 
 
-def violations(path: str, text: str) -> List[str]:
-    """What `path`, with this content, includes and may not."""
+_RULE = re.compile(r"^\w+\(\n(.*?)^\)", re.DOTALL | re.MULTILINE)
+
+
+def test_support(build: str) -> Set[str]:
+    """The files of a BUILD's `testonly` targets: they are for tests, and looked at as tests."""
+    rules = [body for body in _RULE.findall(build) if "testonly = True" in body]
+    return {name for body in rules for name in re.findall(r'"([^":/]+\.(?:h|cc))"', body)}
+
+
+def violations(path: str, text: str, is_test: bool = False) -> List[str]:
+    """What `path`, with this content, includes and may not.
+
+    Tests may also use other tests' support and, in madlike/, a concrete driver to test with.
+    """
     room = room_of(path)
+    is_test = is_test or path.rsplit(".", 1)[0].endswith("_test")
     if room is None:
         return []
     found = []
@@ -61,7 +74,7 @@ def violations(path: str, text: str) -> List[str]:
         if match is None:
             continue
         include = match.group(1)
-        if path.rsplit(".", 1)[0].endswith("_test") and include.startswith(_TESTS):
+        if is_test and include.startswith(_TESTS if room.startswith(_DRIVERS) else (*_TESTS, _DRIVERS)):
             continue
         own = _within(include, room) and room_of(include) == room
         if not own and not any(_within(include, place) for place in _allowed(room)):
@@ -71,5 +84,12 @@ def violations(path: str, text: str) -> List[str]:
 
 def check(checkout: Path, paths: Sequence[str]) -> Dict[str, List[str]]:
     """The violations of every file that has a room."""
-    return {path: violations(path, (checkout / path).read_text(errors="replace"))
-            for path in paths if room_of(path) is not None}  # fmt: skip
+    found = {}
+    for path in paths:
+        if room_of(path) is None:
+            continue
+        build = (checkout / path).parent / "BUILD"
+        support = test_support(build.read_text()) if build.is_file() else set()
+        text = (checkout / path).read_text(errors="replace")
+        found[path] = violations(path, text, Path(path).name in support)
+    return found

@@ -9,10 +9,11 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Iterator, Mapping, Optional, Sequence
+from typing import Iterator, List, Mapping, Optional, Sequence
 
 from madtool.errors import Failure
 
@@ -83,6 +84,24 @@ class LineCounter:
         return self.count
 
 
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """An interrupt within comes at the end, so that a child is never started and not known."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: List[int] = []
+    before = {number: signal.signal(number, lambda got, _: came.append(got))
+              for number in (signal.SIGINT, signal.SIGTERM)}  # fmt: skip
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt
+
+
 def run_logged(
     command: Sequence[str],
     log: Path,
@@ -108,22 +127,21 @@ def run_logged(
     with log.open("wb") as out:
         out.write(("$ " + " ".join(command) + "\n").encode())
         out.flush()
-        try:
-            child = subprocess.Popen(
-                list(command),
-                cwd=cwd,
-                env=dict(env) if env is not None else None,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                pass_fds=tuple(keep_fds),
-            )
-        except OSError as error:
-            raise Failure(f"{what}: cannot start {command[0]}: {error}") from error
+        child: "Optional[subprocess.Popen[bytes]]" = None
         counter = LineCounter(counted_in or log, count) if count else None
         next_beat = begin + HEARTBEAT_S
         try:
+            with _interrupts_held_back():
+                child = subprocess.Popen(
+                    list(command),
+                    cwd=cwd,
+                    env=dict(env) if env is not None else None,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                    pass_fds=tuple(keep_fds),
+                )
             while True:
                 try:
                     code = child.wait(timeout=max(0.1, next_beat - time.monotonic()))
@@ -131,8 +149,11 @@ def run_logged(
                 except subprocess.TimeoutExpired:
                     next_beat += HEARTBEAT_S
                     say(_beat(what, begin, counter, unit, total))
+        except OSError as error:
+            raise Failure(f"{what}: cannot start {command[0]}: {error}") from error
         except BaseException:
-            _stop(child)
+            if child is not None:
+                _stop(child)
             raise
     if check and code != 0:
         raise Failure(f"{what} failed (exit {code}). Last lines of {log}:\n{tail(log)}")

@@ -2,7 +2,7 @@
 
 from typing import List, Optional, Sequence
 
-from madtool import bazel_tests, mpi_stages, packages, unit_tests
+from madtool import bazel_tests, mpi_stages, packages, style, unit_tests
 from madtool.errors import Missing
 from madtool.stages import Report, Stage, Tally, run_all
 
@@ -25,6 +25,7 @@ def stages() -> List[Stage]:
     return [
         Stage("packages", 5, "Debian packages", _packages),
         Stage("tool", 1, "unit tests of tools/mad", unit_tests.run, have),
+        Stage("style", 3, "include rules, headers alone, clang-format, clang-tidy", style.run, have),
         Stage("libmad", 4, "the library as it is installed", bazel_tests.build_libmad, have),
         Stage("unit", 7, "unit and property tests", lambda: bazel_tests.run("unit", []), have),
         *map(_sanitizer, ("asan", "ubsan", "tsan")),

@@ -46,6 +46,14 @@ class IncludeRules(unittest.TestCase):
             with self.subTest(path=path, include=include):
                 self.assertEqual(self.complaints(path, include), 1)
 
+    def test_files_of_testonly_targets_are_tests(self) -> None:
+        build = ('cc_library(\n    name = "a",\n    hdrs = ["a.h"],\n)\n\n'
+                 'cc_library(\n    name = "side",\n    testonly = True,\n    hdrs = ["side.h"],\n    deps = [":a"],\n)\n')  # fmt: skip
+        self.assertEqual(layering.test_support(build), {"side.h"})
+        line = '#include "madlike/driver/loopback/loopback.h"\n'
+        self.assertEqual(len(layering.violations("madlike/message/side.h", line)), 1)
+        self.assertEqual(layering.violations("madlike/message/side.h", line, is_test=True), [])
+
     def test_mpi_below_the_netmod_is_told(self) -> None:
         self.assertEqual(len(layering.violations("netmod/abi/engine.cc", "#include <mpi.h>\n")), 1)
 
