@@ -149,11 +149,11 @@ def run_logged(
                 except subprocess.TimeoutExpired:
                     next_beat += HEARTBEAT_S
                     say(_beat(what, begin, counter, unit, total))
-        except OSError as error:
-            raise Failure(f"{what}: cannot start {command[0]}: {error}") from error
-        except BaseException:
+        except BaseException as error:
             if child is not None:
                 _stop(child)
+            elif isinstance(error, OSError):
+                raise Failure(f"{what}: cannot start {command[0]}: {error}") from error
             raise
     if check and code != 0:
         raise Failure(f"{what} failed (exit {code}). Last lines of {log}:\n{tail(log)}")
