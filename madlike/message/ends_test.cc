@@ -53,6 +53,7 @@ TEST_F(Ends, CloseSendsWhatWaits) {
     ASSERT_TRUE(b_->send_header(b_->to(a_), 1, std::to_string(i)).ok());
   }
   EXPECT_FALSE(b_->messenger->idle());
+  EXPECT_FALSE(b_->messenger->flushed());
   // Nobody takes the other end meanwhile, so the time is used up.
   EXPECT_FALSE(b_->messenger->close(20).ok());
   b_.reset();

@@ -29,7 +29,8 @@ class Messenger::Impl {
 
   Status contact(Endpoint& peer);
   std::size_t progress() { return progress_.turn(); }
-  bool idle() const { return core_.messages == 0 && core_.waiting == 0 && core_.posts == 0; }
+  bool idle() const { return core_.messages == 0 && flushed(); }
+  bool flushed() const { return core_.waiting == 0 && core_.posts == 0; }
   Status close(int timeout_ms);
 
   Peers& peers() { return peers_; }
@@ -156,6 +157,8 @@ void Messenger::discard(IncomingMessage& message) { impl_->receiver().discard(me
 std::size_t Messenger::progress() { return impl_->progress(); }
 
 bool Messenger::idle() const { return impl_->idle(); }
+
+bool Messenger::flushed() const { return impl_->flushed(); }
 
 Status Messenger::close(int timeout_ms) { return impl_->close(timeout_ms); }
 

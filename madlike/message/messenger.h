@@ -167,6 +167,9 @@ class Messenger {
   /// Whether everything sent has left this process: no message waits for its turn or its receiver's
   /// word, no packet is in a driver's hands.
   bool idle() const;
+  /// Whether every message's first frame and every answer has left: nothing waits for its turn or a
+  /// connection, messages may wait for their receivers' word.
+  bool flushed() const;
 
   /// Lets what was sent leave, says goodbye to every connected peer and ends all connections; takes
   /// at most `timeout_ms` (0: only what can be done at once).  Pending messages end with kClosed.

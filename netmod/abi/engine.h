@@ -68,6 +68,7 @@ struct mad_engine final : private mad::MessageEvents {
   const mad::Tuning& tuning() const { return tuning_; }
   std::size_t max_header_bytes() const { return messenger_->max_header_bytes(); }
   bool idle() const { return messenger_->idle(); }
+  bool flushed() const { return messenger_->flushed(); }
   /// Inside a callback nothing may wait, progress or close.
   bool in_callback() const { return callback_depth_ > 0; }
   /// mad_engine_close() is at work: callbacks still give slots back, but nothing new starts.

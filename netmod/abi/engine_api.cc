@@ -161,6 +161,10 @@ extern "C" int mad_engine_idle(const mad_engine* engine) {
   return engine == nullptr || engine->closing() || engine->idle() ? 1 : 0;
 }
 
+extern "C" int mad_engine_flushed(const mad_engine* engine) {
+  return engine == nullptr || engine->closing() || engine->flushed() ? 1 : 0;
+}
+
 extern "C" size_t mad_max_header_bytes(const mad_engine* engine) {
   return engine == nullptr || engine->closing() ? 0 : engine->max_header_bytes();
 }

@@ -163,5 +163,7 @@ int MPIDI_MAD_am_send_hdr(int rank, MPIR_Comm* comm, int handler_id, const void*
                                (size_t)am_hdr_sz);
 
   if (status >= 0) return MPIDI_MAD_asked(peer, rank, handler_id, am_hdr);
-  return reply ? MPI_SUCCESS : MPIDI_MAD_error(status, rank);
+  status = MPIDI_MAD_error(status, rank);
+  MPIDI_MAD_not_asked(handler_id, am_hdr, status);
+  return reply ? MPI_SUCCESS : status;
 }

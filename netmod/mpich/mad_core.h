@@ -33,7 +33,7 @@ typedef struct {
   uint32_t touch_rounds;        /* seconds without an event, in all: probes touch once in each */
   int touch_cursor;             /* rank that the next touching of "any source" starts from */
   MPIR_Request* unacknowledged; /* synchronous sends and one-sided operations */
-  struct MPIDI_MAD_question* questions; /* locks of windows that are not yet granted or released */
+  struct MPIDI_MAD_question* questions; /* headers whose answer is not yet here */
 
   /* Back-off (mad_progress.c). */
   bool oversubscribed; /* more ranks than cores on this node */
@@ -97,7 +97,9 @@ void MPIDI_MAD_await_acknowledgement(MPIR_Request* sreq, mad_peer* peer);
 void MPIDI_MAD_forget_acknowledgement(MPIR_Request* sreq);
 /* It will not come: what MPICH does when it comes is done now, but for completing the request. */
 void MPIDI_MAD_abandon_acknowledgement(MPIR_Request* sreq);
+/* The header has left, or could not. */
 int MPIDI_MAD_asked(mad_peer* peer, int rank, int handler_id, const void* am_hdr);
+void MPIDI_MAD_not_asked(int handler_id, const void* am_hdr, int error);
 void MPIDI_MAD_answered(mad_peer* peer, int handler_id, const void* am_hdr);
 void MPIDI_MAD_sweep(void);
 void MPIDI_MAD_touch_awaited(void);

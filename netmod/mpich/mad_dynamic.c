@@ -109,6 +109,9 @@ fn_fail:
   goto fn_exit;
 }
 
+/* A request to be connected carries its sender's address, an answer only a context id. */
+static bool is_request(size_t size) { return size > sizeof(MPIR_Context_id_t); }
+
 int MPIDI_MAD_dynamic_send(uint64_t remote_gpid, int tag, const void* buf, int size, int timeout) {
   struct {
     int32_t tag;
@@ -126,9 +129,8 @@ int MPIDI_MAD_dynamic_send(uint64_t remote_gpid, int tag, const void* buf, int s
              ->peer;
   status = mad_send_header(MPIDI_MAD_global.engine, peer, MPIDI_MAD_HANDLER_DYNAMIC, &note,
                            offsetof(__typeof__(note), content) + size);
-  /* A request carries our address, an answer only a context id.  After a request there is one
-   * process whose death ends the wait. */
-  MPIDI_MAD_global.acceptor = (size > (int)sizeof(MPIR_Context_id_t)) ? peer : NULL;
+  /* After a request there is one process who can answer, and whose death ends the wait. */
+  MPIDI_MAD_global.acceptor = (status >= 0 && is_request((size_t)size)) ? peer : NULL;
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
   return status < 0 ? MPIDI_MAD_error(status, MPI_PROC_NULL) : MPI_SUCCESS;
 }
@@ -149,16 +151,23 @@ void MPIDI_MAD_dynamic_message(mad_peer* from, const void* header, size_t header
   *end = note;
 }
 
-/* Takes the first note with that tag.  Those of processes that are gone have nobody to answer to.
- */
-static bool take_note(int tag, void* buf, size_t room) {
+/* Tags are each process's own, so the same one may come with a request to us, for our port, and
+ * with the answer to our own request, for another's. */
+static bool is_awaited(const note_t* note, int tag, const mad_peer* acceptor) {
+  if (note->tag != tag) return false;
+  return acceptor ? note->from == acceptor && !is_request(note->size) : is_request(note->size);
+}
+
+/* Takes the first awaited note: the acceptor's answer, or with no acceptor a request.  Notes of
+ * processes that are gone have nobody to answer to. */
+static bool take_note(int tag, const mad_peer* acceptor, void* buf, size_t room) {
   note_t** link = &MPIDI_MAD_global.notes;
   bool found = false;
 
   while (*link && !found) {
     note_t* note = *link;
     bool gone = (mad_peer_status(note->from) < 0);
-    if (!gone && note->tag != tag) {
+    if (!gone && !is_awaited(note, tag, acceptor)) {
       link = &note->next;
       continue;
     }
@@ -187,7 +196,7 @@ int MPIDI_MAD_dynamic_recv(int tag, void* buf, int size, int timeout) {
     mpi_errno = MPID_Progress_test(NULL);
     MPIR_ERR_CHECK(mpi_errno);
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-    found = take_note(tag, buf, (size_t)size);
+    found = take_note(tag, acceptor, buf, (size_t)size);
     acceptor_status = acceptor ? mad_peer_status(acceptor) : MAD_SUCCESS;
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
     if (!found && acceptor_status < 0) {

@@ -39,6 +39,8 @@ int MPIDI_MAD_error(int status, int rank) {
 static int failed_error(int rank, int status) {
   const char* why = (status == MAD_ERR_CLOSED)        ? "it has left in good order (MPI_Finalize)"
                     : (status == MAD_ERR_UNREACHABLE) ? "it cannot be reached"
+                    : (status == MAD_ERR_VERSION)     ? "its libmad is of another version"
+                    : (status == MAD_ERR_PROTOCOL)    ? "it broke the wire protocol"
                                                       : "it died";
 
   return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
@@ -94,15 +96,17 @@ static void fail_unacknowledged(const mad_peer* peer, int status) {
   }
 }
 
-/* ---- locks of windows ----------------------------------------------------------------------- */
+/* ---- headers that ask for another message ------------------------------------------------------
+ */
 
-/* A header that asks for another header, and has no request that could end with an error. */
+/* Locks of windows have no request that could end with an error; a partitioned receive has one that
+ * the netmod meets only in its messages. */
 typedef struct MPIDI_MAD_question {
   struct MPIDI_MAD_question *next, *prev;
   mad_peer* peer;
   int rank;
-  int answer; /* the handler that it comes with */
-  uint64_t window;
+  int answer;       /* the handler that it comes with */
+  uint64_t subject; /* the window's id, or the address of the partitioned receive */
 } question_t;
 
 static int answer_to(int handler_id) {
@@ -114,6 +118,8 @@ static int answer_to(int handler_id) {
     case MPIDIG_WIN_UNLOCK:
     case MPIDIG_WIN_UNLOCKALL:
       return MPIDIG_WIN_UNLOCK_ACK;
+    case MPIDIG_PART_CTS:
+      return MPIDIG_PART_SEND_DATA;
     default:
       return -1;
   }
@@ -131,16 +137,32 @@ int MPIDI_MAD_asked(mad_peer* peer, int rank, int handler_id, const void* am_hdr
   question->peer = peer;
   question->rank = rank;
   question->answer = answer;
-  question->window = ((const MPIDIG_win_cntrl_msg_t*)am_hdr)->win_id;
+  question->subject = (handler_id == MPIDIG_PART_CTS)
+                          ? (uintptr_t)((const MPIDIG_part_cts_msg_t*)am_hdr)->rreq_ptr
+                          : ((const MPIDIG_win_cntrl_msg_t*)am_hdr)->win_id;
   DL_PREPEND(MPIDI_MAD_global.questions, question);
   return MPI_SUCCESS;
 }
 
-static void forget_question(const mad_peer* peer, int answer, uint64_t window) {
+/* Its partner is gone: this round of a partitioned receive ends without data. */
+static void fail_partitioned(MPIR_Request* rreq, int error) {
+  rreq->status.MPI_ERROR = error;
+  MPIR_cc_set(rreq->cc_ptr, 0);
+  /* Waits look again only when this moves; the end of an ordinary request moves it. */
+  MPL_atomic_relaxed_store_int(&MPIDI_VCI(0).progress_count,
+                               MPL_atomic_relaxed_load_int(&MPIDI_VCI(0).progress_count) + 1);
+}
+
+void MPIDI_MAD_not_asked(int handler_id, const void* am_hdr, int error) {
+  if (handler_id == MPIDIG_PART_CTS)
+    fail_partitioned(((const MPIDIG_part_cts_msg_t*)am_hdr)->rreq_ptr, error);
+}
+
+static void forget_question(const mad_peer* peer, int answer, uint64_t subject) {
   question_t* question;
 
   DL_FOREACH(MPIDI_MAD_global.questions, question) {
-    if (question->peer == peer && question->answer == answer && question->window == window) {
+    if (question->peer == peer && question->answer == answer && question->subject == subject) {
       DL_DELETE(MPIDI_MAD_global.questions, question);
       MPL_free(question);
       return;
@@ -153,6 +175,25 @@ void MPIDI_MAD_answered(mad_peer* peer, int handler_id, const void* am_hdr) {
     case MPIDIG_SSEND_ACK:
       MPIDI_MAD_forget_acknowledgement(((const MPIDIG_ssend_ack_msg_t*)am_hdr)->sreq_ptr);
       break;
+    /* From here on MPICH counts the operation as done, or does when its data are here, even if what
+     * asked for it is still on its way out. */
+    case MPIDIG_PUT_ACK:
+      MPIDI_MAD_forget_acknowledgement(((const MPIDIG_put_ack_msg_t*)am_hdr)->preq_ptr);
+      break;
+    case MPIDIG_GET_ACK:
+      MPIDI_MAD_forget_acknowledgement(((const MPIDIG_get_ack_msg_t*)am_hdr)->greq_ptr);
+      break;
+    case MPIDIG_ACC_ACK:
+    case MPIDIG_GET_ACC_ACK:
+      MPIDI_MAD_forget_acknowledgement(((const MPIDIG_acc_ack_msg_t*)am_hdr)->req_ptr);
+      break;
+    case MPIDIG_CSWAP_ACK:
+      MPIDI_MAD_forget_acknowledgement(((const MPIDIG_cswap_ack_msg_t*)am_hdr)->req_ptr);
+      break;
+    case MPIDIG_PART_SEND_DATA:
+      forget_question(peer, handler_id,
+                      (uintptr_t)((const MPIDIG_part_send_data_msg_t*)am_hdr)->rreq_ptr);
+      break;
     case MPIDIG_WIN_LOCK_ACK:
     case MPIDIG_WIN_LOCKALL_ACK:
     case MPIDIG_WIN_UNLOCK_ACK:
@@ -163,20 +204,24 @@ void MPIDI_MAD_answered(mad_peer* peer, int handler_id, const void* am_hdr) {
   }
 }
 
-/* Answers for the dead: MPICH waits for nothing else, and has no way to be told of an error.  What
- * the window is used for next reports it. */
-static void answer_questions(const mad_peer* peer) {
+/* Answers for the dead where a window is concerned: MPICH waits for nothing else, and has no way to
+ * be told of an error.  What the window is used for next reports it. */
+static void answer_questions(const mad_peer* peer, int status) {
   question_t *question, *next;
 
   DL_FOREACH_SAFE(MPIDI_MAD_global.questions, question, next) {
-    MPIDIG_win_cntrl_msg_t answer = {.win_id = question->window,
-                                     .origin_rank = (uint32_t)question->rank};
-    int handler = question->answer;
+    question_t asked = *question;
 
-    if (question->peer != peer) continue;
+    if (asked.peer != peer) continue;
     DL_DELETE(MPIDI_MAD_global.questions, question);
     MPL_free(question);
-    MPIDIG_global.target_msg_cbs[handler](&answer, NULL, 0, 0, NULL);
+    if (asked.answer == MPIDIG_PART_SEND_DATA) {
+      fail_partitioned((MPIR_Request*)(uintptr_t)asked.subject, failed_error(asked.rank, status));
+    } else {
+      MPIDIG_win_cntrl_msg_t answer = {.win_id = asked.subject,
+                                       .origin_rank = (uint32_t)asked.rank};
+      MPIDIG_global.target_msg_cbs[asked.answer](&answer, NULL, 0, 0, NULL);
+    }
   }
 }
 
@@ -186,7 +231,7 @@ void MPIDI_MAD_on_peer_gone(void* context, mad_peer* peer, int status, const cha
   MPIDI_MAD_global.gone_peers++;
   MPIDI_MAD_global.sweep = true;
   fail_unacknowledged(peer, status);
-  answer_questions(peer);
+  answer_questions(peer, status);
 }
 
 /* ---- receives and probes
@@ -228,13 +273,7 @@ static void sweep_partitioned(void) {
     int error = MPIR_Part_request_is_active(rreq) && !MPIR_Request_is_complete(rreq)
                     ? source_error(MPIDI_PART_REQUEST(rreq, u.recv.source), rreq->comm)
                     : MPI_SUCCESS;
-    if (error) {
-      rreq->status.MPI_ERROR = error;
-      MPIR_cc_set(rreq->cc_ptr, 0);
-      /* Waits look again only when this moves; the end of an ordinary request moves it. */
-      MPL_atomic_relaxed_store_int(&MPIDI_VCI(0).progress_count,
-                                   MPL_atomic_relaxed_load_int(&MPIDI_VCI(0).progress_count) + 1);
-    }
+    if (error) fail_partitioned(rreq, error);
   }
 }
 

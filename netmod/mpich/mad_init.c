@@ -179,9 +179,19 @@ void MPIDI_MAD_closing_barrier(void) {
   }
 }
 
+/* What was sent to processes of other worlds has to arrive, also when they take long to notice;
+ * that ends with their deaths at the latest.  Of a message that nobody receives only the first
+ * packet is waited for. */
+static void let_leave(void) {
+  while (!mad_engine_flushed(MPIDI_MAD_global.engine)) {
+    if (MPIDI_MAD_progress(0) != MPI_SUCCESS) return;
+  }
+}
+
 int MPIDI_MAD_mpi_finalize_hook(void) {
   if (MPIDI_MAD_global.engine == NULL) return MPI_SUCCESS;
   if (MPIDI_MAD_global.connected) MPIDI_MAD_closing_barrier();
+  let_leave();
   MPIDI_MAD_pvars_finalize();
   mad_engine_close(MPIDI_MAD_global.engine);
   MPIDI_MAD_global.engine = NULL;

@@ -6,6 +6,12 @@
  */
 #include "mad_core.h"
 
+/* The description of the wanted data is not complete, and MPICH would read it all the same. */
+static void give_up_get(MPIR_Request* rreq) {
+  MPL_free(MPIDIG_REQUEST(rreq, req->greq.flattened_dt));
+  MPID_Request_complete(rreq);
+}
+
 /* Tells MPICH.  The completion callback may answer on this very request, so nothing of it is
  * touched afterwards. */
 static void receive_done(MPIR_Request* rreq, uint64_t received, int error) {
@@ -31,6 +37,10 @@ static void receive_done(MPIR_Request* rreq, uint64_t received, int error) {
     rreq->status.MPI_ERROR = error;
     if (rreq->kind == MPIR_REQUEST_KIND__PART)
       MPIDIG_REQUEST(rreq, req->part_am_req.part_req_ptr)->status.MPI_ERROR = error;
+  }
+  if (error && am->recv.handler == MPIDIG_GET_REQ) {
+    give_up_get(rreq);
+    return;
   }
   MPIDIG_REQUEST(rreq, req->target_cmpl_cb)(rreq);
 }
@@ -128,6 +138,7 @@ static void mpich_message(uint8_t handler, void* header, uint64_t payload_bytes,
   }
   MPIDI_MAD_AM(rreq)->incoming = incoming;
   MPIDI_MAD_AM(rreq)->incoming_bytes = payload_bytes;
+  MPIDI_MAD_AM(rreq)->recv.handler = handler;
   if (MPIDIG_recv_initialized(rreq)) receive(rreq);
 }
 

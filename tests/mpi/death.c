@@ -16,7 +16,7 @@
 #include "support/image_check.h"
 #include "support/layout.h"
 
-enum { kTag = 1, kPatience_s = 15, kLargeInts = 32 << 20 };
+enum { kTag = 1, kPatience_s = 15, kParts = 4, kLargeInts = 32 << 20 };
 
 static MPI_Comm comm;
 static int rank, size, victim;
@@ -215,6 +215,31 @@ static void die_one_sided(bool open) {
   CHECK_TEXT(error, why);
 }
 
+/* The sender dies between a round that ended well and the data of the next; then there is no
+ * sender. */
+static void die_partitioned(void) {
+  MPI_Request request;
+  int ints[kParts] = {0};
+  if (rank == victim) {
+    MPI_Psend_init(ints, kParts, 1, MPI_INT, 0, kTag, comm, MPI_INFO_NULL, &request);
+    MPI_Start(&request);
+    MPI_Pready_range(0, kParts - 1, request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Recv(ints, 1, MPI_INT, 0, kTag, comm, MPI_STATUS_IGNORE); /* after the next clearance */
+    die();
+  }
+  if (rank == 0) {
+    MPI_Precv_init(ints, kParts, 1, MPI_INT, victim, kTag, comm, MPI_INFO_NULL, &request);
+    MPI_Start(&request);
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    MPI_Start(&request);
+    MPI_Send(ints, 1, MPI_INT, victim, kTag, comm);
+    expect_failure(&request, "a partitioned receive");
+    MPI_Start(&request);
+    expect_failure(&request, "a partitioned receive of the dead");
+  }
+}
+
 /* Not a death: rank 1 finalizes while rank 0 waits for anyone, and for rank 2, who takes his time.
  */
 static int leave(void) {
@@ -259,6 +284,8 @@ static bool play(const char* scene) {
     die_unmatched();
   else if (strcmp(scene, "probed") == 0)
     die_probed();
+  else if (strcmp(scene, "partitioned") == 0)
+    die_partitioned();
   else if (strcmp(scene, "collective") == 0)
     die_collective();
   else if (strcmp(scene, "one-sided") == 0)

@@ -1,4 +1,5 @@
-/* ports.c: two groups that meet through a port, again and again; and ports nobody listens at. */
+/* ports.c: two groups that meet through a port, again and again; processes that serve and come at
+ * the same time; and ports nobody listens at. */
 #include <stdio.h>
 #include <string.h>
 
@@ -63,6 +64,44 @@ static void rounds(void) {
   MPI_Comm_free(&half);
 }
 
+static void take_value(MPI_Comm between, int expected) {
+  int value = 0;
+  MPI_Recv(&value, 1, MPI_INT, 0, kTag, between, MPI_STATUS_IGNORE);
+  CHECK(value == expected, "received %d, not %d", value, expected);
+}
+
+static void give_value(MPI_Comm between, int value) {
+  MPI_Send(&value, 1, MPI_INT, 0, kTag, between);
+}
+
+static void progress_for(double seconds) {
+  int found;
+  for (const double end = MPI_Wtime() + seconds; MPI_Wtime() < end;)
+    MPI_Iprobe(MPI_ANY_SOURCE, kTag + 1, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+}
+
+/* Rank 0 comes to rank 1's port, and rank 1, whose port has the same number as rank 2's, first
+ * comes to that one: rank 0's request is no answer to rank 1's. */
+static void chain(void) {
+  char mine[MPI_MAX_PORT_NAME] = "", next[MPI_MAX_PORT_NAME] = "";
+  MPI_Comm before = MPI_COMM_NULL, behind = MPI_COMM_NULL;
+  if (rank > 2) return;
+  if (rank > 0) {
+    CHECK_MPI(MPI_Open_port(MPI_INFO_NULL, mine));
+    MPI_Send(mine, MPI_MAX_PORT_NAME, MPI_CHAR, rank - 1, kTag, MPI_COMM_WORLD);
+  }
+  if (rank < 2)
+    MPI_Recv(next, MPI_MAX_PORT_NAME, MPI_CHAR, rank + 1, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank > 0) progress_for(0.3 * rank);
+  if (rank < 2) CHECK_MPI(MPI_Comm_connect(next, MPI_INFO_NULL, 0, MPI_COMM_SELF, &behind));
+  if (rank > 0) CHECK_MPI(MPI_Comm_accept(mine, MPI_INFO_NULL, 0, MPI_COMM_SELF, &before));
+  if (rank < 2) give_value(behind, 10 + rank);
+  if (rank > 0) take_value(before, 9 + rank);
+  if (rank < 2) MPI_Comm_disconnect(&behind);
+  if (rank > 0) MPI_Comm_disconnect(&before);
+  if (rank > 0) CHECK_MPI(MPI_Close_port(mine));
+}
+
 static void refused(const char* port, const char* what) {
   MPI_Comm self = check_comm(MPI_COMM_SELF), between = MPI_COMM_NULL;
   const double start = MPI_Wtime();
@@ -78,6 +117,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   rounds();
+  chain();
   if (rank == 0) refused("this is no port", "a name that is no port's");
   MPI_Barrier(MPI_COMM_WORLD);
   return check_finish();

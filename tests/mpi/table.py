@@ -79,6 +79,7 @@ TESTS = (
     Test("file-io", "file_io", 3),
     Test("spawn", "spawn", 2),
     Test("ports", "ports", 4, timeout=90),
+    Test("parting", "parting", 2),
     # The switch.
     Test("switch", "switch", 2),
     Test("switch-variable", "switch", 2, env=_variable("DATATYPE_PATH", "pipeline")),
@@ -107,8 +108,8 @@ TESTS = (
     # Not on sockets: there the provider's own listening thread, in libfabric, crashes.
     Test("foreign", "foreign", 3, env=_variable("FABRIC", "ofi:tcp")),
     *map(_death, ("receiving", "receiving-gapped", "sending", "sending-gapped", "awaited", "awaited-unknown",
-                  "any-source", "unknown", "unmatched", "probed", "collective", "one-sided", "one-sided-open",
-                  "leaving")),
+                  "any-source", "unknown", "unmatched", "probed", "partitioned", "collective", "one-sided",
+                  "one-sided-open", "leaving")),
     Test("last-words", "last_words", 3),
     Test("sessions", "sessions", 2),
     # The benchmark.
