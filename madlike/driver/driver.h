@@ -98,7 +98,8 @@ class Driver {
   /// Gives back the buffer of a kReceived completion.
   virtual void release(void* buffer) = 0;
 
-  /// Ends a connection in good order: what was accepted is still sent.
+  /// Ends a connection in good order: what was accepted is still sent.  While memory is exposed to
+  /// the peer there is no good order: the connection ends at once, and no write goes on.
   virtual void disconnect(ConnectionId connection) = 0;
 };
 

@@ -117,8 +117,10 @@ void Progress::carry_out_ends() {
     peers_.forget(endpoint);
     sender_.abandon(endpoint);
     gone_.push_back(&endpoint);
-    receiver_.abandon(endpoint);
+    // First: the driver sees which windows still stand, and lets no write go on in their memory,
+    // which is the user's again afterwards.
     if (endpoint.has_connection) endpoint.driver->disconnect(endpoint.connection);
+    receiver_.abandon(endpoint);
   }
   core_.ending.clear();
 }

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -415,6 +416,37 @@ INSTANTIATE_TEST_SUITE_P(Ofi, OfiDriverTest, ::testing::Values("tcp", "sockets")
                          [](const auto& info) { return info.param; });
 
 // sockets connects inside fi_connect(), blocking: what follows holds for tcp.
+
+TEST(OfiTcp, NoWriteGoesOnInMemoryOfAConnectionThatEnded) {
+  Engine a(on_lo("tcp"));
+  Engine b(on_lo("tcp"));
+  const std::vector<Engine*> both{&a, &b};
+  const ConnectionId to_b = a.connect(b);
+  ASSERT_TRUE(pump(both, [&] { return a.station.connected.count(to_b) == 1; }));
+  const ConnectionId to_a = b.connect(a);
+  const std::size_t size = a.driver->caps().max_write_bytes;
+  constexpr std::size_t kWrites = 8;
+  Bytes target(size * kWrites);
+  Result<ExposureToken> token = b.driver->expose(to_a, {target.data(), target.size()});
+  ASSERT_TRUE(token.ok()) << token.status().message();
+  Bytes source(size * kWrites, std::byte{1});
+  std::vector<int> contexts(kWrites);
+  for (std::size_t i = 0; i < kWrites; ++i) {
+    const Segment segment{source.data() + i * size, size};
+    ASSERT_TRUE(
+        a.driver->post_write(to_b, {&segment, 1}, *token, i * size, &contexts[i]).in_progress());
+  }
+  ASSERT_TRUE(pump(both, [&] { return target[0] == std::byte{1}; }));
+  // The end comes in the middle of a write; then the memory is used for something else.
+  b.driver->disconnect(to_a);
+  b.driver->withdraw(to_a, *token);
+  std::fill(target.begin(), target.end(), std::byte{2});
+  ASSERT_TRUE(pump(both, [&] { return a.station.disconnected.count(to_b) == 1; }));
+  EXPECT_TRUE(a.station.disconnected[to_b].error());
+  EXPECT_EQ(a.station.finished.size(), kWrites);
+  EXPECT_EQ(std::count(target.begin(), target.end(), std::byte{2}),
+            static_cast<std::ptrdiff_t>(target.size()));
+}
 
 TEST(OfiTcp, AHostThatNeverAnswersIsGivenUp) {
   Bytes address;

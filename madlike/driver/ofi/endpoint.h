@@ -84,6 +84,7 @@ struct OfiConnection {
   std::size_t queued = 0;    // kSend and kWrite in the provider's hands
   std::size_t injected = 0;  // injected packets not known to have left
   std::size_t since_credit = 0;
+  std::size_t exposed = 0;  // regions that the peer may write
   bool last_posted = false;
   bool last_sent = false;
   bool peer_finished = false;  // its last packet has come

@@ -70,7 +70,8 @@ class Exposures {
  public:
   explicit Exposures(std::uint64_t seed) : state_(seed) {}
   Result<ExposureToken> add(fid_domain* domain, bool virtual_addresses, Segment memory);
-  void remove(const ExposureToken& token) { regions_.erase(token.key); }
+  /// False when there is no such region.
+  bool remove(const ExposureToken& token) { return regions_.erase(token.key) > 0; }
 
  private:
   std::uint64_t state_;

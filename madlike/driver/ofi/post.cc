@@ -101,16 +101,20 @@ Status OfiDriver::post_inject(OfiConnection& connection, SegmentList packet, std
 }
 
 Result<ExposureToken> OfiDriver::expose(ConnectionId id, Segment memory) {
-  const OfiConnection& connection = connections_[id];
+  OfiConnection& connection = connections_[id];
   if (connection.state == State::kGone || connection.state == State::kClosing) {
     return connection.gone;
   }
   const bool virtual_addresses =
       (fabric_->info().domain_attr->mr_mode & (FI_MR_VIRT_ADDR | FI_MR_BASIC)) != 0;
-  return exposures_.add(fabric_->domain(), virtual_addresses, memory);
+  Result<ExposureToken> token = exposures_.add(fabric_->domain(), virtual_addresses, memory);
+  if (token.ok()) ++connection.exposed;
+  return token;
 }
 
-void OfiDriver::withdraw(ConnectionId, const ExposureToken& token) { exposures_.remove(token); }
+void OfiDriver::withdraw(ConnectionId id, const ExposureToken& token) {
+  if (exposures_.remove(token)) --connections_[id].exposed;
+}
 
 Status OfiDriver::post_write(ConnectionId id, SegmentList packet, const ExposureToken& token,
                              std::uint64_t offset, void* context) {

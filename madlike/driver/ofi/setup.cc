@@ -191,7 +191,12 @@ void OfiDriver::disconnect(ConnectionId id) {
   const bool accepting = connection.state == State::kAccepting;
   connection.gone = Status(StatusCode::kClosed, "this connection was disconnected");
   set_state(connection, State::kClosing);
-  if (stands) {
+  if (connection.exposed > 0) {
+    // A write may have come in half.  The provider looked at its key when it began and would go on
+    // with it after withdraw(), for as long as this connection stands.
+    close_endpoint(connection);
+    end_soon(id, connection.gone);
+  } else if (stands) {
     post_last(connection);
   } else if (!accepting) {
     // Nothing was accepted: the request is withdrawn.
