@@ -118,5 +118,24 @@ TEST(Credit, AnEagerLimitOfZeroKeepsHeadsAtHome) {
   EXPECT_GE(p.b.messenger->counters().packets_sent, 2u);  // HELLO and CLEAR
 }
 
+// One packet, however the payload gets into it: a few bytes left over would cost a round trip.
+TEST(Credit, AMessageOfTheEagerLimitIsOnePacket) {
+  LoopbackOptions options;
+  options.max_packet_bytes = 65 * 1024;
+  for (const std::size_t reference_from : {std::size_t{1}, ~std::size_t{0}}) {
+    Pair p(MessengerConfig{}, options);
+    p.a.reference_from = reference_from;
+    const std::uint64_t before = p.packets();
+    const std::uint64_t answers = p.b.messenger->counters().packets_sent;
+    p.a.send(p.to_b, 1, pattern(MessengerConfig{}.eager_limit), std::string(48, 'h'));
+    ASSERT_TRUE(settle(p.a, p.b, [&] { return p.b.arrived.size() == 1; }));
+    ASSERT_EQ(p.b.arrived[0].done, 1);
+    EXPECT_TRUE(p.b.arrived[0].sink->bytes == p.a.sent[0].bytes);
+    EXPECT_EQ(p.packets() - before, 1u);
+    // Nothing but, at most, the credit that came back.
+    EXPECT_LE(p.b.messenger->counters().packets_sent - answers, 1u);
+  }
+}
+
 }  // namespace
 }  // namespace mad

@@ -109,7 +109,8 @@ struct MessengerConfig {
   std::size_t eager_limit = 64 * 1024;  // bytes of payload that may travel with the header
   std::size_t peer_credit =
       256 * 1024;  // bytes of unmatched heads a peer keeps for us, and we for it
-  std::size_t packet_bytes = 64 * 1024;         // staging memory of one packet
+  std::size_t packet_bytes =
+      65 * 1024;  // staging memory of one packet: an eager payload and its headers
   std::size_t staging_bytes = 8 * 1024 * 1024;  // all packets of this engine together
   std::size_t write_threshold = 16 * 1024;  // smallest rest of a payload worth exposing memory for
 };

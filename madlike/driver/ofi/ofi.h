@@ -17,7 +17,7 @@ namespace mad {
 struct OfiOptions {
   std::string provider = "tcp";  // "tcp", "sockets", or another that fi_info names
   std::string interface;         // network interface, e.g. "lo"; empty: the provider's choice
-  std::size_t max_packet_bytes = 64 * 1024 + 64;
+  std::size_t max_packet_bytes = 65 * 1024;  // 64 KiB of payload and the headers before it
   std::size_t receive_buffers = 64;  // packets of all peers together that are not yet released
   /// How long a host may leave a connection attempt without any answer.  A host that answered may
   /// take its time: its engine accepts when it is polled.
