@@ -71,6 +71,7 @@ class Endpoint {
   std::size_t message_posts = 0;      // that reference user memory
   std::size_t staging_packets = 0;    // of the staging pool
   std::size_t streaming_packets = 0;  // of these, streamed payload
+  std::uint64_t streaming_bytes = 0;  // posted or unposted of it
 };
 
 }  // namespace mad

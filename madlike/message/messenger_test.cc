@@ -445,5 +445,23 @@ TEST(Messenger, AddressesAndDriversThatDoNotExist) {
   EXPECT_EQ(p.a.messenger->touch(**endpoint).code(), StatusCode::kInvalidArgument);
 }
 
+// Whatever is sent after it waits for what of it is with the fabric already.
+TEST(Messenger, ALongMessageHasAFewMegabytesOnTheirWay) {
+  constexpr std::uint64_t kMost = 4 << 20;
+  Pair p;
+  p.a.reference_from = 1;
+  p.a.fill_step = 1 << 30;
+  p.a.send(p.to_b, 1, pattern(40 << 20));
+  std::uint64_t written = 0;
+  ASSERT_TRUE(settle(p.a, p.b, [&] {
+    const std::uint64_t now = p.a.messenger->counters().written_bytes;
+    EXPECT_LE(now - written, kMost);
+    written = now;
+    return p.a.all_sent() && !p.b.arrived.empty() && p.b.arrived[0].done == 1;
+  }));
+  EXPECT_GT(written, std::uint64_t{39} << 20);
+  EXPECT_TRUE(p.b.arrived[0].sink->bytes == p.a.sent[0].bytes);
+}
+
 }  // namespace
 }  // namespace mad

@@ -33,11 +33,18 @@ std::uint64_t fill_packet(Core& core, OutgoingPacket& packet, OutgoingMessage& m
   return bytes;
 }
 
+// Streamed payload that may be ahead of another frame: fast fabrics are kept busy by this much, and
+// remote writes take few packets for many bytes.
+constexpr std::uint64_t kStreamingBytes = 4 * 1024 * 1024;
+
 // Streamed payload leaves packets for first frames, and these leave some for other endpoints.
 OutgoingPacket* Poster::take(Endpoint& to, OutgoingPacket::Use use) {
   const bool streamed = use != OutgoingPacket::Use::kFirst;
   if (to.staging_packets >= core_.packets_per_endpoint) return nullptr;
-  if (streamed && to.streaming_packets >= core_.streaming_packets_per_endpoint) return nullptr;
+  if (streamed && (to.streaming_packets >= core_.streaming_packets_per_endpoint ||
+                   to.streaming_bytes >= kStreamingBytes)) {
+    return nullptr;
+  }
   OutgoingPacket* const packet = core_.packets.take();
   if (packet == nullptr) return nullptr;
   packet->endpoint = &to;
@@ -68,6 +75,9 @@ void Poster::release(OutgoingPacket& packet) {
     --state_of(*packet.message).posts;
     --packet.endpoint->message_posts;
   }
+  if (packet.use != OutgoingPacket::Use::kFirst) {
+    packet.endpoint->streaming_bytes -= packet.packet.bytes();
+  }
   give_back(packet);
 }
 
@@ -88,6 +98,7 @@ void Poster::post(OutgoingPacket& packet) {
     ++state_of(*packet.message).posts;
     ++to.message_posts;
   }
+  if (packet.use != OutgoingPacket::Use::kFirst) to.streaming_bytes += packet.packet.bytes();
   to.unposted = &packet;
   (void)retry(to);
 }
