@@ -197,7 +197,8 @@ MAD_API int mad_peer_status(const mad_peer* peer);
 MAD_API int mad_engine_progress(mad_engine* engine, int* events);
 /* Nothing accepted is still waiting to leave. */
 MAD_API int mad_engine_idle(const mad_engine* engine);
-/* Nothing waits for a turn or a connection: what still waits to leave does so for its receiver's word. */
+/* Nothing waits for a turn or a connection: what still waits to leave does so for its receiver's
+ * word. */
 MAD_API int mad_engine_flushed(const mad_engine* engine);
 
 MAD_API size_t mad_max_header_bytes(const mad_engine* engine);
