@@ -100,6 +100,8 @@ void MPIDI_MAD_abandon_acknowledgement(MPIR_Request* sreq);
 /* The header has left, or could not. */
 int MPIDI_MAD_asked(mad_peer* peer, int rank, int handler_id, const void* am_hdr);
 void MPIDI_MAD_not_asked(int handler_id, const void* am_hdr, int error);
+/* An error if the process is known to be gone. */
+int MPIDI_MAD_rank_error(int rank, MPIR_Comm* comm);
 void MPIDI_MAD_answered(mad_peer* peer, int handler_id, const void* am_hdr);
 void MPIDI_MAD_sweep(void);
 void MPIDI_MAD_touch_awaited(void);

@@ -47,6 +47,12 @@ static int failed_error(int rank, int status) {
                               MPIX_ERR_PROC_FAILED, "**mad_peer", "**mad_peer %d %s", rank, why);
 }
 
+int MPIDI_MAD_rank_error(int rank, MPIR_Comm* comm) {
+  int status = mad_peer_status(MPIDI_MAD_peer(comm, rank));
+
+  return status < 0 ? failed_error(rank, status) : MPI_SUCCESS;
+}
+
 /* ---- synchronous sends
  * --------------------------------------------------------------------------- */
 
@@ -99,15 +105,29 @@ static void fail_unacknowledged(const mad_peer* peer, int status) {
 /* ---- headers that ask for another message ------------------------------------------------------
  */
 
-/* Locks of windows have no request that could end with an error; a partitioned receive has one that
- * the netmod meets only in its messages. */
+/* Locks of windows have no request that could end with an error; partitioned communication has one
+ * that is not in any list while it waits for its partner. */
 typedef struct MPIDI_MAD_question {
   struct MPIDI_MAD_question *next, *prev;
   mad_peer* peer;
   int rank;
   int answer;       /* the handler that it comes with */
-  uint64_t subject; /* the window's id, or the address of the partitioned receive */
+  uint64_t subject; /* the window's id, or the address of the partitioned request */
 } question_t;
+
+static int ask(mad_peer* peer, int rank, int answer, uint64_t subject) {
+  question_t* question = MPL_malloc(sizeof(*question), MPL_MEM_OTHER);
+
+  if (!question)
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                MPI_ERR_NO_MEM, "**nomem", 0);
+  question->peer = peer;
+  question->rank = rank;
+  question->answer = answer;
+  question->subject = subject;
+  DL_PREPEND(MPIDI_MAD_global.questions, question);
+  return MPI_SUCCESS;
+}
 
 static int answer_to(int handler_id) {
   switch (handler_id) {
@@ -127,27 +147,21 @@ static int answer_to(int handler_id) {
 
 int MPIDI_MAD_asked(mad_peer* peer, int rank, int handler_id, const void* am_hdr) {
   int answer = answer_to(handler_id);
-  question_t* question;
 
   if (likely(answer < 0)) return MPI_SUCCESS;
-  question = MPL_malloc(sizeof(*question), MPL_MEM_RMA);
-  if (!question)
-    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
-                                MPI_ERR_NO_MEM, "**nomem", 0);
-  question->peer = peer;
-  question->rank = rank;
-  question->answer = answer;
-  question->subject = (handler_id == MPIDIG_PART_CTS)
-                          ? (uintptr_t)((const MPIDIG_part_cts_msg_t*)am_hdr)->rreq_ptr
-                          : ((const MPIDIG_win_cntrl_msg_t*)am_hdr)->win_id;
-  DL_PREPEND(MPIDI_MAD_global.questions, question);
-  return MPI_SUCCESS;
+  return ask(peer, rank, answer,
+             (handler_id == MPIDIG_PART_CTS)
+                 ? (uintptr_t)((const MPIDIG_part_cts_msg_t*)am_hdr)->rreq_ptr
+                 : ((const MPIDIG_win_cntrl_msg_t*)am_hdr)->win_id);
 }
 
-/* Its partner is gone: this round of a partitioned receive ends without data. */
-static void fail_partitioned(MPIR_Request* rreq, int error) {
-  rreq->status.MPI_ERROR = error;
-  MPIR_cc_set(rreq->cc_ptr, 0);
+/* Its partner is gone: this round of a partitioned request ends without data. */
+static void fail_partitioned(MPIR_Request* request, int error) {
+  request->status.MPI_ERROR = error;
+  MPIR_cc_set(request->cc_ptr, 0);
+  /* As many parts are missing as before the round; what is made ready late does no harm. */
+  if (request->kind == MPIR_REQUEST_KIND__PART_SEND)
+    MPIR_cc_set(&MPIDIG_PART_REQUEST(request, u.send).ready_cntr, request->u.part.partitions + 1);
   /* Waits look again only when this moves; the end of an ordinary request moves it. */
   MPL_atomic_relaxed_store_int(&MPIDI_VCI(0).progress_count,
                                MPL_atomic_relaxed_load_int(&MPIDI_VCI(0).progress_count) + 1);
@@ -156,6 +170,24 @@ static void fail_partitioned(MPIR_Request* rreq, int error) {
 void MPIDI_MAD_not_asked(int handler_id, const void* am_hdr, int error) {
   if (handler_id == MPIDIG_PART_CTS)
     fail_partitioned(((const MPIDIG_part_cts_msg_t*)am_hdr)->rreq_ptr, error);
+}
+
+/* A send waits for its receiver's clearance, unless that came before the start: then the counter of
+ * what is missing says so. */
+int MPIDI_MAD_part_started(MPIR_Request* request) {
+  int mpi_errno = MPI_SUCCESS, error, rank;
+
+  if (request->kind != MPIR_REQUEST_KIND__PART_SEND) return MPI_SUCCESS;
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  rank = MPIDI_PART_REQUEST(request, u.send.dest);
+  error = MPIDI_MAD_rank_error(rank, request->comm);
+  if (error)
+    fail_partitioned(request, error);
+  else if (MPIR_cc_get(MPIDIG_PART_REQUEST(request, u.send).ready_cntr) >
+           request->u.part.partitions)
+    mpi_errno = ask(MPIDI_MAD_peer(request->comm, rank), rank, MPIDIG_PART_CTS, (uintptr_t)request);
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  return mpi_errno;
 }
 
 static void forget_question(const mad_peer* peer, int answer, uint64_t subject) {
@@ -190,6 +222,10 @@ void MPIDI_MAD_answered(mad_peer* peer, int handler_id, const void* am_hdr) {
     case MPIDIG_CSWAP_ACK:
       MPIDI_MAD_forget_acknowledgement(((const MPIDIG_cswap_ack_msg_t*)am_hdr)->req_ptr);
       break;
+    case MPIDIG_PART_CTS:
+      forget_question(peer, handler_id,
+                      (uintptr_t)((const MPIDIG_part_cts_msg_t*)am_hdr)->sreq_ptr);
+      break;
     case MPIDIG_PART_SEND_DATA:
       forget_question(peer, handler_id,
                       (uintptr_t)((const MPIDIG_part_send_data_msg_t*)am_hdr)->rreq_ptr);
@@ -215,7 +251,7 @@ static void answer_questions(const mad_peer* peer, int status) {
     if (asked.peer != peer) continue;
     DL_DELETE(MPIDI_MAD_global.questions, question);
     MPL_free(question);
-    if (asked.answer == MPIDIG_PART_SEND_DATA) {
+    if (asked.answer == MPIDIG_PART_SEND_DATA || asked.answer == MPIDIG_PART_CTS) {
       fail_partitioned((MPIR_Request*)(uintptr_t)asked.subject, failed_error(asked.rank, status));
     } else {
       MPIDIG_win_cntrl_msg_t answer = {.win_id = asked.subject,
@@ -243,10 +279,7 @@ void MPIDI_MAD_on_peer_gone(void* context, mad_peer* peer, int status, const cha
 static int source_error(int source, MPIR_Comm* comm) {
   int status;
 
-  if (source >= 0) {
-    status = mad_peer_status(MPIDI_MAD_peer(comm, source));
-    return status < 0 ? failed_error(source, status) : MPI_SUCCESS;
-  }
+  if (source >= 0) return MPIDI_MAD_rank_error(source, comm);
   for (int rank = 0; rank < comm->remote_size; rank++) {
     status = mad_peer_status(MPIDI_MAD_peer(comm, rank));
     if (status < 0 && status != MAD_ERR_CLOSED) return failed_error(rank, status);

@@ -24,6 +24,16 @@ MPI_Aint MPIDI_MAD_am_hdr_max_sz(void);
 /* A probe found nothing: an error if nothing can come any more. */
 int MPIDI_MAD_probe_missed(int source, MPIR_Comm* comm);
 
+/* Post/start/complete/wait: they return when MPICH's own wait would not wait any more, or with an
+ * error when a member of the group has failed. */
+int MPIDI_MAD_await_posts(MPIR_Group* group, int mode, MPIR_Win* win);
+int MPIDI_MAD_await_completes(MPIR_Win* win);
+/* Not all are here: an error if not all can come any more. */
+int MPIDI_MAD_completes_missed(MPIR_Win* win);
+
+/* A partitioned request is started. */
+int MPIDI_MAD_part_started(MPIR_Request* request);
+
 /* MPICH calls this when a receive finds its message among those that arrived before it. */
 int MPIDI_MAD_am_matched(MPIR_Request* rreq);
 

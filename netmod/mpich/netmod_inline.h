@@ -8,14 +8,14 @@
 
 #include "mad_am.h"
 #include "mad_impl.h"
+#include "mad_part.h"
 #include "mad_probe.h"
 #include "mad_proc.h"
 #include "mad_progress.h"
 #include "mad_request.h"
+#include "mad_rma.h"
 #include "netmod_am_fallback_coll.h"
-#include "netmod_am_fallback_part.h"
 #include "netmod_am_fallback_recv.h"
-#include "netmod_am_fallback_rma.h"
 #include "netmod_am_fallback_send.h"
 
 /* Generated from MPICH's list of netmod functions when the netmod is installed into a tree. */

@@ -186,10 +186,17 @@ static void die_collective(void) {
   CHECK(mine || failed, "both witnesses think that all is well");
 }
 
+/* The class may be MPI_ERR_RMA_SYNC, which MPICH puts over every failure to begin or end. */
+static void expect_failed_epoch(int error) {
+  char why[60];
+  snprintf(why, sizeof(why), "Communication with rank %d failed", victim);
+  CHECK(error != MPI_SUCCESS, "an epoch with the dead went well");
+  CHECK_TEXT(error, why);
+}
+
 /* An epoch with the dead ends with an error. `open`: it had begun, and gone well, before. */
 static void die_one_sided(bool open) {
   int cell = 0, value = 1, error;
-  char why[60];
   pid_t pid = getpid();
   MPI_Win win;
   MPI_Bcast(&pid, sizeof(pid), MPI_BYTE, victim, comm);
@@ -209,10 +216,7 @@ static void die_one_sided(bool open) {
   if (error == MPI_SUCCESS) error = MPI_Put(&value, 1, MPI_INT, victim, 0, 1, MPI_INT, win);
   if (error == MPI_SUCCESS) error = MPI_Get(&value, 1, MPI_INT, victim, 0, 1, MPI_INT, win);
   if (error == MPI_SUCCESS) error = MPI_Win_unlock(victim, win);
-  /* The class may be MPI_ERR_RMA_SYNC, which MPICH puts over every failure to lock or unlock. */
-  snprintf(why, sizeof(why), "Communication with rank %d failed", victim);
-  CHECK(error != MPI_SUCCESS, "an epoch with the dead went well");
-  CHECK_TEXT(error, why);
+  expect_failed_epoch(error);
 }
 
 /* The sender dies between a round that ended well and the data of the next; then there is no
@@ -238,6 +242,58 @@ static void die_partitioned(void) {
     MPI_Start(&request);
     expect_failure(&request, "a partitioned receive of the dead");
   }
+}
+
+/* The receiver dies before it clears the second round; then there is no receiver. */
+static void die_partitioned_receiver(void) {
+  MPI_Request request;
+  int ints[kParts] = {0};
+  if (rank == victim) {
+    MPI_Precv_init(ints, kParts, 1, MPI_INT, 0, kTag, comm, MPI_INFO_NULL, &request);
+    MPI_Start(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Recv(ints, 1, MPI_INT, 0, kTag, comm, MPI_STATUS_IGNORE);
+    die();
+  }
+  if (rank == 0) {
+    MPI_Psend_init(ints, kParts, 1, MPI_INT, victim, kTag, comm, MPI_INFO_NULL, &request);
+    for (int round = 0; round < 3; round++) {
+      MPI_Start(&request);
+      if (round == 1) MPI_Send(ints, 1, MPI_INT, victim, kTag, comm);
+      MPI_Pready_range(0, kParts - 1, request);
+      if (round == 0)
+        CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+      else
+        expect_failure(&request, "a partitioned send");
+    }
+  }
+}
+
+/* Rank 0 waits for a member of a group that is dead: to post, or to complete. */
+static void die_in_group(bool posting, bool tests) {
+  int cell = 0, others[2] = {1, victim}, error = MPI_SUCCESS, done = 0, zero = 0;
+  MPI_Group world, group;
+  MPI_Win win;
+  MPI_Comm_group(comm, &world);
+  MPI_Win_create(&cell, sizeof(cell), sizeof(cell), MPI_INFO_NULL, comm, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  MPI_Barrier(comm);
+  if (rank == victim) die_later();
+  MPI_Group_incl(world, rank == 0 ? 2 : 1, rank == 0 ? others : &zero, &group);
+  if (rank == 1 && posting) CHECK_MPI(MPI_Win_post(group, 0, win));
+  if (rank == 1 && !posting) {
+    CHECK_MPI(MPI_Win_start(group, 0, win));
+    CHECK_MPI(MPI_Win_complete(win));
+  }
+  if (rank != 0) return;
+  if (posting) {
+    error = MPI_Win_start(group, 0, win);
+  } else {
+    error = MPI_Win_post(group, 0, win);
+    if (!tests && error == MPI_SUCCESS) error = MPI_Win_wait(win);
+    while (tests && !done && error == MPI_SUCCESS) error = MPI_Win_test(win, &done);
+  }
+  expect_failed_epoch(error);
 }
 
 /* Not a death: rank 1 finalizes while rank 0 waits for anyone, and for rank 2, who takes his time.
@@ -286,6 +342,14 @@ static bool play(const char* scene) {
     die_probed();
   else if (strcmp(scene, "partitioned") == 0)
     die_partitioned();
+  else if (strcmp(scene, "partitioned-receiver") == 0)
+    die_partitioned_receiver();
+  else if (strcmp(scene, "group-post") == 0)
+    die_in_group(true, false);
+  else if (strcmp(scene, "group-complete") == 0)
+    die_in_group(false, false);
+  else if (strcmp(scene, "group-test") == 0)
+    die_in_group(false, true);
   else if (strcmp(scene, "collective") == 0)
     die_collective();
   else if (strcmp(scene, "one-sided") == 0)

@@ -108,8 +108,8 @@ TESTS = (
     # Not on sockets: there the provider's own listening thread, in libfabric, crashes.
     Test("foreign", "foreign", 3, env=_variable("FABRIC", "ofi:tcp")),
     *map(_death, ("receiving", "receiving-gapped", "sending", "sending-gapped", "awaited", "awaited-unknown",
-                  "any-source", "unknown", "unmatched", "probed", "partitioned", "collective", "one-sided",
-                  "one-sided-open", "leaving")),
+                  "any-source", "unknown", "unmatched", "probed", "partitioned", "partitioned-receiver", "collective",
+                  "one-sided", "one-sided-open", "group-post", "group-complete", "group-test", "leaving")),
     Test("last-words", "last_words", 3),
     Test("sessions", "sessions", 2),
     # The benchmark.
