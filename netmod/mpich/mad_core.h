@@ -29,10 +29,10 @@ typedef struct {
 
   /* Failures (mad_failure.c). */
   int gone_peers;
-  bool sweep;                   /* receives have to be checked against peers that are gone */
-  uint32_t touch_rounds;        /* seconds without an event, in all: probes touch once in each */
-  int touch_cursor;             /* rank that the next touching of "any source" starts from */
-  MPIR_Request* unacknowledged; /* synchronous sends and one-sided operations */
+  bool sweep;        /* receives have to be checked against peers that are gone */
+  int probe_touches; /* probes that may contact their source, since the last idle second */
+  int touch_cursor;  /* rank that the next touching of "any source" starts from */
+  MPIR_Request* unacknowledged;         /* synchronous sends and one-sided operations */
   struct MPIDI_MAD_question* questions; /* headers whose answer is not yet here */
 
   /* Back-off (mad_progress.c). */

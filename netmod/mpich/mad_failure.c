@@ -8,7 +8,8 @@
 #include "mad_core.h"
 #include "utlist.h"
 
-/* Ranks contacted in one go on behalf of receives from any source. */
+/* Ranks contacted in one go on behalf of receives from any source, and probes that contact theirs,
+ * which may be different ones in turn. */
 #define TOUCHES_AT_ONCE 64
 
 int MPIDI_MAD_error(int status, int rank) {
@@ -352,19 +353,18 @@ void MPIDI_MAD_touch_awaited(void) {
     if (MPIR_Part_request_is_active(rreq))
       touch_source(MPIDI_PART_REQUEST(rreq, u.recv.source), rreq->comm);
   }
-  MPIDI_MAD_global.touch_rounds++;
+  MPIDI_MAD_global.probe_touches = TOUCHES_AT_ONCE;
   MPIDI_MAD_global.touch_cursor = (MPIDI_MAD_global.touch_cursor + TOUCHES_AT_ONCE) % (1 << 30);
 }
 
 int MPIDI_MAD_probe_missed(int source, MPIR_Comm* comm) {
-  static uint32_t touched; /* the last idle second in which probes contacted their sources */
   int mpi_errno = MPI_SUCCESS;
 
-  if (likely(MPIDI_MAD_global.gone_peers == 0 && touched == MPIDI_MAD_global.touch_rounds))
+  if (likely(MPIDI_MAD_global.gone_peers == 0 && MPIDI_MAD_global.probe_touches == 0))
     return MPI_SUCCESS;
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-  if (touched != MPIDI_MAD_global.touch_rounds) {
-    touched = MPIDI_MAD_global.touch_rounds;
+  if (MPIDI_MAD_global.probe_touches > 0) {
+    MPIDI_MAD_global.probe_touches--;
     touch_source(source, comm);
   }
   mpi_errno = source_error(source, comm);
