@@ -22,6 +22,7 @@ typedef struct {
   MPIDI_MAD_slot_t slot;
   void* buffer;    /* whole-message buffer of path "off", else NULL */
   uint8_t handler; /* sends: whose origin callback to call */
+  uint8_t partial; /* receives: the message is shorter than a layout with holes */
 } MPIDI_MAD_transfer_t;
 
 typedef struct {

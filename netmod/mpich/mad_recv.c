@@ -12,6 +12,22 @@ static void give_up_get(MPIR_Request* rreq) {
   MPID_Request_complete(rreq);
 }
 
+static int type_mismatch(void) {
+  return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_TYPE,
+                              "**dtypemismatch", 0);
+}
+
+/* A message that ends inside a basic element was sent with another signature.  Only layouts with
+ * holes are looked at: contiguous data is bytes to MPICH's other devices too. */
+static int check_signature(MPIR_Request* rreq, MPI_Aint bytes) {
+  MPI_Count rest = bytes, elements;
+  int mpi_errno;
+
+  mpi_errno = MPIR_Get_elements_x_impl(&rest, MPIDIG_REQUEST(rreq, datatype), &elements);
+  if (!mpi_errno && rest > 0) mpi_errno = type_mismatch();
+  return mpi_errno;
+}
+
 /* Tells MPICH.  The completion callback may answer on this very request, so nothing of it is
  * touched afterwards. */
 static void receive_done(MPIR_Request* rreq, uint64_t received, int error) {
@@ -26,11 +42,11 @@ static void receive_done(MPIR_Request* rreq, uint64_t received, int error) {
       error = MPIR_Typerep_unpack(buffer, bytes, MPIDIG_REQUEST(rreq, buffer),
                                   MPIDIG_REQUEST(rreq, count), MPIDIG_REQUEST(rreq, datatype), 0,
                                   &unpacked);
-    if (!error && unpacked < bytes && !rreq->status.MPI_ERROR)
-      error = MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
-                                   MPI_ERR_TYPE, "**dtypemismatch", 0);
+    if (!error && unpacked < bytes && !rreq->status.MPI_ERROR) error = type_mismatch();
     bytes = unpacked;
     MPL_free(buffer);
+  } else if (am->recv.partial && !error) {
+    error = check_signature(rreq, bytes);
   }
   MPIR_STATUS_SET_COUNT(rreq->status, bytes);
   if (error) {
@@ -95,6 +111,7 @@ static void receive(MPIR_Request* rreq) {
   if (incoming_bytes > layout.bytes && !rreq->status.MPI_ERROR)
     rreq->status.MPI_ERROR = MPIDIG_ERR_TRUNCATE(layout.bytes, incoming_bytes);
 
+  am->recv.partial = (layout.type && incoming_bytes < layout.bytes);
   if (path == MAD_PATH_OFF && layout.type) {
     uint64_t room = MPL_MIN(incoming_bytes, layout.bytes);
     am->recv.buffer = MPL_malloc(MPL_MAX(room, 1), MPL_MEM_BUFFER);

@@ -2,7 +2,7 @@
  *
  * Too long a message is MPI_ERR_TRUNCATE, touches nothing outside the receive's type map, and
  * leaves the connection fit for the next message.  A shorter one is no error and leaves the rest
- * untouched.
+ * untouched, unless it ends inside an element, which is MPI_ERR_TYPE.
  */
 #include <stdio.h>
 
@@ -91,6 +91,27 @@ static void too_short(int sent, int received, bool gapped, bool posted, const ch
   layout_free(&layout);
 }
 
+/* A message that ends inside an int of the receive was sent with another signature. */
+static void inside_an_element(bool posted, const char* path) {
+  Layout layout = make(true, kMiddle);
+  Image image = layout_image(&layout, 1, ++stamp, false);
+  if (rank == 0) {
+    char bytes[4 * 5 + 3] = "";
+    if (posted) MPI_Barrier(comm);
+    CHECK_MPI(MPI_Send(bytes, sizeof(bytes), MPI_CHAR, 1, kTag, comm));
+    if (!posted) MPI_Barrier(comm);
+  } else {
+    MPI_Status status;
+    const int error = receive(&layout, image.base, posted, &status);
+    int class;
+    MPI_Error_class(error, &class);
+    CHECK(class == MPI_ERR_TYPE, "class %d, expected MPI_ERR_TYPE, on path %s, posted %d", class,
+          path, posted);
+  }
+  image_free(&image);
+  layout_free(&layout);
+}
+
 /* The error of one of many stands in its own status. */
 static void among_many(void) {
   enum { kMany = 5 };
@@ -142,6 +163,8 @@ int main(int argc, char** argv) {
       too_long(ints[0], ints[1], gapped, posted, kPaths[p]);
       too_short(ints[1], ints[0], gapped, posted, kPaths[p]);
     }
+    inside_an_element(false, kPaths[p]);
+    inside_an_element(true, kPaths[p]);
     among_many();
   }
   MPI_Comm_free(&comm);

@@ -18,7 +18,7 @@ _REPEATED_BUILD_S = 30.0
 # Of MPICH's suite, the most telling directories first: on a slow machine the last ones are skipped.
 SUITE = ("datatype", "pt2pt", "part", "rma", "coll", "attr", "comm", "errors", "topo", "init", "errhan", "info",
          "group")  # fmt: skip
-_SUITE_TEST_S = 60
+_SUITE_TEST_S = 120
 _SUITE_LAST_START_S = 18 * 60.0
 
 
