@@ -7,6 +7,7 @@
 #include "datatype_path/cursor/cursor.h"
 #include "datatype_path/plan/plan.h"
 #include "datatype_path/transfer/layout_transfer.h"
+#include "netmod/abi/c_enum.h"
 #include "netmod/abi/engine.h"
 #include "netmod/abi/errors.h"
 #include "netmod/abi/types.h"
@@ -48,11 +49,14 @@ int check_session(const char* function, const Session* session) {
   return check_engine(function, session->engine);
 }
 
-int check_modes(const char* function, mad_send_mode send_mode, mad_recv_mode recv_mode) {
-  if (send_mode < MAD_SEND_SAFER || send_mode > MAD_SEND_CHEAPER) {
+int check_modes(const char* function, const mad_send_mode& send_mode,
+                const mad_recv_mode& recv_mode) {
+  const int send = mad::c_value(send_mode);
+  const int recv = mad::c_value(recv_mode);
+  if (send < MAD_SEND_SAFER || send > MAD_SEND_CHEAPER) {
     return bad(function, "no such send mode; there are SAFER, LATER and CHEAPER");
   }
-  if (recv_mode < MAD_RECV_EXPRESS || recv_mode > MAD_RECV_CHEAPER) {
+  if (recv < MAD_RECV_EXPRESS || recv > MAD_RECV_CHEAPER) {
     return bad(function, "no such receive mode; there are EXPRESS and CHEAPER");
   }
   return MAD_SUCCESS;
@@ -60,7 +64,7 @@ int check_modes(const char* function, mad_send_mode send_mode, mad_recv_mode rec
 
 template <typename Session>
 int check_piece(const char* function, const Session* session, const void* data, std::size_t size,
-                mad_send_mode send_mode, mad_recv_mode recv_mode) {
+                const mad_send_mode& send_mode, const mad_recv_mode& recv_mode) {
   if (const int error = check_session(function, session)) return error;
   if (const int error = check_modes(function, send_mode, recv_mode)) return error;
   if (data == nullptr && size > 0) return bad(function, "data is NULL");
@@ -69,8 +73,8 @@ int check_piece(const char* function, const Session* session, const void* data, 
 
 template <typename Session>
 int check_layout(const char* function, const Session* session, std::uint64_t count,
-                 const mad_type* type, mad_send_mode send_mode, mad_recv_mode recv_mode,
-                 std::uint64_t* bytes) {
+                 const mad_type* type, const mad_send_mode& send_mode,
+                 const mad_recv_mode& recv_mode, std::uint64_t* bytes) {
   if (const int error = check_session(function, session)) return error;
   if (const int error = check_modes(function, send_mode, recv_mode)) return error;
   if (const int error = mad::check_committed(type, function)) return error;
