@@ -107,6 +107,25 @@ TEST(Credit, IsEachReceiversOwn) {
   EXPECT_EQ(c.messenger->counters().unexpected_bytes, 7000u);
 }
 
+// Two sides that know nothing of each other, both sending before either receives.
+TEST(Credit, FirstMessagesLeaveBeforeAnybodyTakesThem) {
+  const auto network = std::make_shared<LoopbackNetwork>(LoopbackOptions{});
+  Side a(network), b(network);
+  a.on_arrival = b.on_arrival = [](Arrived&) {};
+  for (int i = 0; i < 3; ++i) {
+    a.send(a.to(b), 1, pattern(50, i));
+    b.send(b.to(a), 1, pattern(50, i));
+  }
+  settle(a, b);
+  EXPECT_TRUE(a.all_sent());
+  EXPECT_TRUE(b.all_sent());
+  for (Side* side : {&a, &b}) {
+    ASSERT_EQ(side->arrived.size(), 3u);
+    for (Arrived& arrived : side->arrived) side->accept(arrived);
+  }
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(a.arrived[i].sink->bytes == pattern(50, i));
+}
+
 TEST(Credit, AnEagerLimitOfZeroKeepsHeadsAtHome) {
   MessengerConfig config;
   config.eager_limit = 0;

@@ -33,9 +33,11 @@ class Endpoint {
       : driver_index(index), driver(its_driver), address(std::move(its_address)) {}
 
   bool live() const { return life == Life::kLive; }
-  /// Whether another frame may be built now.
+  /// Whether another frame may be built now.  Before the peer's HELLO none is: without its credit
+  /// even the smallest message would wait for whoever receives it.
   bool can_post() const {
-    return live() && !post_failed && hello_sent && !goodbye_sent && unposted == nullptr;
+    return live() && !post_failed && hello_sent && hello_received && !goodbye_sent &&
+           unposted == nullptr;
   }
 
   const std::size_t driver_index;

@@ -119,7 +119,8 @@ void Sender::pump(Endpoint& to) {
     if (!started && !streamed) break;
   }
   if (to.to_return >= core_.credit_threshold) (void)poster_.post_control(to, Frame());
-  const bool nothing_waits = to.can_post() && to.first_frames.empty() && to.streaming.empty();
+  const bool nothing_waits =
+      to.unposted == nullptr && to.first_frames.empty() && to.streaming.empty();
   if (to.leaving && nothing_waits) {
     Frame goodbye;
     goodbye.kind = FrameKind::kGoodbye;

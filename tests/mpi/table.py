@@ -54,6 +54,8 @@ TESTS = (
     # Point to point.
     Test("hello", "hello", 4),
     Test("hello-alone", "hello", 1),
+    Test("first-contact", "first_contact", 2, timeout=30),
+    Test("first-contact-crowd", "first_contact", 6, timeout=30),
     Test("hello-fortran", "hello_fortran", 2),
     Test("combiners", "combiners", 2),
     Test("paths", "paths", 2, timeout=120),
