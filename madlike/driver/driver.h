@@ -13,6 +13,8 @@
 #ifndef MADLIKE_DRIVER_DRIVER_H_
 #define MADLIKE_DRIVER_DRIVER_H_
 
+#include <poll.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -94,6 +96,11 @@ class Driver {
 
   /// Takes up to `capacity` completions, making progress; 0 when nothing happened.  Never blocks.
   virtual std::size_t poll(Completion* out, std::size_t capacity) = 0;
+
+  /// For a caller that wants to sleep until poll() has something to do.  ok: it may sleep on what
+  /// was added to `out`, by poll(2), until one of them is ready; kAgain: there is something to do
+  /// now; kNotFound: this fabric cannot tell.
+  virtual Status watch(std::vector<pollfd>* out) = 0;
 
   /// Gives back the buffer of a kReceived completion.
   virtual void release(void* buffer) = 0;

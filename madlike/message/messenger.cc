@@ -1,5 +1,8 @@
 #include "madlike/message/messenger.h"
 
+#include <poll.h>
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -19,6 +22,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxHeaderBytes = 32 * 1024;
+constexpr std::chrono::microseconds kMoment{20};
+constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
 }  // namespace
 
@@ -29,6 +34,7 @@ class Messenger::Impl {
 
   Status contact(Endpoint& peer);
   std::size_t progress() { return progress_.turn(); }
+  void wait(std::chrono::microseconds longest);
   bool idle() const { return core_.messages == 0 && flushed(); }
   bool flushed() const { return core_.waiting == 0 && core_.posts == 0; }
   Status close(int timeout_ms);
@@ -51,6 +57,7 @@ class Messenger::Impl {
   Peers peers_;  // ends before the packets that its drivers hold
   Progress progress_{core_, peers_, sender_, receiver_};
   std::size_t max_header_bytes_ = kMaxHeaderBytes;
+  std::vector<pollfd> watched_;
   bool closed_ = false;
 };
 
@@ -73,6 +80,19 @@ bool Messenger::Impl::progress_until(Clock::time_point deadline, Done done) {
     if (Clock::now() >= deadline) return false;
     if (moved == 0) std::this_thread::yield();
   }
+}
+
+void Messenger::Impl::wait(std::chrono::microseconds longest) {
+  if (!core_.finished.empty() || !progress_.ends_told()) return;
+  watched_.clear();
+  for (std::size_t i = 0; i < peers_.fabrics(); ++i) {
+    const Status status = peers_.driver(i).watch(&watched_);
+    if (status.again()) return;
+    if (!status.ok()) return std::this_thread::sleep_for(std::min(longest, kMoment));
+  }
+  const auto nanoseconds = std::chrono::nanoseconds(longest).count();
+  const timespec at_most{nanoseconds / kNanosecondsPerSecond, nanoseconds % kNanosecondsPerSecond};
+  (void)ppoll(watched_.data(), watched_.size(), &at_most, nullptr);  // progress() finds out why
 }
 
 Status Messenger::Impl::contact(Endpoint& peer) {
@@ -155,6 +175,8 @@ Status Messenger::accept(IncomingMessage& message, PayloadSink& sink, std::uint6
 void Messenger::discard(IncomingMessage& message) { impl_->receiver().discard(message); }
 
 std::size_t Messenger::progress() { return impl_->progress(); }
+
+void Messenger::wait(std::chrono::microseconds longest) { impl_->wait(longest); }
 
 bool Messenger::idle() const { return impl_->idle(); }
 

@@ -11,6 +11,7 @@
 #ifndef MADLIKE_MESSAGE_MESSENGER_H_
 #define MADLIKE_MESSAGE_MESSENGER_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -164,6 +165,10 @@ class Messenger {
 
   /// Moves everything that can move; returns the number of completions handled.  Never blocks.
   std::size_t progress();
+
+  /// Sleeps until progress() may have something to do, at most `longest`; a moment where a fabric
+  /// cannot tell.
+  void wait(std::chrono::microseconds longest);
 
   /// Whether everything sent has left this process: no message waits for its turn or its receiver's
   /// word, no packet is in a driver's hands.

@@ -7,6 +7,7 @@
 #define NETMOD_ABI_ENGINE_H_
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -79,6 +80,7 @@ struct mad_engine final : private mad::MessageEvents {
   }
   mad::Status touch(mad_peer& peer) { return messenger_->touch(*peer.endpoint); }
   std::size_t progress() { return messenger_->progress(); }
+  void wait(std::chrono::microseconds longest) { messenger_->wait(longest); }
 
   mad::Status send_header(mad_peer& to, std::uint8_t handler, mad::Segment header);
   /// ok: done; kInProgress: on_sent() follows.

@@ -157,6 +157,15 @@ extern "C" int mad_engine_progress(mad_engine* engine, int* events) {
   });
 }
 
+extern "C" int mad_engine_wait(mad_engine* engine, uint32_t microseconds) {
+  return guarded([&]() -> int {
+    if (engine == nullptr) return null_argument("mad_engine_wait", "engine");
+    const bool may_wait = !engine->in_callback() && !engine->closing();
+    if (may_wait) engine->wait(std::chrono::microseconds(microseconds));
+    return MAD_SUCCESS;
+  });
+}
+
 extern "C" int mad_engine_idle(const mad_engine* engine) {
   return engine == nullptr || engine->closing() || engine->idle() ? 1 : 0;
 }

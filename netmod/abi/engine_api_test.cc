@@ -75,6 +75,7 @@ TEST(EngineApi, NullHandlesAreRefusedOrHarmless) {
   mad_engine_close(nullptr);
   EXPECT_STREQ(mad_engine_fabric(nullptr), "");
   EXPECT_EQ(mad_engine_progress(nullptr, nullptr), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_engine_wait(nullptr, 0), MAD_ERR_ARGUMENT);
   EXPECT_EQ(mad_engine_idle(nullptr), 1);
   EXPECT_EQ(mad_engine_flushed(nullptr), 1);
   EXPECT_EQ(mad_max_header_bytes(nullptr), 0u);

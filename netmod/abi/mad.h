@@ -195,6 +195,9 @@ MAD_API int mad_peer_status(const mad_peer* peer);
 
 /* Advances everything; never blocks.  *events (may be NULL) counts what happened. */
 MAD_API int mad_engine_progress(mad_engine* engine, int* events);
+/* Sleeps until mad_engine_progress() may have something to do, at most `microseconds`; a moment
+ * where the fabric cannot tell. */
+MAD_API int mad_engine_wait(mad_engine* engine, uint32_t microseconds);
 /* Nothing accepted is still waiting to leave. */
 MAD_API int mad_engine_idle(const mad_engine* engine);
 /* Nothing waits for a turn or a connection: what still waits to leave does so for its receiver's

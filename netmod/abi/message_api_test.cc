@@ -20,7 +20,7 @@ class MessageApi : public ::testing::Test {
     config.context = this;
     config.callbacks.on_message = [](void* context, mad_peer*, std::uint8_t, void*, std::size_t,
                                      std::uint64_t, mad_incoming* incoming) {
-      static_cast<MessageApi*>(context)->incoming = incoming;
+      if (incoming != nullptr) static_cast<MessageApi*>(context)->incoming = incoming;
     };
     config.callbacks.on_sent = [](void* context, mad_op*, int status) {
       auto* const test = static_cast<MessageApi*>(context);

@@ -38,7 +38,8 @@ typedef struct {
   /* Back-off (mad_progress.c). */
   bool oversubscribed; /* more ranks than cores on this node */
   uint32_t idle_polls;
-  double idle_since; /* seconds; 0: not idle for long */
+  int64_t idle_since; /* 0: not idle for long */
+  int64_t last_idle;  /* end of the last empty poll, where crowded */
 
   uint32_t finalize_rounds;     /* bit k: round k's message of the closing barrier is here */
   struct MPIDI_MAD_note* notes; /* messages between processes that are being connected */

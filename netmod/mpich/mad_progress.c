@@ -1,8 +1,9 @@
 /* mad_progress.c: progress, and giving way where ranks outnumber cores.
  *
  * MPICH polls while it waits.  With a core for each rank that is best; without one it burns the
- * time slice that the peer needs in order to answer.  So after a budget of empty polls the core is
- * offered to others (sched_yield), and after a longer one this process sleeps for moments.
+ * time slice that the peer needs in order to answer.  So after a few empty polls the core is
+ * offered to others (sched_yield), and after some more this process sleeps until the fabric has
+ * something for it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* CPU_COUNT, sched_getaffinity */
@@ -13,19 +14,21 @@
 
 #include "mad_core.h"
 
-/* Empty polls, at some 0.5 to 3 us each.  Where ranks are crowded the peer cannot answer while we
- * poll, so they give way almost at once: nonblocking3 of MPICH's suite, 10 ranks on 2 cores, took
- * 55 s with 50 and 250 polls, 42 to 46 s with these; sendflood, 8 ranks, more than 60 s and 36 s.
- */
-#define CROWDED_SPIN_POLLS 2   /* then yield at every poll */
-#define CROWDED_YIELD_POLLS 40 /* then sleep at every poll */
-#define ALONE_SPIN_POLLS 2000  /* then yield now and then: others may run here too */
+/* Empty polls, at some 0.5 to 3 us each. */
+#define CROWDED_SPIN_POLLS 2 /* then yield at every poll */
+/* Then sleep at every poll.  Waking costs more than a yield where a core happens to be free: with 3
+ * ranks on 2 cores rma/atomic_rmw_gacc of MPICH's suite took 84 s with 0, 60 s with 10, 18 s with
+ * 40 and 22 s with 150; rma/atomic_get_2int 21 to 28 s; coll/nonblocking3, 10 ranks, 45 to 51 s. */
+#define CROWDED_YIELD_POLLS 40
+#define ALONE_SPIN_POLLS 2000 /* then yield now and then: others may run here too */
 #define ALONE_YIELD_INTERVAL 32
-#define CROWDED_NAP_NANOSECONDS 20000
-#define CLOCK_INTERVAL 512 /* polls between looks at the clock */
-#define SWEEP_INTERVAL 64  /* polls between sweeps once a process is gone */
+#define CROWDED_SLEEP_MICROSECONDS 1000
+#define THREADED_SLEEP_MICROSECONDS 20 /* asleep in MPICH's critical section: others want it */
+#define LOOP_NANOSECONDS 10000         /* between the polls of a caller that only waits */
+#define CLOCK_INTERVAL 512             /* polls between looks at the clock */
+#define SWEEP_INTERVAL 64              /* polls between sweeps once a process is gone */
 #define MAX_POLLS (1U << 30)
-#define IDLE_SECONDS 1.0 /* then the peers we wait for are contacted */
+#define IDLE_NANOSECONDS 1000000000 /* then the peers we wait for are contacted */
 
 static int cores_of_this_node(void) {
   long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -45,11 +48,26 @@ void MPIDI_MAD_progress_init(void) {
   MPIDI_MAD_global.oversubscribed = (ranks > cores_of_this_node());
 }
 
+static int64_t nanoseconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* A caller that computes between its calls of MPI_Test is not kept from it. */
+static void sleep_in_a_loop(void) {
+  const uint32_t longest =
+      MPIR_IS_THREADED ? THREADED_SLEEP_MICROSECONDS : CROWDED_SLEEP_MICROSECONDS;
+
+  if (nanoseconds_now() - MPIDI_MAD_global.last_idle < LOOP_NANOSECONDS)
+    (void)mad_engine_wait(MPIDI_MAD_global.engine, longest);
+  MPIDI_MAD_global.last_idle = nanoseconds_now();
+}
+
 static void give_way(uint32_t polls) {
   if (MPIDI_MAD_global.oversubscribed) {
     if (polls > CROWDED_YIELD_POLLS) {
-      const struct timespec nap = {0, CROWDED_NAP_NANOSECONDS};
-      nanosleep(&nap, NULL);
+      sleep_in_a_loop();
     } else if (polls > CROWDED_SPIN_POLLS) {
       sched_yield();
     }
@@ -58,21 +76,15 @@ static void give_way(uint32_t polls) {
   }
 }
 
-static double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static void idle(void) {
   uint32_t polls = ++MPIDI_MAD_global.idle_polls;
 
   if (polls >= MAX_POLLS) MPIDI_MAD_global.idle_polls = ALONE_SPIN_POLLS;
   if (polls % CLOCK_INTERVAL == 0) {
-    double now = seconds_now();
+    const int64_t now = nanoseconds_now();
     if (MPIDI_MAD_global.idle_since == 0) {
       MPIDI_MAD_global.idle_since = now;
-    } else if (now - MPIDI_MAD_global.idle_since > IDLE_SECONDS) {
+    } else if (now - MPIDI_MAD_global.idle_since > IDLE_NANOSECONDS) {
       MPIDI_MAD_global.idle_since = now;
       MPIDI_MAD_touch_awaited();
     }

@@ -1,6 +1,9 @@
 #include "tests/conformance/driver_conformance.h"
 
+#include <poll.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <random>
 
@@ -83,6 +86,53 @@ TEST_P(DriverConformance, SimultaneousConnectGivesOneConnectionPerPeer) {
   EXPECT_EQ(connect(true), to_a);
   EXPECT_TRUE(a->disconnected.empty());
   EXPECT_TRUE(b->disconnected.empty());
+}
+
+// Stations that poll only when they may not sleep, or are woken, still see everything.
+TEST_P(DriverConformance, SleepersAreWoken) {
+  establish();
+  std::vector<pollfd> descriptors;
+  if (pair.b->watch(&descriptors).code() == StatusCode::kNotFound) {
+    GTEST_SKIP() << "this fabric cannot tell when there is something to do";
+  }
+  const auto poll_when_woken = [&](Station& station) {
+    descriptors.clear();
+    const Status status = station.driver.watch(&descriptors);
+    ASSERT_TRUE(status.ok() || status.again());
+    if (status.again() || ::poll(descriptors.data(), descriptors.size(), 0) > 0) station.poll();
+  };
+  // More than the fabric keeps on the way, so that the sender has to be woken, too.
+  const int kPackets = 400;
+  std::vector<Bytes> sent;
+  for (int i = 0; i < kPackets; ++i) {
+    sent.push_back(pattern(i % 3 == 0 ? pair.a->caps().max_packet_bytes : 8, i));
+  }
+  std::size_t posted = 0, kept = 0;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (b->received.size() < sent.size() && std::chrono::steady_clock::now() < deadline) {
+    while (posted < sent.size()) {
+      const Segment segment{sent[posted].data(), sent[posted].size()};
+      const Status status = pair.a->post_send(to_b, {&segment, 1}, &sent[posted]);
+      ASSERT_FALSE(status.error());
+      if (status.again()) break;
+      if (status.in_progress()) ++kept;
+      ++posted;
+    }
+    poll_when_woken(*a);
+    poll_when_woken(*b);
+  }
+  ASSERT_EQ(b->received.size(), sent.size());
+  for (int i = 0; i < kPackets; ++i) ASSERT_EQ(b->received[i].bytes, sent[i]) << "packet " << i;
+  while (a->finished_count < kept && std::chrono::steady_clock::now() < deadline) {
+    poll_when_woken(*a);
+  }
+  EXPECT_EQ(a->finished_count, kept);
+  // Now nothing happens any more, and a sleeper is left alone.
+  descriptors.clear();
+  ASSERT_TRUE(pump([&] { return pair.b->watch(&descriptors).ok(); }));
+  descriptors.clear();
+  ASSERT_TRUE(pair.b->watch(&descriptors).ok());
+  EXPECT_EQ(::poll(descriptors.data(), descriptors.size(), 20), 0);
 }
 
 TEST_P(DriverConformance, PacketsArriveWholeAndInOrder) {

@@ -2,9 +2,11 @@
 // sizes around every limit, types freed while in flight.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/engine/node.h"
@@ -222,6 +224,34 @@ TEST_P(Message, BothDirectionsAtOnce) {
       wait([&] { return sent_a.done && sent_b.done && received_a.done && received_b.done; }));
   EXPECT_EQ(at_a, from_b);
   EXPECT_EQ(at_b, from_a);
+}
+
+// The waiting side sleeps between its calls; what it sends itself keeps it awake.
+TEST_P(Message, WaitingEndsWhenSomethingComes) {
+  const auto send_to = [](Node& from, mad_peer* to, const std::string& header) {
+    EXPECT_EQ(mad_send_header(from.engine(), to, 1, header.data(), header.size()), MAD_SUCCESS);
+  };
+  const auto wait_at_b = [this] {
+    constexpr std::uint32_t kMinute = 60 * 1000 * 1000;
+    while (b.arrivals.empty()) {
+      EXPECT_EQ(mad_engine_wait(b.engine(), kMinute), MAD_SUCCESS);
+      b.progress();
+    }
+    return b.take().header;
+  };
+  send_to(a, to_b, "hello");
+  EXPECT_EQ(arrival().header, "hello");
+  const auto start = std::chrono::steady_clock::now();
+  std::thread sender([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    send_to(a, to_b, "wake up");
+    while (mad_engine_flushed(a.engine()) == 0) a.progress();
+  });
+  EXPECT_EQ(wait_at_b(), "wake up");
+  sender.join();
+  send_to(b, b.peer(b), "self");
+  EXPECT_EQ(wait_at_b(), "self");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
 }
 
 TEST_P(Message, ToItself) {

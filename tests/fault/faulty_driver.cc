@@ -158,6 +158,9 @@ std::vector<std::size_t> FaultyDriver::eligible() const {
   return indices;
 }
 
+// Delays count polls, which nobody makes asleep.
+Status FaultyDriver::watch(std::vector<pollfd>* /*out*/) { return StatusCode::kNotFound; }
+
 std::size_t FaultyDriver::poll(Completion* out, std::size_t capacity) {
   ++polls_;
   take_from_inner();

@@ -68,6 +68,7 @@ class FaultyDriver final : public Driver {
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
+  Status watch(std::vector<pollfd>* out) override;
   void release(void* buffer) override { inner_->release(buffer); }
   void disconnect(ConnectionId connection) override;
 

@@ -264,6 +264,12 @@ std::size_t LoopbackDriver::poll(Completion* out, std::size_t capacity) {
   return count;
 }
 
+Status LoopbackDriver::watch(std::vector<pollfd>* /*out*/) {
+  if (port_->signal.load(std::memory_order_acquire)) return StatusCode::kAgain;
+  const Lock lock(network_->state_->mutex);
+  return network_->state_->ports.size() == 1 ? StatusCode::kOk : StatusCode::kNotFound;
+}
+
 void LoopbackDriver::release(void* buffer) {
   const Lock lock(network_->state_->mutex);
   auto* released = static_cast<LoopbackBuffer*>(buffer);

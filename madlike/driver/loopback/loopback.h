@@ -63,6 +63,8 @@ class LoopbackDriver : public Driver {
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
+  /// An engine that is alone on its network may sleep; others could not wake it.
+  Status watch(std::vector<pollfd>* out) override;
   void release(void* buffer) override;
   void disconnect(ConnectionId connection) override;
 

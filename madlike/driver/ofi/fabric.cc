@@ -108,6 +108,8 @@ Result<std::unique_ptr<OfiFabric>> OfiFabric::open(const OfiOptions& options) {
   std::unique_ptr<OfiFabric> fabric(new OfiFabric());
   fabric->info_ = std::move(*info);
   fabric->info_->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
+  // tcp polls descriptors anyway.  Others would pay for them at every completion.
+  if (options.provider == "tcp") fabric->wait_object_ = FI_WAIT_FD;
   Status status = fabric->open_objects();
   if (!status.error()) status = fabric->listen();
   if (status.error()) return status;
@@ -116,10 +118,10 @@ Result<std::unique_ptr<OfiFabric>> OfiFabric::open(const OfiOptions& options) {
 
 Status OfiFabric::open_objects() {
   fi_eq_attr eq_attr{};
-  eq_attr.wait_obj = FI_WAIT_NONE;
+  eq_attr.wait_obj = wait_object_;
   fi_cq_attr cq_attr{};
   cq_attr.format = FI_CQ_FORMAT_DATA;
-  cq_attr.wait_obj = FI_WAIT_NONE;
+  cq_attr.wait_obj = wait_object_;
   cq_attr.size = 1024;
   Status status = open_one(fabric_, "fi_fabric", [&](fid_fabric** out) {
     return fi_fabric(info_->fabric_attr, out, nullptr);
@@ -172,6 +174,18 @@ Result<FidPtr<fid_ep>> OfiFabric::open_endpoint(fi_info* request) {
   if (error == 0) error = fi_enable(object);
   if (error != 0) return ofi_status(StatusCode::kInternal, "enabling an endpoint", error);
   return endpoint;
+}
+
+Status OfiFabric::watch(std::vector<pollfd>* out) {
+  if (wait_object_ != FI_WAIT_FD) return StatusCode::kNotFound;
+  fid* queues[] = {&cq_->fid, &eq_->fid};
+  if (fi_trywait(fabric_.get(), queues, 2) != 0) return StatusCode::kAgain;
+  for (fid* queue : queues) {
+    pollfd descriptor{-1, POLLIN, 0};
+    if (fi_control(queue, FI_GETWAIT, &descriptor.fd) != 0) return StatusCode::kNotFound;
+    out->push_back(descriptor);
+  }
+  return StatusCode::kOk;
 }
 
 }  // namespace mad

@@ -42,6 +42,9 @@ class OfiFabric {
   /// An enabled endpoint.  `request` is the fi_info of a connection request, or null to connect.
   Result<FidPtr<fid_ep>> open_endpoint(fi_info* request);
 
+  /// The descriptors behind both queues, see Driver::watch().
+  Status watch(std::vector<pollfd>* out);
+
   const fi_info& info() const { return *info_; }
   const std::vector<std::byte>& address() const { return address_; }
   fid_domain* domain() { return domain_.get(); }
@@ -64,6 +67,7 @@ class OfiFabric {
   FidPtr<fid_ep> srx_;
   FidPtr<fid_pep> listener_;
   std::vector<std::byte> address_;
+  fi_wait_obj wait_object_ = FI_WAIT_NONE;
 };
 
 }  // namespace mad

@@ -68,6 +68,12 @@ std::size_t OfiDriver::poll(Completion* out, std::size_t capacity) {
   return count;
 }
 
+Status OfiDriver::watch(std::vector<pollfd>* out) {
+  if (!news_.empty() || !events_.empty() || !ending_.empty()) return StatusCode::kAgain;
+  events_soon_ = true;  // either queue may wake the caller
+  return fabric_->watch(out);
+}
+
 bool OfiDriver::translate(const fi_cq_data_entry& entry, Completion* out) {
   auto* context = static_cast<OfiContext*>(entry.op_context);
   if (!context) return false;  // an injected packet's

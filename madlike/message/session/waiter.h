@@ -3,7 +3,6 @@
 #define MADLIKE_MESSAGE_SESSION_WAITER_H_
 
 #include <sched.h>
-#include <time.h>
 
 #include <chrono>
 #include <optional>
@@ -32,17 +31,16 @@ class Waiter {
   }
 
  private:
-  // The peer may need this very core: first the time slice is given away, then some microseconds.
+  // The peer may need this very core: first the time slice is given away, then we sleep.
   static constexpr int kSpins = 1000;
   static constexpr int kYields = 2000;
-  static constexpr long kSleepNanoseconds = 20000;
+  static constexpr std::chrono::milliseconds kSleep{1};
 
-  static void step_aside(int idle) {
+  void step_aside(int idle) const {
     if (idle <= kSpins + kYields) {
       sched_yield();
     } else {
-      const timespec pause{0, kSleepNanoseconds};
-      nanosleep(&pause, nullptr);
+      messenger_.wait(kSleep);
     }
   }
 
