@@ -90,7 +90,7 @@ class Driver {
 
   /// Places `packet` at `offset` in memory the peer exposed.  kInProgress: kWritten follows;
   /// kAgain; error.  A packet posted with post_send() after the write is received after the bytes
-  /// are placed.
+  /// are placed; when the write fails, none posted after it is received.
   virtual Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                             std::uint64_t offset, void* context) = 0;
 

@@ -43,7 +43,9 @@ Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const std::
 }
 
 std::unique_ptr<Driver> open_self_fabric() {
-  return std::make_unique<LoopbackDriver>(std::make_shared<LoopbackNetwork>());
+  LoopbackOptions options;
+  options.max_packet_bytes = OfiOptions().max_packet_bytes;  // a head of the eager limit fits
+  return std::make_unique<LoopbackDriver>(std::make_shared<LoopbackNetwork>(options));
 }
 
 }  // namespace mad

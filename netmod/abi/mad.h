@@ -55,7 +55,7 @@ typedef enum mad_status {
 /* The last error's sentence in this thread: what was wrong, what was expected, what to do. */
 MAD_API const char* mad_last_error(void);
 
-/* ---- data paths ----------------------------------------------------------------------------- */
+/* ---- data paths ---- */
 
 /* How one side treats the layout of its own memory.  The wire is the same for all, so the two sides
  * need not agree. */
@@ -73,7 +73,7 @@ MAD_API int mad_path_parse(const char* name, mad_path* path); /* MAD_ERR_ARGUMEN
 MAD_API const char* mad_path_name(mad_path path);
 MAD_API const char* mad_path_names(void); /* "auto, gather, hybrid, pipeline, pack, off" */
 
-/* ---- types ---------------------------------------------------------------------------------- */
+/* ---- types ---- */
 
 /* Description trees.  Each call returns a new reference in *out and keeps its own references to
  * children. Displacements and strides are bytes, lengths count children.  Counts may be 0, strides
@@ -128,7 +128,7 @@ MAD_API int mad_type_pack(const void* base, uint64_t count, const mad_type* type
 MAD_API int mad_type_unpack(void* base, uint64_t count, const mad_type* type, uint64_t offset,
                             const void* in, size_t size, size_t* moved);
 
-/* ---- engine --------------------------------------------------------------------------------- */
+/* ---- engine ---- */
 
 /* An operation slot: the caller embeds it in its request; libmad owns it from the call that takes
  * it to the callback (or MAD_SUCCESS) that gives it back.  `context` is the caller's. */
@@ -241,7 +241,7 @@ typedef struct mad_counters {
 } mad_counters;
 MAD_API const mad_counters* mad_engine_counters(mad_engine* engine);
 
-/* ---- Madeleine ------------------------------------------------------------------------------ */
+/* ---- Madeleine ---- */
 
 /* RT-0306's interface.  A message is built from pieces and taken apart by the mirrored sequence of
  * calls. Every call progresses the engine as needed; callbacks of other messages may run inside. Do

@@ -54,8 +54,7 @@ int MPIDI_MAD_rank_error(int rank, MPIR_Comm* comm) {
   return status < 0 ? failed_error(rank, status) : MPI_SUCCESS;
 }
 
-/* ---- synchronous sends
- * --------------------------------------------------------------------------- */
+/* ---- synchronous sends ---- */
 
 void MPIDI_MAD_await_acknowledgement(MPIR_Request* sreq, mad_peer* peer) {
   MPIDI_MAD_AM(sreq)->acknowledger = peer;
@@ -103,8 +102,7 @@ static void fail_unacknowledged(const mad_peer* peer, int status) {
   }
 }
 
-/* ---- headers that ask for another message ------------------------------------------------------
- */
+/* ---- headers that ask for another message ---- */
 
 /* Locks of windows have no request that could end with an error; partitioned communication has one
  * that is not in any list while it waits for its partner. */
@@ -271,8 +269,7 @@ void MPIDI_MAD_on_peer_gone(void* context, mad_peer* peer, int status, const cha
   answer_questions(peer, status);
 }
 
-/* ---- receives and probes
- * ------------------------------------------------------------------------- */
+/* ---- receives and probes ---- */
 
 /* An error if a message from `source` cannot come any more.  One death suffices to end "any
  * source", since the message may have been the dead process's; a process that left in good order

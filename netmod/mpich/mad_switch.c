@@ -104,8 +104,7 @@ int MPIDI_MAD_comm_path(MPIR_Comm* comm, mad_path* path) {
   return attribute ? attribute_path(comm, attribute, path) : MPI_SUCCESS;
 }
 
-/* ---- the application's functions ---------------------------------------------------------------
- */
+/* ---- the application's functions ---- */
 
 int MPIX_Mad_get_keyval(int* keyval) {
   int mpi_errno = MPI_SUCCESS;

@@ -42,8 +42,7 @@ static mad_engine* open_engine(const char* fabric, const char* interface) {
   return engine;
 }
 
-/* ---- who is where: the address of an engine is a few bytes that may travel any way -------------
- */
+/* ---- who is where: the address of an engine is a few bytes that may travel any way ---- */
 
 static void publish_address(mad_engine* engine, const char* path) {
   char address[MAD_ADDRESS_MAX];
@@ -81,8 +80,7 @@ static mad_peer* find_peer(mad_engine* engine, const char* path) {
   return peer;
 }
 
-/* ---- the message, piece by piece
- * ----------------------------------------------------------------- */
+/* ---- the message, piece by piece ---- */
 
 static void send_in_pieces(mad_engine* engine, mad_peer* to, const float* array) {
   mad_packing* message;
@@ -152,8 +150,7 @@ static mad_peer* receive_in_pieces(mad_engine* engine, float* array) {
   return from;
 }
 
-/* ---- the same datum with its description, in one call -------------------------------------------
- */
+/* ---- the same datum with its description, in one call ---- */
 
 static mad_type* describe_datum(void) {
   mad_type *number, *type;
@@ -186,8 +183,7 @@ static void receive_contiguously(mad_engine* engine, float* row, uint64_t floats
   check(mad_end_unpacking(message), "mad_end_unpacking");
 }
 
-/* ---- the two processes
- * --------------------------------------------------------------------------- */
+/* ---- the two processes ---- */
 
 static void run_receiver(mad_engine* engine, float* array) {
   mad_peer* from = receive_in_pieces(engine, array);

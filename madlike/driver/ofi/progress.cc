@@ -13,7 +13,7 @@
 namespace mad {
 namespace {
 
-constexpr std::size_t kBatch = 16;
+constexpr std::size_t kBatch = 32;
 constexpr std::uint32_t kEventsEvery = 64;          // polls
 constexpr std::uint32_t kEventsEveryUnsettled = 4;  // polls, while a connection comes or goes
 
