@@ -6,42 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "madlike/message/side.h"
+#include "madlike/message/pair.h"
 
 namespace mad {
 namespace {
 
 constexpr std::size_t kNever = ~std::size_t{0};
-
-/// Two engines that know each other's credit.
-struct Pair {
-  explicit Pair(const LoopbackOptions& options = {}, const MessengerConfig& config = {})
-      : network(std::make_shared<LoopbackNetwork>(options)),
-        a(network, config),
-        b(network, config),
-        to_b(a.to(b)),
-        to_a(b.to(a)) {
-    EXPECT_TRUE(a.messenger->touch(to_b).ok());
-    settle(a, b);
-  }
-  void expect_all_whole() {
-    ASSERT_EQ(a.sent.size(), b.arrived.size());
-    for (std::size_t i = 0; i < a.sent.size(); ++i) {
-      EXPECT_EQ(a.sent[i].done, 1) << i;
-      EXPECT_TRUE(a.sent[i].status.ok()) << i;
-      EXPECT_EQ(b.arrived[i].done, 1) << i;
-      EXPECT_EQ(b.arrived[i].received, a.sent[i].bytes.size()) << i;
-      EXPECT_TRUE(b.arrived[i].sink->bytes == a.sent[i].bytes) << i;
-    }
-    EXPECT_TRUE(a.messenger->idle());
-    EXPECT_TRUE(b.messenger->idle());
-    EXPECT_FALSE(b.misaligned);
-  }
-  std::shared_ptr<LoopbackNetwork> network;
-  Side a, b;
-  Endpoint& to_b;
-  Endpoint& to_a;
-};
 
 struct Fabric {
   const char* name;
@@ -253,129 +223,6 @@ TEST(Messenger, BothMayConnectAtOnce) {
   EXPECT_TRUE(b.arrived[0].sink->bytes == a.sent[0].bytes);
 }
 
-TEST(Messenger, ASmallMessageIsOnePacketAndDoneAtOnce) {
-  Pair p;
-  const std::uint64_t before = p.a.messenger->counters().packets_sent;
-  Sent& sent = p.a.send(p.to_b, 1, pattern(8), "header");
-  EXPECT_TRUE(sent.status.ok());
-  EXPECT_EQ(p.a.messenger->counters().packets_sent, before + 1);
-  EXPECT_TRUE(p.a.messenger->idle());
-  EXPECT_EQ(p.a.messenger->counters().staged_bytes, 8u);
-  settle(p.a, p.b);
-  EXPECT_EQ(p.b.messenger->counters().unexpected_bytes, 0u);
-  p.expect_all_whole();
-}
-
-TEST(Messenger, ACopiedMessageIsDoneAlsoWhenTheDriverPushesBack) {
-  LoopbackOptions options;
-  options.queue_depth = 1;
-  Pair p(options);
-  ASSERT_TRUE(p.a.send_header(p.to_b, 1, "fills the queue").ok());
-  Sent& sent = p.a.send(p.to_b, 1, pattern(8));
-  EXPECT_TRUE(sent.status.ok());
-  EXPECT_FALSE(p.a.messenger->idle());
-  std::fill(sent.bytes.begin(), sent.bytes.end(), std::byte{0});  // ours again
-  settle(p.a, p.b);
-  ASSERT_EQ(p.b.arrived.size(), 2u);
-  EXPECT_TRUE(p.b.arrived[1].sink->bytes == pattern(8));
-}
-
-TEST(Messenger, MemoryInTheDriversHandsIsNotReturned) {
-  Pair p;
-  p.a.reference_from = 1;
-  Sent& sent = p.a.send(p.to_b, 1, pattern(5000));
-  EXPECT_TRUE(sent.status.in_progress());
-  EXPECT_EQ(sent.done, 0);
-  (void)p.a.messenger->progress();
-  EXPECT_EQ(sent.done, 1);
-  EXPECT_EQ(p.a.messenger->counters().referenced_bytes, 5000u);
-  EXPECT_EQ(p.a.messenger->counters().staged_bytes, 0u);
-}
-
-TEST(Messenger, LargePayloadIsWrittenWhereMemoryIsOneRun) {
-  const std::size_t size = 3000000;
-  for (bool one_run : {true, false}) {
-    Pair p;
-    p.b.one_run = one_run;
-    p.a.send(p.to_b, 1, pattern(size));
-    settle(p.a, p.b);
-    p.expect_all_whole();
-    const MessageCounters& counters = p.a.messenger->counters();
-    EXPECT_EQ(counters.written_bytes > size / 2, one_run);
-    EXPECT_EQ(p.b.arrived[0].sink->places == 1, one_run);  // the head
-    EXPECT_EQ(counters.written_bytes + counters.referenced_bytes + counters.staged_bytes, size);
-  }
-}
-
-TEST(Messenger, SmallRestsAreNotWorthAWindow) {
-  MessengerConfig config;
-  config.eager_limit = 1000;
-  config.write_threshold = 5000;
-  for (std::size_t rest : {4999u, 5000u}) {
-    Pair p({}, config);
-    p.a.send(p.to_b, 1, pattern(1000 + rest));
-    settle(p.a, p.b);
-    p.expect_all_whole();
-    EXPECT_EQ(p.a.messenger->counters().written_bytes, rest == 5000 ? 5000u : 0u);
-  }
-}
-
-TEST(Messenger, PacketsAreFlushedWhereTheMessageSays) {
-  LoopbackOptions options;
-  options.remote_write = false;
-  MessengerConfig config;
-  config.eager_limit = 0;
-  for (std::uint64_t flush : {0u, 1000u, 10000u}) {
-    Pair p(options, config);
-    p.a.flush_bytes = flush;
-    const std::uint64_t before = p.a.messenger->counters().packets_sent;
-    p.a.send(p.to_b, 1, pattern(100000));
-    settle(p.a, p.b);
-    p.expect_all_whole();
-    const std::uint64_t packets = p.a.messenger->counters().packets_sent - before - 1;
-    EXPECT_EQ(packets, flush == 0 ? 2u : 100000 / flush);
-  }
-}
-
-TEST(Messenger, ALaterMessageDoesNotWaitForALongOne) {
-  LoopbackOptions options;
-  options.remote_write = false;
-  Pair p(options);
-  Sent& longer = p.a.send(p.to_b, 1, pattern(30000000));
-  Sent& shorter = p.a.send(p.to_b, 1, pattern(300000));
-  ASSERT_TRUE(settle(p.a, p.b, [&] { return shorter.done == 1; }));
-  EXPECT_EQ(longer.done, 0);
-  settle(p.a, p.b);
-  p.expect_all_whole();
-}
-
-TEST(Messenger, NothingIsLostWhileThePeerDoesNotLook) {
-  LoopbackOptions options;
-  options.queue_depth = 3;
-  MessengerConfig config;
-  config.staging_bytes = 4 * config.packet_bytes;
-  Pair p(options, config);
-  for (int i = 0; i < 2000; ++i) {
-    ASSERT_TRUE(p.a.send_header(p.to_b, 1, std::to_string(i)).ok());
-    if (i % 100 == 0) p.a.send(p.to_b, 2, pattern(50000, i), std::to_string(i));
-    (void)p.a.messenger->progress();
-  }
-  EXPECT_LE(p.b.driver->buffers(), 4u);
-  settle(p.a, p.b);
-  ASSERT_EQ(p.b.arrived.size(), 2020u);
-  int next = 0, payloads = 0;
-  for (const Arrived& arrived : p.b.arrived) {
-    if (arrived.handler == 1) {
-      EXPECT_EQ(arrived.header, std::to_string(next++));
-    } else {
-      EXPECT_EQ(arrived.header, std::to_string(next - 1));
-      EXPECT_TRUE(arrived.sink->bytes == p.a.sent[payloads++].bytes);
-    }
-  }
-  EXPECT_EQ(payloads, 20);
-  EXPECT_TRUE(p.a.all_sent());
-}
-
 TEST(Messenger, HeadersOfEveryLength) {
   Pair p;
   const std::size_t max = p.a.messenger->max_header_bytes();
@@ -409,23 +256,6 @@ TEST(Messenger, AnEmptyPayloadIsAHeader) {
   EXPECT_EQ(p.b.arrived[0].header, "only this");
 }
 
-TEST(Messenger, AMessageCanBeUsedAgainOnceItLeft) {
-  Pair p;
-  p.a.on_left = [&](Sent& sent) {
-    if (sent.done >= 3) return;
-    sent.reader = BytesSource(sent.bytes, 1, 1 << 20);
-    ASSERT_TRUE(p.a.messenger->send(p.to_b, 1, {}, sent).in_progress());
-  };
-  p.a.reference_from = 1;
-  p.a.send(p.to_b, 1, pattern(200000));
-  settle(p.a, p.b);
-  ASSERT_EQ(p.b.arrived.size(), 3u);
-  for (const Arrived& arrived : p.b.arrived) {
-    EXPECT_TRUE(arrived.sink->bytes == p.a.sent[0].bytes);
-  }
-  EXPECT_EQ(p.a.sent[0].done, 3);
-}
-
 TEST(Messenger, EndpointsCarryTheUsersData) {
   Pair p;
   EXPECT_EQ(user_data(p.to_b), nullptr);
@@ -443,24 +273,6 @@ TEST(Messenger, AddressesAndDriversThatDoNotExist) {
   auto endpoint = p.a.messenger->connect(0, address.data(), 5);  // seen when it is used
   ASSERT_TRUE(endpoint.ok());
   EXPECT_EQ(p.a.messenger->touch(**endpoint).code(), StatusCode::kInvalidArgument);
-}
-
-// Whatever is sent after it waits for what of it is with the fabric already.
-TEST(Messenger, ALongMessageHasAFewMegabytesOnTheirWay) {
-  constexpr std::uint64_t kMost = 4 << 20;
-  Pair p;
-  p.a.reference_from = 1;
-  p.a.fill_step = 1 << 30;
-  p.a.send(p.to_b, 1, pattern(40 << 20));
-  std::uint64_t written = 0;
-  ASSERT_TRUE(settle(p.a, p.b, [&] {
-    const std::uint64_t now = p.a.messenger->counters().written_bytes;
-    EXPECT_LE(now - written, kMost);
-    written = now;
-    return p.a.all_sent() && !p.b.arrived.empty() && p.b.arrived[0].done == 1;
-  }));
-  EXPECT_GT(written, std::uint64_t{39} << 20);
-  EXPECT_TRUE(p.b.arrived[0].sink->bytes == p.a.sent[0].bytes);
 }
 
 }  // namespace

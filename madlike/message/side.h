@@ -16,18 +16,9 @@
 
 #include "madlike/driver/loopback/loopback.h"
 #include "madlike/message/messenger.h"
+#include "tests/support/bytes.h"
 
 namespace mad {
-
-using Bytes = std::vector<std::byte>;
-
-/// `size` bytes that tell their place and their `seed`.
-inline Bytes pattern(std::size_t size, unsigned seed = 1) {
-  Bytes out(size);
-  std::uint32_t x = seed * 2654435761u + 1;
-  for (std::byte& b : out) b = static_cast<std::byte>((x = x * 1664525u + 1013904223u) >> 24);
-  return out;
-}
 
 /// Pieces of at least `reference_from` bytes are referenced; no call appends more than `step`
 /// bytes.

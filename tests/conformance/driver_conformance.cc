@@ -7,20 +7,10 @@
 #include <cstring>
 #include <random>
 
+#include "tests/support/bytes.h"
+
 namespace mad {
 namespace {
-
-using Bytes = std::vector<std::byte>;
-
-Bytes pattern(std::size_t size, unsigned seed) {
-  Bytes bytes(size);
-  std::uint32_t state = seed * 2654435761u + 1;
-  for (std::byte& byte : bytes) {
-    state = state * 1664525u + 1013904223u;
-    byte = static_cast<std::byte>(state >> 24);
-  }
-  return bytes;
-}
 
 // Cuts `bytes` into `count` segments, each but the last of `step` bytes at least.
 std::vector<Segment> cut(Bytes& bytes, std::size_t count) {

@@ -1,51 +1,13 @@
 // Madeleine sessions over two or three messengers on one loopback network.
-#include <gtest/gtest.h>
-
 #include <cstring>
 
-#include "madlike/message/session/session_hub.h"
-#include "tests/fault/session_party.h"
+#include "madlike/message/session/session_fixture.h"
 
 namespace mad {
 namespace {
 
 using test::run_together;
 using test::SessionParty;
-using Bytes = std::vector<std::byte>;
-
-constexpr int kLong = 10000;  // milliseconds; nothing takes that long
-
-Bytes pattern(std::size_t size, unsigned seed) {
-  Bytes bytes(size);
-  std::uint32_t state = seed * 2654435761u + 1;
-  for (std::byte& byte : bytes) {
-    state = state * 1664525u + 1013904223u;
-    byte = static_cast<std::byte>(state >> 24);
-  }
-  return bytes;
-}
-
-Segment of(Bytes& bytes) { return {bytes.data(), bytes.size()}; }
-
-template <typename T>
-Segment of(T& value) {
-  return {&value, sizeof(value)};
-}
-
-class SessionTest : public ::testing::Test {
- protected:
-  std::shared_ptr<LoopbackNetwork> network = std::make_shared<LoopbackNetwork>();
-  SessionParty a{network, FaultPlan{}};
-  SessionParty b{network, FaultPlan{}};
-
-  // b takes the next message apart with `unpack`.
-  Status receive(const std::function<void(UnpackingSession&)>& unpack) {
-    UnpackingSession* const session = b.hub().begin_unpacking(kLong);
-    if (session == nullptr) return Status(StatusCode::kNotFound, "no message came");
-    unpack(*session);
-    return b.hub().end(*session);
-  }
-};
 
 TEST_F(SessionTest, SizeExpressThenDataCheaper) {
   Bytes data = pattern(100000, 1);
@@ -103,144 +65,6 @@ TEST_F(SessionTest, EveryModeAndSizeComesThroughInOrder) {
   }
 }
 
-TEST_F(SessionTest, SaferMemoryIsFreeAtOnce) {
-  std::vector<Bytes> sent = {pattern(50, 1), pattern(200000, 2)};
-  std::vector<Bytes> got = {Bytes(50), Bytes(200000)};
-  run_together({{&a,
-                 [&] {
-                   PackingSession& session = a.begin_packing(b);
-                   for (Bytes bytes : sent) {
-                     EXPECT_TRUE(session.pack(of(bytes), SendMode::kSafer).ok());
-                     std::fill(bytes.begin(), bytes.end(), std::byte{0});
-                   }
-                   EXPECT_TRUE(a.hub().end(session).ok());
-                 }},
-                {&b, [&] {
-                   EXPECT_TRUE(receive([&](UnpackingSession& session) {
-                                 (void)session.unpack(of(got[0]), ReceiveMode::kCheaper);
-                                 (void)session.unpack(of(got[1]), ReceiveMode::kCheaper);
-                               }).ok());
-                 }}});
-  EXPECT_EQ(got, sent);
-}
-
-TEST_F(SessionTest, LaterMemoryIsReadAtTheEndAndKeepsItsPlace) {
-  int first = 1, later = 2, safer = 3;
-  Bytes big = pattern(50000, 4);
-  int got_first = 0, got_later = 0, got_safer = 0;
-  Bytes got_big(big.size());
-  run_together({{&a,
-                 [&] {
-                   PackingSession& session = a.begin_packing(b);
-                   EXPECT_TRUE(session.pack(of(first), SendMode::kCheaper).ok());
-                   EXPECT_TRUE(session.pack(of(later), SendMode::kLater).ok());
-                   EXPECT_TRUE(session.pack(of(safer), SendMode::kSafer).ok());
-                   EXPECT_TRUE(session.pack(of(big), SendMode::kLater).ok());
-                   later = 20;
-                   safer = 30;
-                   const Bytes changed = pattern(big.size(), 5);
-                   std::copy(changed.begin(), changed.end(), big.begin());
-                   EXPECT_TRUE(a.hub().end(session).ok());
-                 }},
-                {&b, [&] {
-                   EXPECT_TRUE(receive([&](UnpackingSession& session) {
-                                 (void)session.unpack(of(got_first), ReceiveMode::kExpress);
-                                 (void)session.unpack(of(got_later), ReceiveMode::kExpress);
-                                 EXPECT_EQ(got_later, 20);
-                                 (void)session.unpack(of(got_safer), ReceiveMode::kCheaper);
-                                 (void)session.unpack(of(got_big), ReceiveMode::kCheaper);
-                               }).ok());
-                 }}});
-  EXPECT_EQ(got_first, 1);
-  EXPECT_EQ(got_safer, 3) << "SAFER behind LATER is copied";
-  EXPECT_EQ(got_big, pattern(big.size(), 5));
-}
-
-TEST_F(SessionTest, CopiesBehindALaterPieceAreBounded) {
-  Bytes big = pattern(2 * 1024 * 1024, 1);
-  int later = 7, got = 0;
-  Bytes got_big(big.size());
-  run_together({{&a,
-                 [&] {
-                   PackingSession& session = a.begin_packing(b);
-                   EXPECT_TRUE(session.pack(of(later), SendMode::kLater).ok());
-                   EXPECT_EQ(session.pack(of(big), SendMode::kSafer).code(),
-                             StatusCode::kInvalidArgument);
-                   EXPECT_TRUE(session.pack(of(big), SendMode::kCheaper).ok())
-                       << "the refused piece was not taken, the message goes on";
-                   EXPECT_TRUE(a.hub().end(session).ok());
-                 }},
-                {&b, [&] {
-                   EXPECT_TRUE(receive([&](UnpackingSession& session) {
-                                 (void)session.unpack(of(got), ReceiveMode::kCheaper);
-                                 (void)session.unpack(of(got_big), ReceiveMode::kCheaper);
-                               }).ok());
-                 }}});
-  EXPECT_EQ(got, 7);
-  EXPECT_EQ(got_big, big);
-}
-
-// What a wrong unpacking call gives; `pieces` are packed, then `unpack` is done.
-struct Mismatch {
-  const char* name;
-  std::vector<std::size_t> packed;
-  std::vector<std::size_t> unpacked;
-  StatusCode expected;
-};
-
-class MismatchTest : public SessionTest, public ::testing::WithParamInterface<Mismatch> {};
-
-TEST_P(MismatchTest, GivesAnErrorAndTheNextMessageIsWhole) {
-  const Mismatch& param = GetParam();
-  Bytes data = pattern(200000, 3);
-  Bytes room(300000);
-  int next = 5, got_next = 0;
-  for (const ReceiveMode mode : {ReceiveMode::kExpress, ReceiveMode::kCheaper}) {
-    run_together({{&a,
-                   [&] {
-                     PackingSession& session = a.begin_packing(b);
-                     for (const std::size_t size : param.packed) {
-                       (void)session.pack({data.data(), size}, SendMode::kCheaper);
-                     }
-                     EXPECT_TRUE(a.hub().end(session).ok()) << "refused pieces do no harm";
-                     PackingSession& second = a.begin_packing(b);
-                     (void)second.pack(of(next), SendMode::kCheaper);
-                     EXPECT_TRUE(a.hub().end(second).ok());
-                   }},
-                  {&b, [&] {
-                     const Status status = receive([&](UnpackingSession& session) {
-                       for (const std::size_t size : param.unpacked) {
-                         (void)session.unpack({room.data(), size}, mode);
-                       }
-                     });
-                     EXPECT_EQ(status.code(), param.expected) << status.message();
-                     EXPECT_NE(status.message().find("mirror"), std::string_view::npos)
-                         << status.message();
-                     const Status second = receive([&](UnpackingSession& session) {
-                       (void)session.unpack(of(got_next), mode);
-                     });
-                     EXPECT_TRUE(second.ok()) << second.message();
-                   }}});
-    EXPECT_EQ(got_next, 5);
-    got_next = 0;
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    All, MismatchTest,
-    ::testing::Values(Mismatch{"short_asks_less", {8}, {4}, StatusCode::kTruncated},
-                      Mismatch{"short_asks_more", {8}, {9}, StatusCode::kProtocol},
-                      Mismatch{"short_one_too_many", {8}, {8, 8}, StatusCode::kProtocol},
-                      Mismatch{"short_one_missing", {8, 8}, {8}, StatusCode::kTruncated},
-                      Mismatch{"long_asks_less", {100000}, {99999}, StatusCode::kTruncated},
-                      Mismatch{"long_asks_more", {100000}, {100001}, StatusCode::kProtocol},
-                      Mismatch{"long_asks_little", {100000, 3}, {3, 3}, StatusCode::kTruncated},
-                      Mismatch{"long_missing", {4, 100000, 4}, {4}, StatusCode::kTruncated},
-                      Mismatch{"long_one_too_many", {100000}, {100000, 1}, StatusCode::kProtocol},
-                      Mismatch{"nothing_unpacked", {1, 200000}, {}, StatusCode::kTruncated},
-                      Mismatch{"two_for_one", {10}, {5, 5}, StatusCode::kTruncated}),
-    [](const auto& info) { return info.param.name; });
-
 TEST_F(SessionTest, EmptyMessagesArrive) {
   run_together({{&a,
                  [&] {
@@ -255,11 +79,6 @@ TEST_F(SessionTest, EmptyMessagesArrive) {
                                  EXPECT_TRUE(session.unpack(Segment{}, ReceiveMode::kExpress).ok());
                                }).ok());
                  }}});
-}
-
-TEST_F(SessionTest, WaitingForAMessageEnds) {
-  EXPECT_EQ(b.hub().begin_unpacking(0), nullptr);
-  EXPECT_EQ(b.hub().begin_unpacking(20), nullptr);
 }
 
 // Pieces scattered in memory: every second block of eight bytes.
@@ -384,32 +203,6 @@ TEST_F(SessionTest, MessagesOfSeveralSendersKeepTheirOrder) {
   EXPECT_EQ(next_of_c, 1000 + kMessages);
 }
 
-TEST_F(SessionTest, TwoMessagesToOnePeerMayBePackedAtOnce) {
-  Bytes first = pattern(40000, 1), second = pattern(50000, 2);
-  Bytes got_first(first.size()), got_second(second.size());
-  run_together({{&a,
-                 [&] {
-                   PackingSession& one = a.begin_packing(b);
-                   PackingSession& two = a.begin_packing(b);
-                   EXPECT_TRUE(one.pack(of(first), SendMode::kCheaper).ok());
-                   EXPECT_TRUE(two.pack(of(second), SendMode::kCheaper).ok());
-                   EXPECT_TRUE(one.pack(of(first), SendMode::kCheaper).ok());
-                   EXPECT_TRUE(a.hub().end(one).ok());
-                   EXPECT_TRUE(a.hub().end(two).ok());
-                 }},
-                {&b, [&] {
-                   EXPECT_TRUE(receive([&](UnpackingSession& session) {
-                                 (void)session.unpack(of(got_first), ReceiveMode::kCheaper);
-                                 (void)session.unpack(of(got_first), ReceiveMode::kCheaper);
-                               }).ok());
-                   EXPECT_TRUE(receive([&](UnpackingSession& session) {
-                                 (void)session.unpack(of(got_second), ReceiveMode::kCheaper);
-                               }).ok());
-                 }}});
-  EXPECT_EQ(got_first, first);
-  EXPECT_EQ(got_second, second);
-}
-
 TEST_F(SessionTest, OtherMessagesPassBetweenThePieces) {
   Bytes data = pattern(100000, 1), got(100000);
   run_together({{&a,
@@ -432,56 +225,6 @@ TEST_F(SessionTest, OtherMessagesPassBetweenThePieces) {
   EXPECT_EQ(b.other_messages[0].substr(0, 7), "between");
 }
 
-TEST_F(SessionTest, ADeadReceiverIsAnErrorOfThePackingCalls) {
-  Bytes data = pattern(1000000, 1);
-  std::atomic<bool> begun{false};
-  run_together({{&a,
-                 [&] {
-                   PackingSession& session = a.begin_packing(b);
-                   (void)session.pack(of(data), SendMode::kCheaper);
-                   (void)a.messenger().progress();
-                   begun = true;
-                   const Status status = session.pack(of(data), SendMode::kSafer);
-                   EXPECT_EQ(status.code(), StatusCode::kPeerFailed) << status.message();
-                   EXPECT_EQ(session.pack(of(data), SendMode::kCheaper).code(),
-                             StatusCode::kPeerFailed);
-                   EXPECT_EQ(a.hub().end(session).code(), StatusCode::kPeerFailed);
-                 }},
-                {&b, [&] {
-                   EXPECT_NE(b.hub().begin_unpacking(kLong), nullptr);
-                   while (!begun) (void)b.messenger().progress();
-                   b.die();
-                 }}});
-}
-
-TEST_F(SessionTest, ADeadSenderIsAnErrorOfTheUnpackingCalls) {
-  int word = 1, got = 0;
-  Bytes room(100000);
-  std::atomic<bool> taken{false};
-  run_together({{&a,
-                 [&] {
-                   PackingSession& session = a.begin_packing(b);
-                   Bytes chunk = pattern(100000, 1);
-                   (void)session.pack(of(word), SendMode::kSafer);
-                   (void)session.pack(of(chunk),
-                                      SendMode::kSafer);  // it has left, and so has `word`
-                   while (!taken) (void)a.messenger().progress();
-                   a.die();
-                 }},
-                {&b, [&] {
-                   const Status status = receive([&](UnpackingSession& session) {
-                     EXPECT_TRUE(session.unpack(of(got), ReceiveMode::kExpress).ok());
-                     EXPECT_TRUE(session.unpack(of(room), ReceiveMode::kExpress).ok());
-                     EXPECT_EQ(room, pattern(100000, 1));
-                     taken = true;
-                     const Status lost = session.unpack(of(room), ReceiveMode::kExpress);
-                     EXPECT_EQ(lost.code(), StatusCode::kPeerFailed) << lost.message();
-                   });
-                   EXPECT_EQ(status.code(), StatusCode::kPeerFailed);
-                 }}});
-  EXPECT_EQ(got, 1);
-}
-
 TEST_F(SessionTest, ShortMessagesToOneselfArriveLongOnesAreRefused) {
   Bytes data = pattern(10000, 1), got(10000);
   PackingSession& session = a.begin_packing(a);
@@ -499,77 +242,6 @@ TEST_F(SessionTest, ShortMessagesToOneselfArriveLongOnesAreRefused) {
   const Status status = a.hub().end(too_long);
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << status.message();
   EXPECT_EQ(a.hub().begin_unpacking(20), nullptr) << "half a message must not be left";
-}
-
-TEST_F(SessionTest, ForeignChunksAreAnErrorNotAHang) {
-  struct Raw final : OutgoingOperation {
-    void finished(const Status&) override { busy = false; }
-    bool busy = false;
-    BytesSource run;
-  };
-  Bytes payload = pattern(20, 1);
-  const auto send = [&](const ChunkHeader& chunk, std::size_t header_bytes) {
-    Raw raw;
-    raw.run = BytesSource(of(payload));
-    raw.source = &raw.run;
-    raw.payload_bytes = payload.size();
-    auto header = chunk.encode();
-    raw.busy = true;
-    const Status status =
-        a.messenger().send(a.endpoint(b), kMadeleineHandler, {header.data(), header_bytes}, raw);
-    if (!status.in_progress()) raw.busy = false;
-    while (raw.busy) (void)a.messenger().progress();
-  };
-  ChunkHeader first;
-  first.message = 77;
-  ChunkHeader gap = first;
-  gap.sequence = 2;
-  ChunkHeader nonsense = first;  // its records are noise, and it claims to be all
-  nonsense.message = 78;
-  nonsense.last = true;
-  payload[0] = std::byte{0xFF};
-  run_together({{&a,
-                 [&] {
-                   send(first, 5);  // no header at all
-                   send(first, ChunkHeader::kBytes);
-                   send(gap, ChunkHeader::kBytes);
-                   send(nonsense, ChunkHeader::kBytes);
-                 }},
-                {&b, [&] {
-                   Bytes room(6);
-                   for (int i = 0; i < 3; ++i) {
-                     const Status status = receive([&](UnpackingSession& session) {
-                       for (int k = 0; k < 10; ++k) {
-                         (void)session.unpack(of(room), ReceiveMode::kExpress);
-                       }
-                     });
-                     EXPECT_EQ(status.code(), StatusCode::kProtocol) << status.message();
-                   }
-                 }}});
-}
-
-TEST_F(SessionTest, ManyShortPiecesFillFewChunks) {
-  constexpr int kPieces = 20000;
-  std::vector<int> sent(kPieces), got(kPieces);
-  for (int i = 0; i < kPieces; ++i) sent[static_cast<std::size_t>(i)] = i * 7;
-  run_together({{&a,
-                 [&] {
-                   PackingSession& session = a.begin_packing(b);
-                   for (int& value : sent) {
-                     ASSERT_TRUE(session.pack(of(value), SendMode::kCheaper).ok());
-                   }
-                   EXPECT_TRUE(a.hub().end(session).ok());
-                 }},
-                {&b, [&] {
-                   EXPECT_TRUE(receive([&](UnpackingSession& session) {
-                                 for (int& value : got) {
-                                   ASSERT_TRUE(
-                                       session.unpack(of(value), ReceiveMode::kCheaper).ok());
-                                 }
-                               }).ok());
-                 }}});
-  EXPECT_EQ(got, sent);
-  EXPECT_LT(a.messenger().counters().packets_sent, 40u) << "100 KB in chunks of 32 KiB";
 }
 
 }  // namespace

@@ -1,0 +1,105 @@
+// What leaves at once, what waits its turn, and when memory is the caller's again.
+#include <gtest/gtest.h>
+
+#include "madlike/message/pair.h"
+
+namespace mad {
+namespace {
+
+TEST(Sender, ASmallMessageIsOnePacketAndDoneAtOnce) {
+  Pair p;
+  const std::uint64_t before = p.a.messenger->counters().packets_sent;
+  Sent& sent = p.a.send(p.to_b, 1, pattern(8), "header");
+  EXPECT_TRUE(sent.status.ok());
+  EXPECT_EQ(p.a.messenger->counters().packets_sent, before + 1);
+  EXPECT_TRUE(p.a.messenger->idle());
+  EXPECT_EQ(p.a.messenger->counters().staged_bytes, 8u);
+  settle(p.a, p.b);
+  EXPECT_EQ(p.b.messenger->counters().unexpected_bytes, 0u);
+  p.expect_all_whole();
+}
+
+TEST(Sender, ACopiedMessageIsDoneAlsoWhenTheDriverPushesBack) {
+  LoopbackOptions options;
+  options.queue_depth = 1;
+  Pair p(options);
+  ASSERT_TRUE(p.a.send_header(p.to_b, 1, "fills the queue").ok());
+  Sent& sent = p.a.send(p.to_b, 1, pattern(8));
+  EXPECT_TRUE(sent.status.ok());
+  EXPECT_FALSE(p.a.messenger->idle());
+  std::fill(sent.bytes.begin(), sent.bytes.end(), std::byte{0});  // ours again
+  settle(p.a, p.b);
+  ASSERT_EQ(p.b.arrived.size(), 2u);
+  EXPECT_TRUE(p.b.arrived[1].sink->bytes == pattern(8));
+}
+
+TEST(Sender, MemoryInTheDriversHandsIsNotReturned) {
+  Pair p;
+  p.a.reference_from = 1;
+  Sent& sent = p.a.send(p.to_b, 1, pattern(5000));
+  EXPECT_TRUE(sent.status.in_progress());
+  EXPECT_EQ(sent.done, 0);
+  (void)p.a.messenger->progress();
+  EXPECT_EQ(sent.done, 1);
+  EXPECT_EQ(p.a.messenger->counters().referenced_bytes, 5000u);
+  EXPECT_EQ(p.a.messenger->counters().staged_bytes, 0u);
+}
+
+TEST(Sender, ALaterMessageDoesNotWaitForALongOne) {
+  LoopbackOptions options;
+  options.remote_write = false;
+  Pair p(options);
+  Sent& longer = p.a.send(p.to_b, 1, pattern(30000000));
+  Sent& shorter = p.a.send(p.to_b, 1, pattern(300000));
+  ASSERT_TRUE(settle(p.a, p.b, [&] { return shorter.done == 1; }));
+  EXPECT_EQ(longer.done, 0);
+  settle(p.a, p.b);
+  p.expect_all_whole();
+}
+
+TEST(Sender, NothingIsLostWhileThePeerDoesNotLook) {
+  LoopbackOptions options;
+  options.queue_depth = 3;
+  MessengerConfig config;
+  config.staging_bytes = 4 * config.packet_bytes;
+  Pair p(options, config);
+  for (int i = 0; i < 2000; ++i) {
+    ASSERT_TRUE(p.a.send_header(p.to_b, 1, std::to_string(i)).ok());
+    if (i % 100 == 0) p.a.send(p.to_b, 2, pattern(50000, i), std::to_string(i));
+    (void)p.a.messenger->progress();
+  }
+  EXPECT_LE(p.b.driver->buffers(), 4u);
+  settle(p.a, p.b);
+  ASSERT_EQ(p.b.arrived.size(), 2020u);
+  int next = 0, payloads = 0;
+  for (const Arrived& arrived : p.b.arrived) {
+    if (arrived.handler == 1) {
+      EXPECT_EQ(arrived.header, std::to_string(next++));
+    } else {
+      EXPECT_EQ(arrived.header, std::to_string(next - 1));
+      EXPECT_TRUE(arrived.sink->bytes == p.a.sent[payloads++].bytes);
+    }
+  }
+  EXPECT_EQ(payloads, 20);
+  EXPECT_TRUE(p.a.all_sent());
+}
+
+TEST(Sender, AMessageCanBeUsedAgainOnceItLeft) {
+  Pair p;
+  p.a.on_left = [&](Sent& sent) {
+    if (sent.done >= 3) return;
+    sent.reader = BytesSource(sent.bytes, 1, 1 << 20);
+    ASSERT_TRUE(p.a.messenger->send(p.to_b, 1, {}, sent).in_progress());
+  };
+  p.a.reference_from = 1;
+  p.a.send(p.to_b, 1, pattern(200000));
+  settle(p.a, p.b);
+  ASSERT_EQ(p.b.arrived.size(), 3u);
+  for (const Arrived& arrived : p.b.arrived) {
+    EXPECT_TRUE(arrived.sink->bytes == p.a.sent[0].bytes);
+  }
+  EXPECT_EQ(p.a.sent[0].done, 3);
+}
+
+}  // namespace
+}  // namespace mad

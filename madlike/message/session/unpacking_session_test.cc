@@ -1,0 +1,154 @@
+// Unpacking: what does not mirror the packing, what comes from strangers, a sender that dies.
+#include <cstring>
+
+#include "madlike/message/session/session_fixture.h"
+
+namespace mad {
+namespace {
+
+using test::run_together;
+using test::SessionParty;
+
+// What a wrong unpacking call gives; `pieces` are packed, then `unpack` is done.
+struct Mismatch {
+  const char* name;
+  std::vector<std::size_t> packed;
+  std::vector<std::size_t> unpacked;
+  StatusCode expected;
+};
+
+class MismatchTest : public SessionTest, public ::testing::WithParamInterface<Mismatch> {};
+
+TEST_P(MismatchTest, GivesAnErrorAndTheNextMessageIsWhole) {
+  const Mismatch& param = GetParam();
+  Bytes data = pattern(200000, 3);
+  Bytes room(300000);
+  int next = 5, got_next = 0;
+  for (const ReceiveMode mode : {ReceiveMode::kExpress, ReceiveMode::kCheaper}) {
+    run_together({{&a,
+                   [&] {
+                     PackingSession& session = a.begin_packing(b);
+                     for (const std::size_t size : param.packed) {
+                       (void)session.pack({data.data(), size}, SendMode::kCheaper);
+                     }
+                     EXPECT_TRUE(a.hub().end(session).ok()) << "refused pieces do no harm";
+                     PackingSession& second = a.begin_packing(b);
+                     (void)second.pack(of(next), SendMode::kCheaper);
+                     EXPECT_TRUE(a.hub().end(second).ok());
+                   }},
+                  {&b, [&] {
+                     const Status status = receive([&](UnpackingSession& session) {
+                       for (const std::size_t size : param.unpacked) {
+                         (void)session.unpack({room.data(), size}, mode);
+                       }
+                     });
+                     EXPECT_EQ(status.code(), param.expected) << status.message();
+                     EXPECT_NE(status.message().find("mirror"), std::string_view::npos)
+                         << status.message();
+                     const Status second = receive([&](UnpackingSession& session) {
+                       (void)session.unpack(of(got_next), mode);
+                     });
+                     EXPECT_TRUE(second.ok()) << second.message();
+                   }}});
+    EXPECT_EQ(got_next, 5);
+    got_next = 0;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, MismatchTest,
+    ::testing::Values(Mismatch{"short_asks_less", {8}, {4}, StatusCode::kTruncated},
+                      Mismatch{"short_asks_more", {8}, {9}, StatusCode::kProtocol},
+                      Mismatch{"short_one_too_many", {8}, {8, 8}, StatusCode::kProtocol},
+                      Mismatch{"short_one_missing", {8, 8}, {8}, StatusCode::kTruncated},
+                      Mismatch{"long_asks_less", {100000}, {99999}, StatusCode::kTruncated},
+                      Mismatch{"long_asks_more", {100000}, {100001}, StatusCode::kProtocol},
+                      Mismatch{"long_asks_little", {100000, 3}, {3, 3}, StatusCode::kTruncated},
+                      Mismatch{"long_missing", {4, 100000, 4}, {4}, StatusCode::kTruncated},
+                      Mismatch{"long_one_too_many", {100000}, {100000, 1}, StatusCode::kProtocol},
+                      Mismatch{"nothing_unpacked", {1, 200000}, {}, StatusCode::kTruncated},
+                      Mismatch{"two_for_one", {10}, {5, 5}, StatusCode::kTruncated}),
+    [](const auto& info) { return info.param.name; });
+
+TEST_F(SessionTest, WaitingForAMessageEnds) {
+  EXPECT_EQ(b.hub().begin_unpacking(0), nullptr);
+  EXPECT_EQ(b.hub().begin_unpacking(20), nullptr);
+}
+
+TEST_F(SessionTest, ADeadSenderIsAnErrorOfTheUnpackingCalls) {
+  int word = 1, got = 0;
+  Bytes room(100000);
+  std::atomic<bool> taken{false};
+  run_together({{&a,
+                 [&] {
+                   PackingSession& session = a.begin_packing(b);
+                   Bytes chunk = pattern(100000, 1);
+                   (void)session.pack(of(word), SendMode::kSafer);
+                   (void)session.pack(of(chunk),
+                                      SendMode::kSafer);  // it has left, and so has `word`
+                   while (!taken) (void)a.messenger().progress();
+                   a.die();
+                 }},
+                {&b, [&] {
+                   const Status status = receive([&](UnpackingSession& session) {
+                     EXPECT_TRUE(session.unpack(of(got), ReceiveMode::kExpress).ok());
+                     EXPECT_TRUE(session.unpack(of(room), ReceiveMode::kExpress).ok());
+                     EXPECT_EQ(room, pattern(100000, 1));
+                     taken = true;
+                     const Status lost = session.unpack(of(room), ReceiveMode::kExpress);
+                     EXPECT_EQ(lost.code(), StatusCode::kPeerFailed) << lost.message();
+                   });
+                   EXPECT_EQ(status.code(), StatusCode::kPeerFailed);
+                 }}});
+  EXPECT_EQ(got, 1);
+}
+
+TEST_F(SessionTest, ForeignChunksAreAnErrorNotAHang) {
+  struct Raw final : OutgoingOperation {
+    void finished(const Status&) override { busy = false; }
+    bool busy = false;
+    BytesSource run;
+  };
+  Bytes payload = pattern(20, 1);
+  const auto send = [&](const ChunkHeader& chunk, std::size_t header_bytes) {
+    Raw raw;
+    raw.run = BytesSource(of(payload));
+    raw.source = &raw.run;
+    raw.payload_bytes = payload.size();
+    auto header = chunk.encode();
+    raw.busy = true;
+    const Status status =
+        a.messenger().send(a.endpoint(b), kMadeleineHandler, {header.data(), header_bytes}, raw);
+    if (!status.in_progress()) raw.busy = false;
+    while (raw.busy) (void)a.messenger().progress();
+  };
+  ChunkHeader first;
+  first.message = 77;
+  ChunkHeader gap = first;
+  gap.sequence = 2;
+  ChunkHeader nonsense = first;  // its records are noise, and it claims to be all
+  nonsense.message = 78;
+  nonsense.last = true;
+  payload[0] = std::byte{0xFF};
+  run_together({{&a,
+                 [&] {
+                   send(first, 5);  // no header at all
+                   send(first, ChunkHeader::kBytes);
+                   send(gap, ChunkHeader::kBytes);
+                   send(nonsense, ChunkHeader::kBytes);
+                 }},
+                {&b, [&] {
+                   Bytes room(6);
+                   for (int i = 0; i < 3; ++i) {
+                     const Status status = receive([&](UnpackingSession& session) {
+                       for (int k = 0; k < 10; ++k) {
+                         (void)session.unpack(of(room), ReceiveMode::kExpress);
+                       }
+                     });
+                     EXPECT_EQ(status.code(), StatusCode::kProtocol) << status.message();
+                   }
+                 }}});
+}
+
+}  // namespace
+}  // namespace mad

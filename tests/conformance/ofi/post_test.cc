@@ -1,0 +1,87 @@
+// Remote writes.
+#include <algorithm>
+
+#include "tests/conformance/ofi/engine.h"
+
+namespace mad {
+namespace {
+
+TEST_P(OfiDriverTest, LargeWritesInEverySegmentCount) {
+  Engine a(options());
+  Engine b(options());
+  const std::vector<Engine*> both{&a, &b};
+  const ConnectionId to_b = a.connect(b);
+  ASSERT_TRUE(pump(both, [&] { return a.station.connected.count(to_b) == 1; }));
+  const ConnectionId to_a = b.connect(a);
+  const DriverCaps& caps = a.driver->caps();
+  const std::size_t size = caps.max_write_bytes;
+  constexpr std::size_t kWrites = 8;
+  Bytes target(size * kWrites);
+  Result<ExposureToken> token = b.driver->expose(to_a, {target.data(), target.size()});
+  ASSERT_TRUE(token.ok()) << token.status().message();
+  Bytes source(size * kWrites);
+  for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i * 131 >> 3);
+  std::vector<int> contexts(kWrites);
+  for (std::size_t i = 0; i < kWrites; ++i) {
+    std::vector<Segment> segments;
+    const std::size_t count = 1 + i % caps.max_write_iov;
+    for (std::size_t s = 0; s < count; ++s) {
+      const std::size_t first = i * size + s * (size / count);
+      const std::size_t last = s + 1 == count ? (i + 1) * size : first + size / count;
+      segments.push_back({source.data() + first, last - first});
+    }
+    Status status;
+    ASSERT_TRUE(pump(both, [&] {
+      status = a.driver->post_write(to_b, {segments.data(), segments.size()}, *token, i * size,
+                                    &contexts[i]);
+      return !status.again();
+    }));
+    ASSERT_TRUE(status.in_progress()) << status.message();
+  }
+  Bytes done = number_of(1);
+  ASSERT_TRUE(send(a, to_b, done, both).ok());
+  ASSERT_TRUE(pump(both, [&] { return b.station.received.size() == 1; }));
+  EXPECT_TRUE(target == source) << "the packet came before the bytes";
+  ASSERT_TRUE(pump(both, [&] { return a.station.finished.size() == kWrites; }));
+  for (const auto& entry : a.station.finished_status) EXPECT_TRUE(entry.second.ok());
+  b.driver->withdraw(to_a, *token);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ofi, OfiDriverTest, ::testing::Values("tcp", "sockets"),
+                         [](const auto& info) { return info.param; });
+
+// sockets connects inside fi_connect(), blocking: what follows holds for tcp.
+
+TEST(OfiTcp, NoWriteGoesOnInMemoryOfAConnectionThatEnded) {
+  Engine a(on_lo("tcp"));
+  Engine b(on_lo("tcp"));
+  const std::vector<Engine*> both{&a, &b};
+  const ConnectionId to_b = a.connect(b);
+  ASSERT_TRUE(pump(both, [&] { return a.station.connected.count(to_b) == 1; }));
+  const ConnectionId to_a = b.connect(a);
+  const std::size_t size = a.driver->caps().max_write_bytes;
+  constexpr std::size_t kWrites = 8;
+  Bytes target(size * kWrites);
+  Result<ExposureToken> token = b.driver->expose(to_a, {target.data(), target.size()});
+  ASSERT_TRUE(token.ok()) << token.status().message();
+  Bytes source(size * kWrites, std::byte{1});
+  std::vector<int> contexts(kWrites);
+  for (std::size_t i = 0; i < kWrites; ++i) {
+    const Segment segment{source.data() + i * size, size};
+    ASSERT_TRUE(
+        a.driver->post_write(to_b, {&segment, 1}, *token, i * size, &contexts[i]).in_progress());
+  }
+  ASSERT_TRUE(pump(both, [&] { return target[0] == std::byte{1}; }));
+  // The end comes in the middle of a write; then the memory is used for something else.
+  b.driver->disconnect(to_a);
+  b.driver->withdraw(to_a, *token);
+  std::fill(target.begin(), target.end(), std::byte{2});
+  ASSERT_TRUE(pump(both, [&] { return a.station.disconnected.count(to_b) == 1; }));
+  EXPECT_TRUE(a.station.disconnected[to_b].error());
+  EXPECT_EQ(a.station.finished.size(), kWrites);
+  EXPECT_EQ(std::count(target.begin(), target.end(), std::byte{2}),
+            static_cast<std::ptrdiff_t>(target.size()));
+}
+
+}  // namespace
+}  // namespace mad

@@ -1,0 +1,206 @@
+// How connections come and end: addresses, crossing requests, peers that leave or never answer.
+#include <unistd.h>
+
+#include <cstring>
+
+#include "tests/conformance/ofi/raw_socket.h"
+
+namespace mad {
+namespace {
+
+TEST(OfiOpen, UnknownProviderListsTheProviders) {
+  const Result<std::unique_ptr<Driver>> driver = open_ofi(on_lo("carrier_pigeon"));
+  ASSERT_FALSE(driver.ok());
+  EXPECT_EQ(driver.status().code(), StatusCode::kNotFound);
+  const std::string sentence(driver.status().message());
+  EXPECT_NE(sentence.find("carrier_pigeon"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find(" tcp"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find(" sockets"), std::string::npos) << sentence;
+}
+
+TEST(OfiOpen, ProviderWithoutConnectedEndpointsIsNotFound) {
+  const Result<std::unique_ptr<Driver>> driver = open_ofi(on_lo("udp"));
+  ASSERT_FALSE(driver.ok());
+  EXPECT_EQ(driver.status().code(), StatusCode::kNotFound);
+}
+
+TEST(OfiOpen, UnknownInterfaceListsTheInterfaces) {
+  OfiOptions options = on_lo("tcp");
+  options.interface = "eth4711";
+  const Result<std::unique_ptr<Driver>> driver = open_ofi(options);
+  ASSERT_FALSE(driver.ok());
+  EXPECT_EQ(driver.status().code(), StatusCode::kNotFound);
+  const std::string sentence(driver.status().message());
+  EXPECT_NE(sentence.find("eth4711"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find(" lo"), std::string::npos) << sentence;
+}
+
+TEST_P(OfiDriverTest, AnEngineDoesNotConnectToItself) {
+  Engine engine(options());
+  const Bytes& address = engine.driver->address();
+  const Result<ConnectionId> id = engine.driver->connect(address.data(), address.size());
+  ASSERT_FALSE(id.ok());
+  EXPECT_EQ(id.status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_P(OfiDriverTest, EightEnginesTalkToEachOther) {
+  constexpr std::size_t kEngines = 8;
+  constexpr std::size_t kPackets = 20;
+  std::vector<std::unique_ptr<Engine>> engines;
+  std::vector<Engine*> all;
+  for (std::size_t i = 0; i < kEngines; ++i) {
+    engines.push_back(std::make_unique<Engine>(options()));
+    all.push_back(engines.back().get());
+  }
+  // Everybody asks everybody at once, so every pair crosses.
+  std::vector<std::map<std::size_t, ConnectionId>> to(kEngines);
+  for (std::size_t i = 0; i < kEngines; ++i) {
+    for (std::size_t j = 0; j < kEngines; ++j) {
+      if (i != j) to[i][j] = all[i]->connect(*all[j]);
+    }
+  }
+  for (std::size_t packet = 0; packet < kPackets; ++packet) {
+    for (std::size_t i = 0; i < kEngines; ++i) {
+      for (std::size_t j = 0; j < kEngines; ++j) {
+        if (i == j) continue;
+        Bytes bytes = number_of(i * 1000 + packet);
+        ASSERT_TRUE(send(*all[i], to[i][j], bytes, all).ok());
+      }
+    }
+  }
+  ASSERT_TRUE(pump(all, [&] {
+    for (Engine* engine : all) {
+      if (engine->station.received.size() < (kEngines - 1) * kPackets) return false;
+    }
+    return true;
+  }));
+  for (std::size_t j = 0; j < kEngines; ++j) {
+    std::map<ConnectionId, std::size_t> next;
+    for (const auto& packet : all[j]->station.received) {
+      std::size_t number = 0;
+      std::memcpy(&number, packet.bytes.data(), sizeof(number));
+      EXPECT_EQ(packet.connection, to[j][number / 1000]) << "another pair's connection";
+      EXPECT_EQ(number % 1000, next[packet.connection]++) << "order";
+    }
+    EXPECT_TRUE(all[j]->station.disconnected.empty());
+  }
+}
+
+TEST_P(OfiDriverTest, CrossingConnectsLeaveOneConnection) {
+  for (int round = 0; round < 40; ++round) {
+    Engine a(options());
+    Engine b(options());
+    const std::vector<Engine*> both{&a, &b};
+    // Vary how far the first request has come when the second one starts.
+    const ConnectionId to_b = a.connect(b);
+    for (int i = 0; i < round % 5; ++i) a.station.poll();
+    for (int i = 0; i < round % 3; ++i) b.station.poll();
+    const ConnectionId to_a = b.connect(a);
+    for (std::size_t packet = 0; packet < 5; ++packet) {
+      Bytes bytes = number_of(packet);
+      ASSERT_TRUE(send(a, to_b, bytes, both).ok()) << "round " << round;
+      ASSERT_TRUE(send(b, to_a, bytes, both).ok()) << "round " << round;
+    }
+    ASSERT_TRUE(pump(
+        both, [&] { return a.station.received.size() == 5 && b.station.received.size() == 5; }))
+        << "round " << round;
+    for (std::size_t packet = 0; packet < 5; ++packet) {
+      EXPECT_EQ(a.station.received[packet].bytes, number_of(packet));
+      EXPECT_EQ(a.station.received[packet].connection, to_b);
+      EXPECT_EQ(b.station.received[packet].bytes, number_of(packet));
+      EXPECT_EQ(b.station.received[packet].connection, to_a);
+    }
+    EXPECT_TRUE(a.station.disconnected.empty());
+    EXPECT_TRUE(b.station.disconnected.empty());
+  }
+}
+
+TEST_P(OfiDriverTest, ConnectsAgainAfterDisconnecting) {
+  Engine a(options());
+  Engine b(options());
+  const std::vector<Engine*> both{&a, &b};
+  for (std::size_t round = 0; round < 10; ++round) {
+    Engine& active = round % 2 ? a : b;
+    Engine& passive = round % 2 ? b : a;
+    const ConnectionId id = active.connect(passive);
+    EXPECT_EQ(active.station.disconnected.count(id), 0u);
+    Bytes bytes = number_of(round);
+    ASSERT_TRUE(send(active, id, bytes, both).ok());
+    ASSERT_TRUE(pump(both, [&] { return passive.station.received.size() == 1; }));
+    const ConnectionId theirs = passive.station.received[0].connection;
+    passive.station.received.clear();
+    active.driver->disconnect(id);
+    ASSERT_TRUE(pump(both, [&] { return passive.station.disconnected.count(theirs) == 1; }));
+    EXPECT_EQ(passive.station.disconnected[theirs].code(), StatusCode::kClosed);
+  }
+}
+
+TEST_P(OfiDriverTest, DisconnectThenCloseDeliversEverything) {
+  OfiOptions narrow = options();
+  Engine b(narrow);
+  Bytes bytes(48 * 1024, std::byte{7});
+  std::size_t accepted = 0;
+  ConnectionId theirs = 0;
+  std::thread receiver;
+  {
+    Engine a(narrow);
+    const ConnectionId to_b = a.connect(b);
+    ASSERT_TRUE(pump({&a, &b}, [&] { return a.station.connected.count(to_b) == 1; }));
+    theirs = b.connect(a);
+    const Segment segment{bytes.data(), bytes.size()};
+    while (a.driver->post_send(to_b, {&segment, 1}, &bytes).in_progress()) ++accepted;
+    a.driver->disconnect(to_b);
+    // The engine closes at once; its peer reads meanwhile.
+    receiver =
+        std::thread([&] { pump({&b}, [&] { return b.station.disconnected.count(theirs) == 1; }); });
+  }
+  receiver.join();
+  EXPECT_GT(accepted, 0u);
+  EXPECT_EQ(b.station.received.size(), accepted);
+  EXPECT_EQ(b.station.disconnected[theirs].code(), StatusCode::kClosed);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ofi, OfiDriverTest, ::testing::Values("tcp", "sockets"),
+                         [](const auto& info) { return info.param; });
+
+// sockets connects inside fi_connect(), blocking: what follows holds for tcp.
+
+TEST(OfiTcp, AHostThatNeverAnswersIsGivenUp) {
+  Bytes address;
+  const int listener = raw_listener(0, &address);
+  // The kernel drops further requests once the backlog is full.
+  std::vector<int> filling;
+  for (int i = 0; i < 3; ++i) {
+    filling.push_back(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+    (void)::connect(filling.back(), reinterpret_cast<const sockaddr*>(address.data()),
+                    static_cast<socklen_t>(address.size()));
+  }
+  OfiOptions options = on_lo("tcp");
+  options.connect_timeout = milliseconds(300);
+  Engine a(options);
+  const ConnectionId id = a.connect(address);
+  const auto started = Clock::now();
+  EXPECT_TRUE(pump({&a}, [&] { return a.station.disconnected.count(id) == 1; }));
+  EXPECT_GE(Clock::now() - started, milliseconds(250));
+  EXPECT_EQ(a.station.disconnected[id].code(), StatusCode::kUnreachable);
+  for (const int fd : filling) close(fd);
+  close(listener);
+}
+
+TEST(OfiTcp, ABusyEngineIsWaitedFor) {
+  OfiOptions options = on_lo("tcp");
+  options.connect_timeout = milliseconds(100);
+  Engine a(options);
+  Engine b(options);
+  const ConnectionId to_b = a.connect(b);
+  // b is not polled for much longer than the time limit.
+  pump(
+      {&a}, [] { return false; }, milliseconds(500));
+  EXPECT_TRUE(a.station.disconnected.empty());
+  Bytes bytes = number_of(5);
+  ASSERT_TRUE(send(a, to_b, bytes, {&a, &b}).ok());
+  EXPECT_TRUE(pump({&a, &b}, [&] { return b.station.received.size() == 1; }));
+}
+
+}  // namespace
+}  // namespace mad
