@@ -1,4 +1,4 @@
-"""Bazel as this project calls it: outputs in the cache, modest memory, no links left in the checkout."""
+"""Bazel as this project calls it: outputs in the cache, modest memory."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from madtool.errors import Failure
 from madtool.log import run_logged
 from madtool.paths import CHECKOUT, cache_root, digest, logs_dir
 
-_FLAGS = ("--experimental_convenience_symlinks=ignore", "--color=no")
+_FLAGS = ("--color=no",)
 
 
 def _startup() -> List[str]:
