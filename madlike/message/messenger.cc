@@ -23,6 +23,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxHeaderBytes = 32 * 1024;
 constexpr std::chrono::microseconds kMoment{20};
+// Drivers have deadlines of their own, of a connection under way for instance.
+constexpr std::chrono::microseconds kLongestSleep{10000};
 constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
 }  // namespace
@@ -83,7 +85,8 @@ bool Messenger::Impl::progress_until(Clock::time_point deadline, Done done) {
 }
 
 void Messenger::Impl::wait(std::chrono::microseconds longest) {
-  if (!core_.finished.empty() || !progress_.ends_told()) return;
+  if (progress_.has_work()) return;
+  longest = std::min(longest, kLongestSleep);
   watched_.clear();
   for (std::size_t i = 0; i < peers_.fabrics(); ++i) {
     const Status status = peers_.driver(i).watch(&watched_);

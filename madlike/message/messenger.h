@@ -166,8 +166,8 @@ class Messenger {
   /// Moves everything that can move; returns the number of completions handled.  Never blocks.
   std::size_t progress();
 
-  /// Sleeps until progress() may have something to do, at most `longest`; a moment where a fabric
-  /// cannot tell.
+  /// Sleeps until progress() may have something to do, at most `longest` and perhaps less; a moment
+  /// where a fabric cannot tell.
   void wait(std::chrono::microseconds longest);
 
   /// Whether everything sent has left this process: no message waits for its turn or its receiver's

@@ -73,10 +73,13 @@ void Progress::handle(std::size_t fabric, const Completion& completion) {
 // Starts with another endpoint each time, so that all get their share of the packets.
 void Progress::pump_active() {
   auto& active = core_.active;
+  more_to_post_ = false;
   if (active.empty()) return;
   const std::size_t count = active.size();
   first_active_ = (first_active_ + 1) % count;
-  for (std::size_t i = 0; i < count; ++i) sender_.pump(*active[(first_active_ + i) % count]);
+  for (std::size_t i = 0; i < count; ++i) {
+    more_to_post_ |= sender_.pump(*active[(first_active_ + i) % count]);
+  }
   const auto rested = [this](Endpoint* endpoint) {
     if (sender_.has_work(*endpoint)) return false;
     endpoint->active = false;

@@ -25,6 +25,8 @@ class Progress {
   std::size_t turn();
   /// No end of a peer is still to be carried out or told.
   bool ends_told() const { return core_.ending.empty() && gone_.empty(); }
+  /// The next turn has something to do, whatever the drivers say.
+  bool has_work() const { return more_to_post_ || !core_.finished.empty() || !ends_told(); }
 
  private:
   static constexpr std::size_t kBatch = 32;  // completions taken by one poll
@@ -44,6 +46,7 @@ class Progress {
   std::vector<Endpoint*> gone_;  // on_peer_gone() is still to be called
   std::array<Completion, kBatch> batch_;
   std::size_t first_active_ = 0;
+  bool more_to_post_ = false;  // an endpoint had its share of the last turn, and more is waiting
 };
 
 }  // namespace mad

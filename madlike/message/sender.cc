@@ -103,20 +103,21 @@ void Sender::clear(IncomingMessage& message) {
   core_.activate(to);
 }
 
-void Sender::pump(Endpoint& to) {
-  if (!to.live() || to.post_failed || to.goodbye_sent) return;
+bool Sender::pump(Endpoint& to) {
+  if (!to.live() || to.post_failed || to.goodbye_sent) return false;
   OutgoingPacket* const held = to.unposted;
   OutgoingMessage* const message = held == nullptr ? nullptr : held->message;
-  if (!poster_.retry(to)) return;
+  if (!poster_.retry(to)) return false;
   if (message != nullptr) core_.finish_if_done(*message);
-  if (!to.hello_sent && !post_hello(to)) return;
+  if (!to.hello_sent && !post_hello(to)) return false;
   while (!to.clearances.empty()) {
-    if (!post_clearance(to)) return;
+    if (!post_clearance(to)) return false;
   }
-  for (int turn = 0; turn < kTurns; ++turn) {
+  bool moved = true;
+  for (int turn = 0; turn < kTurns && moved; ++turn) {
     const bool started = start_next(to);
     const bool streamed = streamer_.next(to);
-    if (!started && !streamed) break;
+    moved = started || streamed;
   }
   if (to.to_return >= core_.credit_threshold) (void)poster_.post_control(to, Frame());
   const bool nothing_waits =
@@ -126,6 +127,7 @@ void Sender::pump(Endpoint& to) {
     goodbye.kind = FrameKind::kGoodbye;
     to.goodbye_sent = poster_.post_control(to, goodbye);
   }
+  return moved;
 }
 
 bool Sender::has_work(const Endpoint& to) const {

@@ -29,8 +29,9 @@ class Sender {
   /// The receiver of `message` said where the rest goes: it starts to stream.
   void stream(OutgoingMessage& message) { streamer_.start(message); }
 
-  /// Posts what can be posted now, a bounded number of packets.
-  void pump(Endpoint& to);
+  /// Posts what can be posted now, a bounded number of packets; returns whether that bound ended
+  /// it.
+  bool pump(Endpoint& to);
   /// Whether pump() may still have something to do.
   bool has_work(const Endpoint& to) const;
 

@@ -195,8 +195,8 @@ MAD_API int mad_peer_status(const mad_peer* peer);
 
 /* Advances everything; never blocks.  *events (may be NULL) counts what happened. */
 MAD_API int mad_engine_progress(mad_engine* engine, int* events);
-/* Sleeps until mad_engine_progress() may have something to do, at most `microseconds`; a moment
- * where the fabric cannot tell. */
+/* Sleeps until mad_engine_progress() may have something to do, at most `microseconds` and perhaps
+ * less; a moment where the fabric cannot tell. */
 MAD_API int mad_engine_wait(mad_engine* engine, uint32_t microseconds);
 /* Nothing accepted is still waiting to leave. */
 MAD_API int mad_engine_idle(const mad_engine* engine);

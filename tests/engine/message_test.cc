@@ -254,6 +254,22 @@ TEST_P(Message, WaitingEndsWhenSomethingComes) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
 }
 
+// What is queued while the connection is made leaves, also if its sender sleeps between all calls.
+TEST_P(Message, ASleepingSenderForgetsNothing) {
+  constexpr std::size_t kHeaders = 500;
+  constexpr std::uint32_t kMinute = 60 * 1000 * 1000;
+  for (std::size_t i = 0; i < kHeaders; ++i) {
+    EXPECT_EQ(mad_send_header(a.engine(), to_b, 1, &i, sizeof(i)), MAD_SUCCESS);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  while (b.arrivals.size() < kHeaders) {
+    EXPECT_EQ(mad_engine_wait(a.engine(), kMinute), MAD_SUCCESS);
+    a.progress();
+    b.progress();
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+}
+
 TEST_P(Message, ToItself) {
   const TypeHandle gapped = blocks(1000, 100, 200);
   const auto data = pattern(200000, 5);

@@ -1,5 +1,6 @@
 #include "madlike/driver/ofi/fabric.h"
 
+#include <rdma/fi_errno.h>
 #include <sys/socket.h>
 
 #include <cstring>
@@ -179,7 +180,8 @@ Result<FidPtr<fid_ep>> OfiFabric::open_endpoint(fi_info* request) {
 Status OfiFabric::watch(std::vector<pollfd>* out) {
   if (wait_object_ != FI_WAIT_FD) return StatusCode::kNotFound;
   fid* queues[] = {&cq_->fid, &eq_->fid};
-  if (fi_trywait(fabric_.get(), queues, 2) != 0) return StatusCode::kAgain;
+  const int error = fi_trywait(fabric_.get(), queues, 2);
+  if (error != 0) return error == -FI_EAGAIN ? StatusCode::kAgain : StatusCode::kNotFound;
   for (fid* queue : queues) {
     pollfd descriptor{-1, POLLIN, 0};
     if (fi_control(queue, FI_GETWAIT, &descriptor.fd) != 0) return StatusCode::kNotFound;
