@@ -9,11 +9,14 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/mad/func_table.c \
     src/mpid/ch4/netmod/mad/mad_address.c \
     src/mpid/ch4/netmod/mad/mad_am.c \
+    src/mpid/ch4/netmod/mad/mad_answers.c \
     src/mpid/ch4/netmod/mad/mad_comm.c \
     src/mpid/ch4/netmod/mad/mad_dynamic.c \
+    src/mpid/ch4/netmod/mad/mad_errors.c \
     src/mpid/ch4/netmod/mad/mad_failure.c \
     src/mpid/ch4/netmod/mad/mad_hooks.c \
     src/mpid/ch4/netmod/mad/mad_init.c \
+    src/mpid/ch4/netmod/mad/mad_locks.c \
     src/mpid/ch4/netmod/mad/mad_progress.c \
     src/mpid/ch4/netmod/mad/mad_pvars.c \
     src/mpid/ch4/netmod/mad/mad_recv.c \

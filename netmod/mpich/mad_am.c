@@ -162,6 +162,9 @@ int MPIDI_MAD_am_send_hdr(int rank, MPIR_Comm* comm, int handler_id, const void*
   int status = mad_send_header(MPIDI_MAD_global.engine, peer, (uint8_t)handler_id, am_hdr,
                                (size_t)am_hdr_sz);
 
+  /* Also to one who is gone: MPICH counts the lock as held. */
+  if (handler_id == MPIDIG_WIN_LOCK_ACK || handler_id == MPIDIG_WIN_LOCKALL_ACK)
+    MPIDI_MAD_lock_granted(peer, rank, ((const MPIDIG_win_cntrl_msg_t*)am_hdr)->win_id);
   if (status >= 0) return MPIDI_MAD_asked(peer, rank, handler_id, am_hdr);
   status = MPIDI_MAD_error(status, rank);
   MPIDI_MAD_not_asked(handler_id, am_hdr, status);

@@ -27,13 +27,14 @@ typedef struct {
   int keyval;
   uint32_t generation; /* advanced by every change of an attribute of ours */
 
-  /* Failures (mad_failure.c). */
+  /* Failures (mad_failure.c, mad_answers.c, mad_locks.c). */
   int gone_peers;
   bool sweep;        /* receives have to be checked against peers that are gone */
   int probe_touches; /* probes that may contact their source, since the last idle second */
   int touch_cursor;  /* rank that the next touching of "any source" starts from */
   MPIR_Request* unacknowledged;         /* synchronous sends and one-sided operations */
   struct MPIDI_MAD_question* questions; /* headers whose answer is not yet here */
+  struct MPIDI_MAD_grant* grants;       /* locks of our windows that others hold */
 
   /* Back-off (mad_progress.c). */
   bool oversubscribed; /* more ranks than cores on this node */
@@ -92,8 +93,14 @@ void MPIDI_MAD_comm_hints(MPIR_Comm* comm, MPIR_Info* info);
  * value names none. */
 int MPIDI_MAD_comm_path(MPIR_Comm* comm, mad_path* path);
 
-/* mad_failure.c */
+/* mad_errors.c */
 int MPIDI_MAD_error(int status, int rank);
+/* For a process that is gone; `status` says how it went. */
+int MPIDI_MAD_failed_error(int rank, int status);
+/* An error if the process is known to be gone. */
+int MPIDI_MAD_rank_error(int rank, MPIR_Comm* comm);
+
+/* mad_answers.c */
 void MPIDI_MAD_await_acknowledgement(MPIR_Request* sreq, mad_peer* peer);
 void MPIDI_MAD_forget_acknowledgement(MPIR_Request* sreq);
 /* It will not come: what MPICH does when it comes is done now, but for completing the request. */
@@ -101,11 +108,25 @@ void MPIDI_MAD_abandon_acknowledgement(MPIR_Request* sreq);
 /* The header has left, or could not. */
 int MPIDI_MAD_asked(mad_peer* peer, int rank, int handler_id, const void* am_hdr);
 void MPIDI_MAD_not_asked(int handler_id, const void* am_hdr, int error);
-/* An error if the process is known to be gone. */
-int MPIDI_MAD_rank_error(int rank, MPIR_Comm* comm);
+/* A message is here, which may be an answer. */
 void MPIDI_MAD_answered(mad_peer* peer, int handler_id, const void* am_hdr);
+/* The peer is gone. */
+void MPIDI_MAD_fail_unacknowledged(const mad_peer* peer, int status);
+void MPIDI_MAD_answer_questions(const mad_peer* peer, int status);
+void MPIDI_MAD_fail_partitioned(MPIR_Request* request, int error);
+
+/* mad_locks.c */
+void MPIDI_MAD_lock_granted(mad_peer* peer, int rank, uint64_t win_id);
+void MPIDI_MAD_lock_returned(const mad_peer* peer, uint64_t win_id);
+void MPIDI_MAD_release_locks_of_gone(void);
+
+/* mad_failure.c */
 void MPIDI_MAD_sweep(void);
 void MPIDI_MAD_touch_awaited(void);
+
+/* mad_win.c: a message of one-sided synchronisation that a process which is gone would have sent.
+ */
+void MPIDI_MAD_window_message(int handler_id, MPIDIG_win_cntrl_msg_t* message);
 
 /* mad_address.c, mad_dynamic.c, mad_pvars.c, mad_progress.c */
 int MPIDI_MAD_exchange_addresses(void);

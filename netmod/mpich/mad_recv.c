@@ -163,6 +163,8 @@ void MPIDI_MAD_on_message(void* context, mad_peer* from, uint8_t handler, void* 
                           size_t header_bytes, uint64_t payload_bytes, mad_incoming* incoming) {
   if (handler < MPIDI_AM_HANDLERS_MAX && MPIDIG_global.target_msg_cbs[handler]) {
     MPIDI_MAD_answered(from, handler, header);
+    if (handler == MPIDIG_WIN_UNLOCK || handler == MPIDIG_WIN_UNLOCKALL)
+      MPIDI_MAD_lock_returned(from, ((const MPIDIG_win_cntrl_msg_t*)header)->win_id);
     mpich_message(handler, header, payload_bytes, incoming);
     return;
   }

@@ -83,6 +83,11 @@ int MPIDI_MAD_completes_missed(MPIR_Win* win) {
   return mpi_errno;
 }
 
+void MPIDI_MAD_window_message(int handler_id, MPIDIG_win_cntrl_msg_t* message) {
+  if (MPIDIU_map_lookup(MPIDI_global.win_map, message->win_id) != MPIDIU_MAP_NOT_FOUND)
+    MPIDIG_global.target_msg_cbs[handler_id](message, NULL, 0, 0, NULL);
+}
+
 int MPIDI_MAD_mpi_win_create_hook(MPIR_Win* win) { return MPI_SUCCESS; }
 
 int MPIDI_MAD_mpi_win_allocate_hook(MPIR_Win* win) { return MPI_SUCCESS; }

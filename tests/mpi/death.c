@@ -219,6 +219,37 @@ static void die_one_sided(bool open) {
   expect_failed_epoch(error);
 }
 
+/* The dead process held a lock of rank 0's window, or stood in the queue for it (`queued`): rank 1
+ * gets it all the same. */
+static void die_locking(bool queued) {
+  int cell = 0, value = 7;
+  MPI_Win win;
+  MPI_Win_create(&cell, sizeof(cell), sizeof(cell), MPI_INFO_NULL, comm, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  MPI_Barrier(comm);
+  if (rank == victim) {
+    if (queued) MPI_Recv(&value, 1, MPI_INT, 1, kTag, comm, MPI_STATUS_IGNORE);
+    if (queued) alarm(1); /* which kills it in the queue */
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+    MPI_Send(&value, 1, MPI_INT, 1, kTag, comm);
+    die();
+  }
+  if (rank == 1) {
+    if (queued) {
+      CHECK_MPI(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+      CHECK_MPI(MPI_Send(&value, 1, MPI_INT, victim, kTag, comm));
+      CHECK_CLASS(MPI_Recv(&value, 1, MPI_INT, victim, kTag, comm, MPI_STATUS_IGNORE),
+                  MPIX_ERR_PROC_FAILED);
+      CHECK_MPI(MPI_Win_unlock(0, win));
+    } else {
+      CHECK_MPI(MPI_Recv(&value, 1, MPI_INT, victim, kTag, comm, MPI_STATUS_IGNORE));
+    }
+    CHECK_MPI(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+    CHECK_MPI(MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, win));
+    CHECK_MPI(MPI_Win_unlock(0, win));
+  }
+}
+
 /* The sender dies between a round that ended well and the data of the next; then there is no
  * sender. */
 static void die_partitioned(void) {
@@ -356,6 +387,10 @@ static bool play(const char* scene) {
     die_one_sided(false);
   else if (strcmp(scene, "one-sided-open") == 0)
     die_one_sided(true);
+  else if (strcmp(scene, "locking") == 0)
+    die_locking(false);
+  else if (strcmp(scene, "lock-queued") == 0)
+    die_locking(true);
   else
     return false;
   return true;

@@ -111,7 +111,7 @@ TESTS = (
     Test("foreign", "foreign", 3, env=_variable("FABRIC", "ofi:tcp")),
     *map(_death, ("receiving", "receiving-gapped", "sending", "sending-gapped", "awaited", "awaited-unknown",
                   "any-source", "unknown", "unmatched", "probed", "partitioned", "partitioned-receiver", "collective",
-                  "one-sided", "one-sided-open", "group-post", "group-complete", "group-test", "leaving")),
+                  "one-sided", "one-sided-open", "locking", "lock-queued", "group-post", "group-complete", "group-test", "leaving")),
     Test("last-words", "last_words", 3),
     Test("sessions", "sessions", 2),
     # The benchmark.
