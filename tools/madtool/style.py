@@ -13,6 +13,7 @@ from madtool.log import say
 from madtool.paths import CHECKOUT, Stamps, cache_root, digest, file_digest, tree_digest
 from madtool.stages import Tally
 
+_GOOGLETEST = "/usr/src/googletest/googletest/include"  # the package has its sources, as Bazel wants them
 _LIBRARY = ("madlike/", "datatype_path/", "netmod/abi/")
 _GENERATED_OR_FOREIGN = ("tools/bazel/",)
 
@@ -71,7 +72,8 @@ def _headers_alone(paths: Sequence[str], library: str) -> Tally:
     def command(path: str) -> List[str]:
         language = ["-x", "c", "-std=c11"] if path == "netmod/abi/mad.h" else ["-x", "c++", "-std=c++17"]
         return ["g++" if "c++" in language else "gcc", *language, "-fsyntax-only", "-Wall", "-Wextra",
-                "-Werror", "-Wno-unused-parameter", "-Wno-pragma-once-outside-header", "-I.", path]  # fmt: skip
+                "-Werror", "-Wno-unused-parameter", "-Wno-pragma-once-outside-header", "-I.",
+                "-isystem", _GOOGLETEST, path]  # fmt: skip
 
     return _in_parallel(headers, lambda p: library + p, "header-alone", command)
 
@@ -81,7 +83,7 @@ def _tidy(paths: Sequence[str], library: str) -> Tally:
     files = [p for p in paths if p.startswith(_LIBRARY) and p.endswith(".cc") and not p.endswith("_test.cc")]
 
     def command(path: str) -> List[str]:
-        return ["clang-tidy", "--quiet", path, "--", "-std=c++17", "-I."]
+        return ["clang-tidy", "--quiet", path, "--", "-std=c++17", "-I.", "-isystem", _GOOGLETEST]
 
     return _in_parallel(files, lambda p: config + library + file_digest(CHECKOUT / p), "clang-tidy", command)
 
