@@ -4,16 +4,11 @@
 #include <cassert>
 #include <cstring>
 
-#include "datatype_path/cursor/copy_runs.h"
+#include "datatype_path/kernels/body_steps.h"
+#include "datatype_path/kernels/copy_run.h"
 
 namespace mad {
 namespace {
-
-// Bodies of up to so many runs are copied run by run over many trips, so that a kernel sees each
-// length once; longer bodies trip by trip.
-constexpr std::uint64_t kShortBody = 16;
-// Trips copied at a time in that way: their memory stays in the first-level cache.
-constexpr std::uint64_t kTripsAtOnce = 64;
 
 std::byte* pointer(std::uint64_t address) {
   return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
@@ -23,38 +18,104 @@ std::uint64_t times(std::uint64_t trips, std::int64_t stride) {
   return trips * static_cast<std::uint64_t>(stride);
 }
 
-// The two directions: between the packed stream at `stream` and the layout.
-struct CopyOut {
-  std::byte* stream;
-  void one(std::uint64_t done, std::uint64_t address, std::size_t length) const {
-    copy_run(stream + done, pointer(address), length);
+template <Direction kDirection>
+void copy_one(std::byte* stream, std::uint64_t address, std::size_t length) {
+  if constexpr (kDirection == Direction::kPack) {
+    copy_run(stream, pointer(address), length);
+  } else {
+    copy_run(pointer(address), stream, length);
   }
-  void many(std::uint64_t done, std::uint64_t stream_stride, std::uint64_t address,
-            std::int64_t stride, std::uint64_t count, std::size_t length) const {
-    copy_runs({stream + done, static_cast<std::int64_t>(stream_stride), pointer(address), stride,
-               count, length});
-  }
-  void listed(std::uint64_t done, std::uint64_t address, const std::int64_t* places,
-              std::uint64_t count, std::size_t length) const {
-    copy_listed_runs<Direction::kPack>(stream + done, address, places, count, length);
-  }
-};
+}
 
-struct CopyIn {
-  const std::byte* stream;
-  void one(std::uint64_t done, std::uint64_t address, std::size_t length) const {
-    copy_run(pointer(address), stream + done, length);
+// Runs of different lengths, from part `from` on, that fit `room`; returns the parts copied.  What
+// is said of them is passed by value: a store through a pointer to bytes may change a node.
+template <Direction kDirection, typename Offset, typename End>
+std::uint64_t copy_unequal(const Offset* offsets, const End* ends, std::uint64_t parts,
+                           std::byte* stream, std::uint64_t address, std::uint64_t from,
+                           std::size_t room) {
+  const std::uint64_t first = from == 0 ? 0 : ends[from - 1];
+  std::uint64_t start = first;
+  std::uint64_t part = from;
+  for (; part < parts; ++part) {
+    const std::uint64_t end = ends[part];
+    if (end - first > room) break;
+    const auto offset = static_cast<std::int64_t>(offsets[part]);
+    copy_one<kDirection>(stream + (start - first), address + static_cast<std::uint64_t>(offset),
+                         end - start);
+    start = end;
   }
-  void many(std::uint64_t done, std::uint64_t stream_stride, std::uint64_t address,
-            std::int64_t stride, std::uint64_t count, std::size_t length) const {
-    copy_runs({pointer(address), stride, stream + done, static_cast<std::int64_t>(stream_stride),
-               count, length});
+  return part - from;
+}
+
+// Runs of a leaf from part `from` on that fit `room`, whole ones only; returns the parts copied.
+template <Direction kDirection>
+std::uint64_t copy_parts(const LoopNode& node, std::byte* stream, std::uint64_t address,
+                         std::uint64_t from, std::size_t room) {
+  if (node.uniform != 0) {
+    std::uint64_t n = node.parts - from;
+    if (n * node.uniform > room) n = room / node.uniform;
+    if (node.list[0] == nullptr) {  // a short body
+      for (std::uint64_t i = 0; i < n; ++i) {
+        copy_one<kDirection>(stream + i * node.uniform,
+                             address + static_cast<std::uint64_t>(node.offset(from + i)),
+                             node.uniform);
+      }
+      return n;
+    }
+    const void* const offsets = node.narrow_offsets != nullptr
+                                    ? static_cast<const void*>(node.narrow_offsets + from)
+                                    : node.offsets + from;
+    node.list[static_cast<std::size_t>(kDirection)](stream, address, offsets, n, node.uniform);
+    return n;
   }
-  void listed(std::uint64_t done, std::uint64_t address, const std::int64_t* places,
-              std::uint64_t count, std::size_t length) const {
-    copy_listed_runs<Direction::kUnpack>(stream + done, address, places, count, length);
+  const auto copy = [&](const auto* offsets, const auto* ends) {
+    return copy_unequal<kDirection>(offsets, ends, node.parts, stream, address, from, room);
+  };
+  if (node.narrow_offsets != nullptr) {
+    return node.narrow_ends != nullptr ? copy(node.narrow_offsets, node.narrow_ends)
+                                       : copy(node.narrow_offsets, node.ends);
   }
-};
+  return node.narrow_ends != nullptr ? copy(node.offsets, node.narrow_ends)
+                                     : copy(node.offsets, node.ends);
+}
+
+template <Direction kDirection>
+void copy_leaf(const LoopNode& node, std::byte* stream, std::uint64_t address, std::int64_t stride,
+               std::uint64_t trips) {
+  if (node.step_count > 0) {
+    copy_trips(node.steps, node.step_count, node.trips_at_once, kDirection, stream, address, stride,
+               trips);
+    return;
+  }
+  for (std::uint64_t i = 0; i < trips; ++i) {
+    copy_parts<kDirection>(node, stream, address, 0, node.body_bytes);
+    stream += node.body_bytes;
+    address += static_cast<std::uint64_t>(stride);
+  }
+}
+
+// Whole trips of a leaf, or of a loop over leaves and runs.
+template <Direction kDirection>
+void copy_nest(const LoopNode& node, const BlockProgram& program, std::byte* stream,
+               std::uint64_t address, std::int64_t stride, std::uint64_t trips) {
+  if (node.leaf()) return copy_leaf<kDirection>(node, stream, address, stride, trips);
+  for (std::uint64_t i = 0; i < trips; ++i) {
+    std::uint64_t start = 0;
+    for (std::uint64_t part = 0; part < node.parts; ++part) {
+      const std::uint64_t place = address + static_cast<std::uint64_t>(node.offset(part));
+      const std::uint64_t end = node.part_end(part);
+      if (node.children[part] == LoopNode::kRun) {
+        copy_one<kDirection>(stream + start, place, end - start);
+      } else {
+        const LoopNode& inner = program.node(node.children[part]);
+        copy_leaf<kDirection>(inner, stream + start, place, inner.stride, inner.count);
+      }
+      start = end;
+    }
+    stream += node.body_bytes;
+    address += static_cast<std::uint64_t>(stride);
+  }
+}
 
 }  // namespace
 
@@ -64,80 +125,106 @@ Cursor::Cursor(const BlockProgram& program, void* base, std::uint64_t count)
       total_(program.size() * count),
       one_run_(program.contiguous() || (count == 1 && program.single_run())) {
   if (total_ == 0) return;
-  trips_ = program.top().count * count;
-  if (one_run_) base_ += static_cast<std::uint64_t>(program.top().offsets[0]);
-  seek(0);
+  const LoopNode& top = program.top();
+  if (one_run_) {
+    base_ += static_cast<std::uint64_t>(top.offset(0));
+    return;
+  }
+  trips_ = top.count * count;
+  if (trips_ == 1 && program.entry().height <= kFrames) {
+    const LoopNode& entry = program.entry();
+    push(entry, base_ + static_cast<std::uint64_t>(program.entry_offset()), entry.count);
+  } else if (top.height <= kFrames) {
+    push(top, base_, trips_);
+  } else {
+    seek(0);
+  }
 }
 
 std::uint64_t Cursor::total() const { return total_; }
 std::uint64_t Cursor::position() const { return position_; }
 
-std::uint64_t Cursor::run_address() const {
-  if (one_run_) return base_ + position_;
-  const Frame& f = frame();
-  return f.address + static_cast<std::uint64_t>(f.node->offsets[f.part]) + skip_;
+void Cursor::push(const LoopNode& node, std::uint64_t address, std::uint64_t trips) {
+  frames_[depth_++] = {&node, address, trips, node.stride, 0};
 }
 
-std::uint64_t Cursor::run_left() const {
-  if (one_run_) return total_ - position_;
+// Enters the loop that is the current part; false: it is a run.
+bool Cursor::enter_loop() {
   const Frame& f = frame();
-  return f.node->part_bytes(f.part) - skip_;
+  const std::uint32_t child = f.node->child(f.part);
+  if (child == LoopNode::kRun) return false;
+  const LoopNode& node = program_->node(child);
+  if (node.height > kFrames - depth_) {
+    seek(position_);  // this loop is a high one
+    return true;
+  }
+  push(node, f.address + static_cast<std::uint64_t>(f.node->offset(f.part)), node.count);
+  return true;
 }
 
 void Cursor::seek(std::uint64_t offset) {
   assert(offset <= total_);
   position_ = offset;
   depth_ = 0;
+  skip_ = 0;
   if (at_end() || one_run_) return;
   const LoopNode* node = &program_->top();
   std::uint64_t address = base_;
-  std::uint64_t count = trips_;
+  std::uint64_t trips = trips_;
   for (;;) {
-    const std::uint64_t trip = offset / node->body_bytes;
+    const std::uint64_t trip = offset < node->body_bytes ? 0 : offset / node->body_bytes;
     offset -= trip * node->body_bytes;
     address += times(trip, node->stride);
-    const std::uint64_t part = node->find_part(offset);
+    const std::uint64_t part = offset == 0 ? 0 : node->find_part(offset);
     offset -= node->part_start(part);
     const std::uint32_t child = node->child(part);
-    if (node->height <= kFrames || child == LoopNode::kRun) {
-      frames_[depth_++] = {node, address, trip, count, node->stride, part};
+    // Above the loops that are remembered, one that only holds another is not worth a frame.
+    const bool holds_one = depth_ == 0 && trips == 1 && node->parts == 1;
+    if (child == LoopNode::kRun || (node->height <= kFrames && !holds_one)) {
+      frames_[depth_++] = {node, address, trips - trip, node->stride, part};
+      if (offset == 0 || child == LoopNode::kRun) break;
     }
-    if (child == LoopNode::kRun) break;
-    address += static_cast<std::uint64_t>(node->offsets[part]);
+    address += static_cast<std::uint64_t>(node->offset(part));
     node = &program_->node(child);
-    count = node->count;
+    trips = node->count;
   }
   skip_ = offset;
 }
 
-// Descends until the innermost frame stands on a run.
-void Cursor::enter() {
-  for (;;) {
-    const Frame& f = frame();
-    const std::uint32_t child = f.node->child(f.part);
-    if (child == LoopNode::kRun) return;
-    const LoopNode& node = program_->node(child);
-    if (node.height > kFrames - depth_) return seek(position_);  // below a high loop
-    const std::uint64_t address = f.address + static_cast<std::uint64_t>(f.node->offsets[f.part]);
-    frames_[depth_++] = {&node, address, 0, node.count, node.stride, 0};
+void Cursor::stand_on_run() {
+  while (enter_loop()) {
   }
 }
 
-// Goes from the run that is through to the next one.
+// The cursor must stand on a run, as below.
+std::uint64_t Cursor::run_address() {
+  if (one_run_) return base_ + position_;
+  const Frame& f = frame();
+  return f.address + static_cast<std::uint64_t>(f.node->offset(f.part)) + skip_;
+}
+
+std::uint64_t Cursor::run_left() {
+  if (one_run_) return total_ - position_;
+  const Frame& f = frame();
+  return f.node->part_bytes(f.part) - skip_;
+}
+
 void Cursor::next_part() {
   skip_ = 0;
-  Frame& f = frame();
-  if (++f.part == f.node->parts) {
-    f.part = 0;
-    ++f.trip;
-    f.address += static_cast<std::uint64_t>(f.stride);
-  }
-  leave_if_through();
+  if (++frame().part == frame().node->parts) next_trips(1);
 }
 
-// Puts the cursor on a run again after the innermost frame moved on.
+void Cursor::next_trips(std::uint64_t trips) {
+  Frame& f = frame();
+  f.part = 0;
+  f.trips -= trips;
+  f.address += times(trips, f.stride);
+  if (f.trips == 0) leave_if_through();
+}
+
+// Leaves the loops whose last trip is over.
 void Cursor::leave_if_through() {
-  while (frame().trip == frame().count) {
+  while (frame().trips == 0) {
     if (--depth_ == 0) {
       // What is left of the outer loops, if there are any that are not remembered.
       seek(position_);
@@ -146,11 +233,10 @@ void Cursor::leave_if_through() {
     Frame& f = frame();
     if (++f.part == f.node->parts) {
       f.part = 0;
-      ++f.trip;
+      --f.trips;
       f.address += static_cast<std::uint64_t>(f.stride);
     }
   }
-  enter();
 }
 
 // Advances within the current run, or to its end.
@@ -161,8 +247,9 @@ void Cursor::step(std::uint64_t bytes) {
   if (through) next_part();
 }
 
-Segment Cursor::next_run(std::size_t max_bytes) const {
+Segment Cursor::next_run(std::size_t max_bytes) {
   if (at_end()) return {};
+  if (!one_run_) stand_on_run();
   return {pointer(run_address()),
           static_cast<std::size_t>(std::min<std::uint64_t>(run_left(), max_bytes))};
 }
@@ -170,6 +257,7 @@ Segment Cursor::next_run(std::size_t max_bytes) const {
 void Cursor::advance(std::size_t bytes) {
   assert(bytes <= total_ - position_);
   if (bytes == 0) return;
+  if (!one_run_) stand_on_run();
   if (bytes <= run_left()) {
     step(bytes);
   } else {
@@ -197,67 +285,68 @@ std::size_t Cursor::segments(Segment* out, std::size_t capacity, std::size_t max
   return used;
 }
 
-// Copies as many whole runs of the innermost loop, all of them short, as fit `room`; the cursor is
-// at the start of one.  Returns the bytes; 0: not one fitted.
-template <typename Copy>
-std::size_t Cursor::move_whole_runs(Copy copy, std::size_t done, std::size_t room) {
-  Frame& f = frame();
+// Copies whole trips of the innermost loop, which the cursor is at the start of; returns the bytes,
+// 0 if not one fits `room` or the loop is more than two high.
+template <Direction kDirection>
+std::size_t Cursor::move_trips(std::byte* stream, std::size_t room) {
+  const Frame& f = frame();
   const LoopNode& node = *f.node;
-  std::size_t moved = 0;
-  if (f.part == 0 && node.parts <= kShortBody) {
-    const std::uint64_t trips = std::min<std::uint64_t>(f.count - f.trip, room / node.body_bytes);
-    for (std::uint64_t first = 0; first < trips; first += kTripsAtOnce) {
-      // A body of one run needs no blocking.
-      const std::uint64_t n = node.parts == 1 ? trips : std::min(kTripsAtOnce, trips - first);
-      for (std::uint64_t p = 0; p < node.parts; ++p) {
-        copy.many(done + moved + node.part_start(p), node.body_bytes,
-                  f.address + static_cast<std::uint64_t>(node.offsets[p]), f.stride, n,
-                  node.part_bytes(p));
-      }
-      moved += n * node.body_bytes;
-      f.trip += n;
-      f.address += times(n, f.stride);
-      if (node.parts == 1) break;
-    }
-  } else {
-    if (node.uniform != 0) {
-      const std::uint64_t n = std::min<std::uint64_t>(node.parts - f.part, room / node.uniform);
-      copy.listed(done, f.address, node.offsets + f.part, n, node.uniform);
-      moved = n * node.uniform;
-      f.part += n;
-    }
-    while (f.part < node.parts) {
-      const std::uint64_t length = node.part_bytes(f.part);
-      if (length > room - moved) break;
-      copy.one(done + moved, f.address + static_cast<std::uint64_t>(node.offsets[f.part]), length);
-      moved += length;
-      ++f.part;
-    }
-    if (f.part == node.parts) {
-      f.part = 0;
-      ++f.trip;
-      f.address += static_cast<std::uint64_t>(f.stride);
-    }
-  }
-  position_ += moved;
-  if (moved > 0) leave_if_through();
-  return moved;
+  if (node.height > 2 || room < node.body_bytes) return 0;
+  std::uint64_t trips = f.trips;
+  if (trips * node.body_bytes > room) trips = room / node.body_bytes;
+  copy_nest<kDirection>(node, *program_, stream, f.address, f.stride, trips);
+  const std::size_t bytes = trips * node.body_bytes;
+  position_ += bytes;
+  next_trips(trips);
+  return bytes;
 }
 
-template <typename Copy>
-std::size_t Cursor::move(Copy copy, std::size_t size, std::uint64_t long_run) {
+// Copies whole runs of a leaf, from the current part to the end of the trip at most.
+template <Direction kDirection>
+std::size_t Cursor::move_runs(std::byte* stream, std::size_t room) {
+  Frame& f = frame();
+  const std::uint64_t before = f.node->part_start(f.part);
+  f.part += copy_parts<kDirection>(*f.node, stream, f.address, f.part, room);
+  const std::size_t bytes = f.node->part_start(f.part) - before;
+  position_ += bytes;
+  if (f.part == f.node->parts) next_trips(1);
+  return bytes;
+}
+
+template <Direction kDirection>
+std::size_t Cursor::move(std::byte* stream, std::size_t size, std::uint64_t long_run) {
   size = static_cast<std::size_t>(std::min<std::uint64_t>(size, total_ - position_));
+  // Most messages are all that is left of one short body.
+  if (depth_ == 1 && skip_ == 0 && size == total_ - position_) {
+    const Frame& f = frames_[0];
+    const LoopNode& node = *f.node;
+    if (f.part == 0 && node.step_count > 0 && node.max_run < long_run) {
+      position_ = total_;
+      depth_ = 0;
+      copy_trips(node.steps, node.step_count, node.trips_at_once, kDirection, stream, f.address,
+                 f.stride, f.trips);
+      return size;
+    }
+  }
+  // Nests are copied at once if no run of theirs may have to be left out.
+  const bool all_short = program_->shape().max_run < long_run;
   std::size_t done = 0;
   while (done < size) {
-    if (!one_run_ && skip_ == 0 && frame().node->leaf() && frame().node->max_run < long_run) {
-      const std::size_t moved = move_whole_runs(copy, done, size - done);
+    if (!one_run_ && skip_ == 0) {
+      const Frame& f = frame();
+      std::size_t moved = 0;
+      const bool short_runs = all_short || (f.node->leaf() && f.node->max_run < long_run);
+      if (short_runs && f.part == 0) moved = move_trips<kDirection>(stream + done, size - done);
+      if (moved == 0 && short_runs && f.node->leaf()) {
+        moved = move_runs<kDirection>(stream + done, size - done);
+      }
       done += moved;
-      if (moved > 0) continue;
+      if (moved > 0 || enter_loop()) continue;
     }
     const std::uint64_t left = run_left();
     if (left >= long_run) break;
-    const std::size_t part = static_cast<std::size_t>(std::min<std::uint64_t>(left, size - done));
-    copy.one(done, run_address(), part);
+    const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(left, size - done));
+    copy_one<kDirection>(stream + done, run_address(), part);
     done += part;
     step(part);
   }
@@ -265,15 +354,17 @@ std::size_t Cursor::move(Copy copy, std::size_t size, std::uint64_t long_run) {
 }
 
 std::size_t Cursor::pack(void* out, std::size_t size) {
-  return move(CopyOut{static_cast<std::byte*>(out)}, size, UINT64_MAX);
+  return move<Direction::kPack>(static_cast<std::byte*>(out), size, UINT64_MAX);
 }
 
 std::size_t Cursor::unpack(const void* in, std::size_t size) {
-  return move(CopyIn{static_cast<const std::byte*>(in)}, size, UINT64_MAX);
+  // Which only reads it.
+  auto* const stream = static_cast<std::byte*>(const_cast<void*>(in));
+  return move<Direction::kUnpack>(stream, size, UINT64_MAX);
 }
 
 std::size_t Cursor::pack_short_runs(void* out, std::size_t size, std::size_t long_run) {
-  return move(CopyOut{static_cast<std::byte*>(out)}, size, long_run);
+  return move<Direction::kPack>(static_cast<std::byte*>(out), size, long_run);
 }
 
 }  // namespace mad

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "datatype_path/kernels/kernels.h"
 #include "datatype_path/program/block_program.h"
 #include "madlike/base/segment.h"
 
@@ -39,7 +40,7 @@ class Cursor {
 
   /// The next contiguous run from the cursor on (touching runs coalesced where the program sees
   /// it), cut to `max_bytes`; does not advance.  Empty at the end.
-  Segment next_run(std::size_t max_bytes) const;
+  Segment next_run(std::size_t max_bytes);
   /// Advances by `bytes` (<= total() - position()).
   void advance(std::size_t bytes);
   /// Lists the next runs, coalesced, into `out`: at most `capacity` segments and `max_bytes` bytes;
@@ -48,35 +49,38 @@ class Cursor {
                        std::size_t* bytes);
 
  private:
-  // One loop under way.  Addresses are unsigned integers: they may be anything between the bytes
-  // that exist, and null bases (MPI_BOTTOM) are legal.
+  // One loop under way, at the start of a part, or within it if there are frames above this one or
+  // skip_ is not 0.  Addresses are unsigned integers: they may be anything between the bytes that
+  // exist, and null bases (MPI_BOTTOM) are legal.
   struct Frame {
     const LoopNode* node;
     std::uint64_t address;  // of the trip's offset 0
-    std::uint64_t trip;
-    std::uint64_t count;
+    std::uint64_t trips;    // left, this one included
     std::int64_t stride;
     std::uint64_t part;
   };
-  // Loops this high or lower are remembered while they are under way, and the one whose run the
-  // cursor stands on.  Where a program is deeper, its outer loops are found again from the
-  // position, whenever the inner ones are through.
+  // Loops this high or lower are remembered while they are under way.  Where a program is deeper,
+  // its outer loops are found again from the position, whenever the inner ones are through.
   static constexpr std::size_t kFrames = 8;
 
   bool at_end() const { return position_ == total_; }
   Frame& frame() { return frames_[depth_ - 1]; }
-  const Frame& frame() const { return frames_[depth_ - 1]; }
-  std::uint64_t run_address() const;  // of the byte at the cursor
-  std::uint64_t run_left() const;     // bytes from the cursor to the end of its run
-  void enter();
+  void push(const LoopNode& node, std::uint64_t address, std::uint64_t trips);
+  bool enter_loop();
+  void stand_on_run();
+  std::uint64_t run_address();
+  std::uint64_t run_left();
   void next_part();
+  void next_trips(std::uint64_t trips);
   void leave_if_through();
   void step(std::uint64_t bytes);
 
-  template <typename Copy>
-  std::size_t move(Copy copy, std::size_t size, std::uint64_t long_run);
-  template <typename Copy>
-  std::size_t move_whole_runs(Copy copy, std::size_t done, std::size_t room);
+  template <Direction kDirection>
+  std::size_t move(std::byte* stream, std::size_t size, std::uint64_t long_run);
+  template <Direction kDirection>
+  std::size_t move_trips(std::byte* stream, std::size_t room);
+  template <Direction kDirection>
+  std::size_t move_runs(std::byte* stream, std::size_t room);
 
   const BlockProgram* program_;
   std::uint64_t base_;
@@ -84,7 +88,7 @@ class Cursor {
   std::uint64_t position_ = 0;
   std::uint64_t skip_ = 0;   // bytes of the current run that are behind the cursor
   std::uint64_t trips_ = 0;  // of the top loop
-  std::uint32_t depth_ = 0;  // frames in use; the innermost stands on a run
+  std::uint32_t depth_ = 0;  // frames in use
   bool one_run_;
   std::array<Frame, kFrames> frames_;
 };

@@ -37,6 +37,8 @@ class TypeDesc::Bounds {
       overflow_ = true;
       return;
     }
+    // Every element has a byte, so that there are no more of them than bytes.
+    elements_ += rows * n * child.elements_;
     const Wide low = at + std::min<Wide>(row_span, 0) + std::min<Wide>(block_span, 0);
     const Wide high = at + std::max<Wide>(row_span, 0) + std::max<Wide>(block_span, 0);
     widen(lb_, ub_, any_, low + child.lb_, high + child.lb_ + child.extent_);
@@ -46,6 +48,36 @@ class TypeDesc::Bounds {
     }
   }
 
+  // One block at each place, of `length(i)` children.  Lists are long and most blocks far from any
+  // overflow; those are added up in 64 bits.
+  template <typename Length>
+  void add_blocks(const std::vector<std::int64_t>& places, Length length, const TypeDesc& child) {
+    constexpr std::int64_t kSmall = std::int64_t{1} << 30, kNear = std::int64_t{1} << 61;
+    const bool small_child = child.extent_ > -kSmall && child.extent_ < kSmall;
+    std::int64_t low = std::numeric_limits<std::int64_t>::max();
+    std::int64_t high = std::numeric_limits<std::int64_t>::min();
+    std::uint64_t children = 0;  // fewer than 2^30 a place
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const std::int64_t at = places[i];
+      const std::uint64_t n = length(i);
+      if (!small_child || n >= kSmall || at <= -kNear || at >= kNear) {
+        add(1, 0, at, n, child);
+      } else if (n > 0) {
+        const std::int64_t last = at + (static_cast<std::int64_t>(n) - 1) * child.extent_;
+        low = std::min({low, at, last});
+        high = std::max({high, at, last});
+        children += n;
+      }
+    }
+    if (children == 0) return;
+    add(1, 0, low, 1, child);
+    add(1, 0, high, 1, child);
+    // Their bounds are in; of their bytes, those of two children.
+    size_ += product(static_cast<Wide>(children) - 2, child.size_);
+    elements_ += (children - 2) * child.elements_;
+    if (size_ > kMax) overflow_ = true;
+  }
+
   bool overflow() const {
     return overflow_ || !fits(lb_) || !fits(ub_) || !fits(ub_ - lb_) || !fits(true_lb_) ||
            !fits(true_ub_) || !fits(true_ub_ - true_lb_);
@@ -53,6 +85,7 @@ class TypeDesc::Bounds {
 
   void store(TypeDesc& node) const {
     node.size_ = static_cast<std::uint64_t>(size_);
+    node.elements_ = elements_;
     node.lb_ = static_cast<std::int64_t>(lb_);
     node.extent_ = static_cast<std::int64_t>(ub_ - lb_);
     node.true_lb_ = static_cast<std::int64_t>(true_lb_);
@@ -74,6 +107,7 @@ class TypeDesc::Bounds {
   }
 
   Wide size_ = 0;
+  std::uint64_t elements_ = 0;
   Wide lb_ = 0, ub_ = 0, true_lb_ = 0, true_ub_ = 0;
   bool any_ = false, any_byte_ = false, overflow_ = false;
 };
@@ -104,7 +138,19 @@ Result<TypeDescPtr> TypeDesc::bytes(std::uint64_t size) {
   if (size > kMax) return invalid("a basic type's size exceeds 2^63 - 1 bytes");
   std::unique_ptr<TypeDesc> node(new TypeDesc(Kind::kBytes));
   node->size_ = size;
+  node->elements_ = size;
   node->extent_ = static_cast<std::int64_t>(size);
+  node->true_extent_ = node->extent_;
+  return TypeDescPtr(std::move(node));
+}
+
+Result<TypeDescPtr> TypeDesc::basic(BasicType type) {
+  if (static_cast<std::size_t>(type) >= kBasicTypes) return invalid("no such basic type");
+  std::unique_ptr<TypeDesc> node(new TypeDesc(Kind::kBytes));
+  node->basic_type_ = type;
+  node->size_ = size_of(type);
+  node->elements_ = 1;
+  node->extent_ = static_cast<std::int64_t>(node->size_);
   node->true_extent_ = node->extent_;
   return TypeDescPtr(std::move(node));
 }
@@ -141,9 +187,8 @@ Result<TypeDescPtr> TypeDesc::indexed(std::vector<std::uint64_t> blocklengths,
   }
   std::unique_ptr<TypeDesc> node(new TypeDesc(Kind::kIndexed));
   Bounds bounds;
-  for (std::size_t i = 0; i < displacements.size(); ++i) {
-    bounds.add(1, 0, displacements[i], blocklengths[i], *child);
-  }
+  bounds.add_blocks(
+      displacements, [&](std::size_t i) { return blocklengths[i]; }, *child);
   node->count_ = displacements.size();
   node->blocklengths_ = std::move(blocklengths);
   node->displacements_ = std::move(displacements);
@@ -157,7 +202,8 @@ Result<TypeDescPtr> TypeDesc::indexed_block(std::uint64_t blocklength,
   if (!child) return invalid("indexed_block: the child type is missing");
   std::unique_ptr<TypeDesc> node(new TypeDesc(Kind::kIndexedBlock));
   Bounds bounds;
-  for (const std::int64_t at : displacements) bounds.add(1, 0, at, blocklength, *child);
+  bounds.add_blocks(
+      displacements, [&](std::size_t) { return blocklength; }, *child);
   node->count_ = displacements.size();
   node->blocklength_ = blocklength;
   node->displacements_ = std::move(displacements);
@@ -189,6 +235,7 @@ Result<TypeDescPtr> TypeDesc::resized(std::int64_t lb, std::int64_t extent, Type
   if (!fits(static_cast<Wide>(lb) + extent)) return invalid("resized: the bounds overflow");
   std::unique_ptr<TypeDesc> node(new TypeDesc(Kind::kResized));
   node->size_ = child->size_;
+  node->elements_ = child->elements_;
   node->lb_ = lb;
   node->extent_ = extent;
   node->true_lb_ = child->true_lb_;

@@ -10,6 +10,9 @@
 // not stick to the types built on it, as in MPICH 4: a caller with other wishes says resized()
 // again.
 //
+// A leaf says what its bytes are (BasicType), for signatures and conversion; the merged program
+// sees only its size.
+//
 // Trees are shared: factories keep references to children, and an identical child used a thousand
 // times is one node.  Everything computed fits int64, or the factory refuses.
 #ifndef DATATYPE_PATH_DESCRIBE_TYPE_DESC_H_
@@ -19,6 +22,7 @@
 #include <memory>
 #include <vector>
 
+#include "datatype_path/describe/basic_type.h"
 #include "madlike/base/status.h"
 
 namespace mad {
@@ -28,10 +32,13 @@ using TypeDescPtr = std::shared_ptr<const TypeDesc>;
 
 class TypeDesc {
  public:
+  /// kBytes: a leaf, be it bytes() or basic().
   enum class Kind { kBytes, kContiguous, kVector, kIndexed, kIndexedBlock, kStruct, kResized };
 
-  /// A basic type of `size` bytes, lb 0, extent `size`.
+  /// A run of `size` elements of BasicType::kByte, lb 0, extent `size`.
   static Result<TypeDescPtr> bytes(std::uint64_t size);
+  /// One element as this machine has it, lb 0, extent its size.
+  static Result<TypeDescPtr> basic(BasicType type);
   static Result<TypeDescPtr> contiguous(std::uint64_t count, TypeDescPtr child);
   /// `count` blocks of `blocklength` children; `stride` bytes from one block's start to the next.
   static Result<TypeDescPtr> vector(std::uint64_t count, std::uint64_t blocklength,
@@ -52,7 +59,10 @@ class TypeDesc {
   TypeDesc& operator=(const TypeDesc&) = delete;
 
   Kind kind() const { return kind_; }
-  std::uint64_t size() const { return size_; }  // packed bytes
+  std::uint64_t size() const { return size_; }          // packed bytes
+  std::uint64_t elements() const { return elements_; }  // basic elements; at most size()
+  /// What the elements of a leaf are.
+  BasicType basic_type() const { return basic_type_; }
   std::int64_t lb() const { return lb_; }
   std::int64_t extent() const { return extent_; }
   std::int64_t ub() const { return lb_ + extent_; }
@@ -84,6 +94,7 @@ class TypeDesc {
   static Result<TypeDescPtr> finish(std::unique_ptr<TypeDesc> node, const Bounds& bounds);
 
   Kind kind_;
+  BasicType basic_type_ = BasicType::kByte;
   std::uint64_t count_ = 1;
   std::uint64_t blocklength_ = 1;
   std::int64_t stride_ = 0;
@@ -92,6 +103,7 @@ class TypeDesc {
   std::vector<TypeDescPtr> children_;
 
   std::uint64_t size_ = 0;
+  std::uint64_t elements_ = 0;
   std::int64_t lb_ = 0;
   std::int64_t extent_ = 0;
   std::int64_t true_lb_ = 0;

@@ -1,7 +1,10 @@
 #include "datatype_path/describe/type_desc.h"
 
 #include <algorithm>
+#include <complex>
 #include <cstdint>
+#include <set>
+#include <string_view>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -39,6 +42,53 @@ TEST(TypeDesc, constructors_have_mpi_bounds) {
   expect_bounds(TypeDesc::indexed({2, 0, 1}, {40, 1000, -8}, bytes(4)).value(), 12, -8, 56, -8, 56);
   expect_bounds(TypeDesc::indexed_block(2, {16, 0}, bytes(4)).value(), 16, 0, 24, 0, 24);
   expect_bounds(TypeDesc::structure({1, 1}, {0, 8}, {bytes(1), bytes(8)}).value(), 9, 0, 16, 0, 16);
+}
+
+TEST(TypeDesc, basic_leaves_have_their_kinds_bounds) {
+  for (std::size_t i = 0; i < kBasicTypes; ++i) {
+    const auto type = static_cast<BasicType>(i);
+    const TypeDescPtr leaf = TypeDesc::basic(type).value();
+    const auto size = static_cast<std::int64_t>(size_of(type));
+    EXPECT_EQ(leaf->kind(), TypeDesc::Kind::kBytes);
+    EXPECT_EQ(leaf->basic_type(), type);
+    EXPECT_EQ(leaf->elements(), 1u);
+    expect_bounds(leaf, size_of(type), 0, size, 0, size);
+  }
+  EXPECT_EQ(bytes(3)->basic_type(), BasicType::kByte);
+  expect_invalid(TypeDesc::basic(static_cast<BasicType>(kBasicTypes)));
+}
+
+TEST(TypeDesc, basic_types_are_as_the_compiler_has_them) {
+  EXPECT_EQ(size_of(BasicType::kLong), sizeof(long));
+  EXPECT_EQ(info(BasicType::kLongDouble).size, sizeof(long double));
+  EXPECT_EQ(info(BasicType::kLongDouble).alignment, alignof(long double));
+  EXPECT_EQ(size_of(BasicType::kLongDoubleComplex), sizeof(std::complex<long double>));
+  EXPECT_EQ(info(BasicType::kDoubleComplex).alignment, alignof(std::complex<double>));
+  EXPECT_EQ(size_of(BasicType::kWchar), sizeof(wchar_t));
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < kBasicTypes; ++i) {
+    const BasicInfo& kind = info(static_cast<BasicType>(i));
+    EXPECT_TRUE(names.insert(kind.name).second) << kind.name;
+    EXPECT_LE(kind.size, kMaxBasicBytes);
+    EXPECT_EQ(kind.size % kind.alignment, 0) << kind.name;
+  }
+}
+
+TEST(TypeDesc, elements_are_counted) {
+  const TypeDescPtr number = TypeDesc::basic(BasicType::kDouble).value();
+  EXPECT_EQ(bytes(12)->elements(), 12u);
+  EXPECT_EQ(TypeDesc::contiguous(5, number).value()->elements(), 5u);
+  EXPECT_EQ(TypeDesc::vector(3, 2, 100, number).value()->elements(), 6u);
+  EXPECT_EQ(TypeDesc::indexed({2, 0, 1}, {0, 0, 64}, number).value()->elements(), 3u);
+  EXPECT_EQ(TypeDesc::structure({1, 2}, {0, 8}, {bytes(3), number}).value()->elements(), 5u);
+  EXPECT_EQ(TypeDesc::resized(0, 100, number).value()->elements(), 1u);
+  EXPECT_EQ(TypeDesc::contiguous(0, number).value()->elements(), 0u);
+  constexpr std::uint64_t kMany = std::uint64_t{1} << 30;
+  const TypeDescPtr many = TypeDesc::contiguous(kMany, bytes(1)).value();
+  EXPECT_EQ(TypeDesc::contiguous(kMany, many).value()->elements(), kMany * kMany);
+  // Counts that hold nothing may have any product.
+  const TypeDescPtr nothing = TypeDesc::contiguous(kMany, bytes(0)).value();
+  EXPECT_EQ(TypeDesc::contiguous(kMany << 10, nothing).value()->elements(), 0u);
 }
 
 TEST(TypeDesc, resized_moves_the_bounds_but_not_the_bytes) {

@@ -64,8 +64,15 @@ std::vector<const Loop*> in_order_of_use(const Loop& top,
 }  // namespace
 
 std::uint64_t LoopNode::find_part(std::uint64_t offset) const {
-  if (ends == nullptr) return parts == 1 ? 0 : offset / uniform;
-  return static_cast<std::uint64_t>(std::upper_bound(ends, ends + parts, offset) - ends);
+  if (uniform != 0) return parts == 1 ? 0 : offset / uniform;
+  std::uint64_t first = 0;  // upper bound of `offset` among the ends
+  for (std::uint64_t left = parts; left > 0;) {
+    const std::uint64_t half = left / 2;
+    const bool before = part_end(first + half) <= offset;
+    first += before ? half + 1 : 0;
+    left = before ? left - half - 1 : half;
+  }
+  return first;
 }
 
 // Turns a description into loops, and loops into the program's tables.
@@ -90,7 +97,7 @@ class BlockProgram::Compiler {
     return built_.at(&root);
   }
 
-  std::shared_ptr<const BlockProgram> program(const TypeDesc& type, const Part& part) {
+  std::shared_ptr<BlockProgram> program(const TypeDesc& type, const Part& part) {
     std::shared_ptr<BlockProgram> out(new BlockProgram);
     out->lb_ = type.lb();
     out->true_lb_ = type.true_lb();
@@ -135,12 +142,26 @@ class BlockProgram::Compiler {
   Part build_list(const TypeDesc& type) {
     std::vector<Part> parts;
     parts.reserve(type.count());
+    if (type.kind() != TypeDesc::Kind::kStruct && dense(type.child())) {
+      const Part element = built_.at(&type.child());
+      for (std::size_t i = 0; i < type.count(); ++i) {
+        const std::uint64_t bytes = element.size * type.blocklength(i);
+        if (bytes > 0) parts.push_back({type.displacement(i) + element.offset, bytes, nullptr});
+      }
+      return builder_.sequence(std::move(parts));
+    }
     for (std::size_t i = 0; i < type.count(); ++i) {
       const TypeDesc& child = type.child(i);
       const Part block = builder_.repeat(built_.at(&child), type.blocklength(i), child.extent());
       if (block.size > 0) parts.push_back(block.moved(type.displacement(i)));
     }
     return builder_.sequence(std::move(parts));
+  }
+
+  // Any number of elements is one run.
+  bool dense(const TypeDesc& type) const {
+    const Part& element = built_.at(&type);
+    return element.is_run() && static_cast<std::int64_t>(element.size) == type.extent();
   }
 
   static bool uniform(const Loop& loop) {
@@ -198,20 +219,43 @@ class BlockProgram::Compiler {
   std::unordered_map<const TypeDesc*, Part> built_;
 };
 
-Result<std::shared_ptr<const BlockProgram>> BlockProgram::compile(const TypeDesc& type) {
+Result<std::shared_ptr<const BlockProgram>> BlockProgram::compile(const TypeDesc& type,
+                                                                  const KernelTable& kernels) {
   try {
     Compiler compiler;
     const Part part = compiler.build(type);
-    return compiler.program(type, part);
+    std::shared_ptr<BlockProgram> program = compiler.program(type, part);
+    program->find_entry();
+    program->narrow_lists();
+    program->choose_kernels(kernels);
+    return std::shared_ptr<const BlockProgram>(std::move(program));
   } catch (const std::bad_alloc&) {
     return Status(StatusCode::kNoMemory, "no memory to compile a datatype");
   }
 }
 
+std::shared_ptr<const BlockProgram> BlockProgram::from_tables(Tables&& tables,
+                                                              const KernelTable& kernels) {
+  std::shared_ptr<BlockProgram> out(new BlockProgram);
+  // Moved as they are: the nodes go on pointing into the lists.
+  out->nodes_ = std::move(tables.nodes);
+  out->offsets_ = std::move(tables.offsets);
+  out->ends_ = std::move(tables.ends);
+  out->children_ = std::move(tables.children);
+  out->shape_ = tables.shape;
+  out->lb_ = tables.lb;
+  out->true_lb_ = tables.true_lb;
+  out->true_extent_ = tables.true_extent;
+  out->find_entry();
+  out->narrow_lists();
+  out->choose_kernels(kernels);
+  return out;
+}
+
 std::size_t BlockProgram::memory_bytes() const {
-  return sizeof(*this) + nodes_.capacity() * sizeof(LoopNode) +
-         offsets_.capacity() * sizeof(std::int64_t) + ends_.capacity() * sizeof(std::uint64_t) +
-         children_.capacity() * sizeof(std::uint32_t);
+  const auto bytes = [](const auto& list) { return list.capacity() * sizeof(list[0]); };
+  return sizeof(*this) + bytes(nodes_) + bytes(offsets_) + bytes(narrow_offsets_) + bytes(ends_) +
+         bytes(narrow_ends_) + bytes(children_) + bytes(steps_);
 }
 
 bool BlockProgram::same_loops(const BlockProgram& other) const {
@@ -221,7 +265,8 @@ bool BlockProgram::same_loops(const BlockProgram& other) const {
   };
   return std::equal(nodes_.begin(), nodes_.end(), other.nodes_.begin(), other.nodes_.end(),
                     same_node) &&
-         offsets_ == other.offsets_ && ends_ == other.ends_ && children_ == other.children_;
+         offsets_ == other.offsets_ && narrow_offsets_ == other.narrow_offsets_ &&
+         ends_ == other.ends_ && narrow_ends_ == other.narrow_ends_ && children_ == other.children_;
 }
 
 std::string BlockProgram::to_string() const {
@@ -236,7 +281,7 @@ std::string BlockProgram::to_string() const {
     text += (i == 0 ? std::string("element") : "loop " + std::to_string(i)) + ": " +
             std::to_string(n.count) + " x stride " + std::to_string(n.stride) + " {";
     for (std::uint64_t p = 0; p < std::min(n.parts, kShownParts); ++p) {
-      text += (p == 0 ? " " : ", ") + std::to_string(n.offsets[p]) + ": ";
+      text += (p == 0 ? " " : ", ") + std::to_string(n.offset(p)) + ": ";
       text += n.child(p) == LoopNode::kRun ? std::to_string(n.part_bytes(p)) + " bytes"
                                            : "loop " + std::to_string(n.child(p));
     }

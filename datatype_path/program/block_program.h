@@ -6,16 +6,19 @@
 // shared by any number of cursors and threads.
 //
 // Memory is proportional to the description: a vector of a million blocks is one loop; an indexed
-// type keeps one list of offsets, with the prefix sums of its lengths unless they are all equal.
+// type keeps one list of offsets, with the prefix sums of its lengths unless they are all equal, in
+// 32 bits where they fit.
 #ifndef DATATYPE_PATH_PROGRAM_BLOCK_PROGRAM_H_
 #define DATATYPE_PATH_PROGRAM_BLOCK_PROGRAM_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "datatype_path/describe/type_desc.h"
+#include "datatype_path/kernels/kernels.h"
 #include "datatype_path/program/shape.h"
 #include "madlike/base/status.h"
 
@@ -24,6 +27,9 @@ namespace mad {
 /// One loop of a program.  The arrays belong to the program.
 struct LoopNode {
   static constexpr std::uint32_t kRun = UINT32_MAX;
+  /// A body of at most so many runs and nothing else is copied by steps over many trips at a time;
+  /// a longer one trip by trip, from its lists, which are kept in 32 bits where they fit.
+  static constexpr std::uint64_t kShortBody = 16;
 
   std::uint64_t count = 1;       // trips
   std::int64_t stride = 0;       // bytes from trip to trip
@@ -32,18 +38,33 @@ struct LoopNode {
   std::uint64_t uniform = 0;  // packed bytes of every part, if they are all equal; else 0
   std::uint64_t min_run = 0;  // bytes; of a leaf's parts
   std::uint64_t max_run = 0;
-  const std::int64_t* offsets = nullptr;  // [parts]
-  const std::uint64_t* ends =
-      nullptr;  // [parts] packed bytes up to the end of each; null if uniform
+  // [parts] One of the two is there.
+  const std::int64_t* offsets = nullptr;
+  const std::int32_t* narrow_offsets = nullptr;
+  // [parts] Packed bytes up to the end of each; one of the two is there, none if uniform.
+  const std::uint64_t* ends = nullptr;
+  const std::uint32_t* narrow_ends = nullptr;
   const std::uint32_t* children = nullptr;  // [parts] loops, or kRun; null for a leaf: all runs
   std::uint32_t height = 1;                 // longest chain of loops from here down
 
+  // How a leaf is copied: a short body's steps, else the kernels for a list of equal runs.
+  const TripsStep* steps = nullptr;
+  std::uint32_t step_count = 0;
+  std::uint32_t trips_at_once = 0;   // when there are several steps
+  std::array<ListKernel, 2> list{};  // by Direction
+
   bool leaf() const { return children == nullptr; }
-  std::uint64_t part_start(std::uint64_t i) const {
-    return ends == nullptr ? i * uniform : (i == 0 ? 0 : ends[i - 1]);
+  std::int64_t offset(std::uint64_t i) const {
+    return narrow_offsets == nullptr ? offsets[i] : narrow_offsets[i];
   }
+  /// Packed bytes of one trip up to the end of a part.
+  std::uint64_t part_end(std::uint64_t i) const {
+    if (narrow_ends != nullptr) return narrow_ends[i];
+    return ends != nullptr ? ends[i] : (i + 1) * uniform;
+  }
+  std::uint64_t part_start(std::uint64_t i) const { return i == 0 ? 0 : part_end(i - 1); }
   std::uint64_t part_bytes(std::uint64_t i) const {
-    return ends == nullptr ? uniform : ends[i] - part_start(i);
+    return uniform != 0 ? uniform : part_end(i) - part_start(i);
   }
   std::uint32_t child(std::uint64_t i) const { return leaf() ? kRun : children[i]; }
   /// The part that holds packed byte `offset` (< body_bytes) of one trip.
@@ -52,7 +73,24 @@ struct LoopNode {
 
 class BlockProgram {
  public:
-  static Result<std::shared_ptr<const BlockProgram>> compile(const TypeDesc& type);
+  static Result<std::shared_ptr<const BlockProgram>> compile(
+      const TypeDesc& type, const KernelTable& kernels = best_kernels());
+
+  /// What a program consists of, for rooms that bring one from elsewhere.  The nodes' arrays are
+  /// parts of the lists.
+  struct Tables {
+    std::vector<LoopNode> nodes;  // the top first; none: a type of no bytes
+    std::vector<std::int64_t> offsets;
+    std::vector<std::uint64_t> ends;
+    std::vector<std::uint32_t> children;
+    Shape shape;
+    std::int64_t lb = 0;
+    std::int64_t true_lb = 0;
+    std::int64_t true_extent = 0;
+  };
+  /// Trusts the tables: all that LoopNode, Shape and this class say of them must have been checked.
+  static std::shared_ptr<const BlockProgram> from_tables(
+      Tables&& tables, const KernelTable& kernels = best_kernels());
 
   BlockProgram(const BlockProgram&) = delete;
   BlockProgram& operator=(const BlockProgram&) = delete;
@@ -83,15 +121,29 @@ class BlockProgram {
   /// The element's loop: n elements are n * top().count trips.  Not to be used when size() is 0.
   const LoopNode& top() const { return nodes_.front(); }
   const LoopNode& node(std::uint32_t index) const { return nodes_[index]; }
+  /// The loop that one trip of the top consists of, if it is nothing else, and so on inwards; else
+  /// the top.  And its place.
+  const LoopNode& entry() const { return nodes_[entry_]; }
+  std::int64_t entry_offset() const { return entry_offset_; }
+  /// Number of loops, the element's included; 0 for an empty type.
+  std::size_t loops() const { return nodes_.size(); }
 
  private:
   class Compiler;
   BlockProgram() = default;
+  void find_entry();
+  void narrow_lists();
+  void choose_kernels(const KernelTable& kernels);
 
   std::vector<LoopNode> nodes_;  // the top first
   std::vector<std::int64_t> offsets_;
+  std::vector<std::int32_t> narrow_offsets_;
   std::vector<std::uint64_t> ends_;
+  std::vector<std::uint32_t> narrow_ends_;
   std::vector<std::uint32_t> children_;
+  std::vector<TripsStep> steps_;
+  std::uint32_t entry_ = 0;
+  std::int64_t entry_offset_ = 0;
   Shape shape_;
   std::int64_t lb_ = 0;
   std::int64_t true_lb_ = 0;

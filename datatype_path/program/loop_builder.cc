@@ -17,6 +17,9 @@ constexpr std::size_t kMaxPeriod = 64;
 // plain list of runs walks faster than a list of loops and runs.
 constexpr std::size_t kWorthwhileShrink = 4;
 
+// Of a longer list some parts are hashed.
+constexpr std::size_t kHashedParts = 256;
+
 bool multiply(std::uint64_t a, std::int64_t b, std::int64_t* product) {
   return !__builtin_mul_overflow(a, b, product);
 }
@@ -104,7 +107,10 @@ std::uint64_t hash(const Loop& loop) {
     h ^= h >> 29;
   };
   mix(static_cast<std::uint64_t>(loop.stride));
-  for (const Part& part : loop.parts) {
+  mix(loop.parts.size());
+  const std::size_t step = std::max<std::size_t>(1, loop.parts.size() / kHashedParts);
+  for (std::size_t i = 0; i < loop.parts.size(); i += step) {
+    const Part& part = loop.parts[i];
     mix(static_cast<std::uint64_t>(part.offset));
     mix(part.size);
     mix(reinterpret_cast<std::uintptr_t>(part.loop));

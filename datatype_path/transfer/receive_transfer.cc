@@ -13,7 +13,7 @@ PayloadSink& ReceiveTransfer::start_layout(const BlockProgramPtr& program, void*
     return sink_.emplace<PackedSink>(program, base, count, bytes);
   }
   if (plan.path == Path::kContiguous) {
-    const Cursor cursor(*program, base, count);
+    Cursor cursor(*program, base, count);
     return start_run(cursor.next_run(static_cast<std::size_t>(cursor.total())));
   }
   return sink_.emplace<LayoutSink>(program, base, count);

@@ -14,7 +14,7 @@ PayloadSource& SendTransfer::start_layout(const BlockProgramPtr& program, void* 
     return source_.emplace<PackedSource>(*program, base, count, plan.reference_from);
   }
   if (plan.path == Path::kContiguous) {
-    const Cursor cursor(*program, base, count);
+    Cursor cursor(*program, base, count);
     return start_run(cursor.next_run(static_cast<std::size_t>(cursor.total())),
                      plan.reference_from);
   }

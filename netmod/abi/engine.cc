@@ -122,7 +122,7 @@ mad::Plan receive_plan(const mad::Payload& payload, mad_path path) {
 mad::Segment run_of(const mad::Payload& payload, std::uint64_t bytes) {
   const auto size = static_cast<std::size_t>(bytes);
   if (payload.program == nullptr) return {payload.base, size};
-  const mad::Cursor cursor(**payload.program, payload.base, payload.count);
+  mad::Cursor cursor(**payload.program, payload.base, payload.count);
   return {cursor.next_run(size).data, size};
 }
 

@@ -1,0 +1,63 @@
+#include "datatype_path/kernels/body_steps.h"
+
+#include <algorithm>
+
+namespace mad {
+namespace {
+
+struct Move {
+  std::uint8_t size;  // its place in the kernel table
+  std::int64_t layout;
+  std::int64_t stream;
+};
+
+TripsStep step_of(const KernelTable& table, const Move* moves, std::size_t count,
+                  std::uint64_t body_bytes) {
+  TripsStep step;
+  step.body_bytes = body_bytes;
+  std::size_t index = 0;
+  for (std::size_t i = 0; i < TripsStep::kMoves; ++i) {
+    index = index * KernelTable::kSizes + (i < count ? moves[i].size : 0);
+    if (i < count) step.layout[i] = moves[i].layout;
+    if (i < count) step.stream[i] = moves[i].stream;
+  }
+  for (std::size_t way = 0; way < 2; ++way) step.kernels[way] = table.trips[way][index];
+  return step;
+}
+
+}  // namespace
+
+void append_steps(const KernelTable& table, const std::vector<BodyRun>& runs,
+                  std::vector<TripsStep>* out) {
+  std::vector<Move> moves;
+  std::uint64_t body_bytes = 0;
+  for (const BodyRun& run : runs) body_bytes += run.length;
+  std::int64_t at = 0;
+  for (const BodyRun& run : runs) {
+    if (run.length > kLongestShortRun) {
+      TripsStep step;
+      step.kernels = table.long_run;
+      step.layout[0] = run.offset;
+      step.stream[0] = at;
+      step.body_bytes = body_bytes;
+      step.length = run.length;
+      out->push_back(step);
+    } else {
+      const RunMoves two = moves_of_run(run.length);
+      moves.push_back({two.first, run.offset, at});
+      if (two.second != 0)
+        moves.push_back({two.second, run.offset + two.second_at, at + two.second_at});
+    }
+    at += static_cast<std::int64_t>(run.length);
+  }
+  std::stable_sort(moves.begin(), moves.end(),
+                   [](const Move& a, const Move& b) { return a.size > b.size; });
+  for (std::size_t i = 0; i < moves.size();) {
+    const std::size_t most = moves[i].size <= KernelTable::kLargestOfThree ? TripsStep::kMoves : 2;
+    const std::size_t count = std::min(most, moves.size() - i);
+    out->push_back(step_of(table, &moves[i], count, body_bytes));
+    i += count;
+  }
+}
+
+}  // namespace mad

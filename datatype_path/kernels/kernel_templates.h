@@ -1,0 +1,149 @@
+// The kernels' bodies, compiled once for each instruction set by the file that includes this one.
+// Everything is in an unnamed namespace: the linker must not take one instruction set's for
+// another's.
+#ifndef DATATYPE_PATH_KERNELS_KERNEL_TEMPLATES_H_
+#define DATATYPE_PATH_KERNELS_KERNEL_TEMPLATES_H_
+
+#include <cstring>
+#include <utility>
+
+#include "datatype_path/kernels/kernels.h"
+
+namespace mad {
+namespace {
+
+constexpr std::size_t size_of_move(std::size_t place) {
+  return place == 0 ? 0 : std::size_t{1} << (place - 1);
+}
+
+inline std::byte* pointer_to(std::uint64_t address) {
+  return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
+}
+
+template <Direction kDirection, std::size_t kPlace>
+inline void move(std::byte* stream, std::uint64_t layout) {
+  if constexpr (kPlace > 0 && kDirection == Direction::kPack) {
+    std::memcpy(stream, pointer_to(layout), size_of_move(kPlace));
+  } else if constexpr (kPlace > 0) {
+    std::memcpy(pointer_to(layout), stream, size_of_move(kPlace));
+  }
+}
+
+template <Direction kDirection, std::size_t kA, std::size_t kB, std::size_t kC>
+void copy_trips(const TripsStep& step, std::byte* stream, std::uint64_t layout, std::int64_t stride,
+                std::uint64_t trips) {
+  // Read beforehand: a store through a pointer to bytes may change what a reference refers to.
+  const auto layout_step = static_cast<std::uint64_t>(stride);
+  const auto stream_step = static_cast<std::ptrdiff_t>(step.body_bytes);
+  std::byte* const to_a = stream + step.stream[0];
+  const std::ptrdiff_t to_b = step.stream[1] - step.stream[0];
+  const std::ptrdiff_t to_c = step.stream[2] - step.stream[0];
+  const std::uint64_t from_a = layout + static_cast<std::uint64_t>(step.layout[0]);
+  const auto from_b = static_cast<std::uint64_t>(step.layout[1] - step.layout[0]);
+  const auto from_c = static_cast<std::uint64_t>(step.layout[2] - step.layout[0]);
+  std::byte* to = to_a;
+  std::uint64_t from = from_a;
+#pragma GCC unroll 4
+  for (std::uint64_t i = 0; i < trips; ++i) {
+    move<kDirection, kA>(to, from);
+    move<kDirection, kB>(to + to_b, from + from_b);
+    move<kDirection, kC>(to + to_c, from + from_c);
+    to += stream_step;
+    from += layout_step;
+  }
+}
+
+template <Direction kDirection>
+void copy_any(std::byte* stream, std::uint64_t layout, std::uint64_t length) {
+  if constexpr (kDirection == Direction::kPack) {
+    std::memcpy(stream, pointer_to(layout), length);
+  } else {
+    std::memcpy(pointer_to(layout), stream, length);
+  }
+}
+
+template <Direction kDirection>
+void copy_trips_of_long_run(const TripsStep& step, std::byte* stream, std::uint64_t layout,
+                            std::int64_t stride, std::uint64_t trips) {
+  const std::uint64_t length = step.length;
+  const std::uint64_t body_bytes = step.body_bytes;
+  stream += step.stream[0];
+  layout += static_cast<std::uint64_t>(step.layout[0]);
+  for (std::uint64_t i = 0; i < trips; ++i) {
+    copy_any<kDirection>(stream, layout, length);
+    stream += body_bytes;
+    layout += static_cast<std::uint64_t>(stride);
+  }
+}
+
+template <Direction kDirection, typename Offset, std::size_t kA, std::size_t kB>
+void copy_list(std::byte* stream, std::uint64_t layout, const void* offsets, std::uint64_t count,
+               std::uint64_t length) {
+  const auto* const offset = static_cast<const Offset*>(offsets);
+  const auto second = static_cast<std::ptrdiff_t>(length - size_of_move(kB));
+#pragma GCC unroll 4
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t from =
+        layout + static_cast<std::uint64_t>(static_cast<std::int64_t>(offset[i]));
+    if constexpr (kA == 0) {
+      copy_any<kDirection>(stream, from, length);
+    } else {
+      move<kDirection, kA>(stream, from);
+      move<kDirection, kB>(stream + second, from + static_cast<std::uint64_t>(second));
+    }
+    stream += length;
+  }
+}
+
+template <Direction kDirection, std::size_t kIndex>
+constexpr TripsKernel trips_kernel() {
+  constexpr std::size_t kA = kIndex / 64, kB = kIndex / 8 % 8, kC = kIndex % 8;
+  // Three moves only of sizes that leave the loop around them something to save.
+  if constexpr (kA > 0 && kA >= kB && kB >= kC && (kC == 0 || kA <= KernelTable::kLargestOfThree)) {
+    return &copy_trips<kDirection, kA, kB, kC>;
+  } else {
+    return nullptr;
+  }
+}
+
+template <Direction kDirection, typename Offset, std::size_t kIndex>
+constexpr ListKernel list_kernel() {
+  constexpr std::size_t kA = kIndex / 8, kB = kIndex % 8;
+  if constexpr (kA >= kB) {
+    return &copy_list<kDirection, Offset, kA, kB>;
+  } else {
+    return nullptr;
+  }
+}
+
+template <Direction kDirection, std::size_t... kIndex>
+constexpr std::array<TripsKernel, sizeof...(kIndex)> all_trips(std::index_sequence<kIndex...>) {
+  return {trips_kernel<kDirection, kIndex>()...};
+}
+
+template <Direction kDirection, typename Offset, std::size_t... kIndex>
+constexpr std::array<ListKernel, sizeof...(kIndex)> all_lists(std::index_sequence<kIndex...>) {
+  return {list_kernel<kDirection, Offset, kIndex>()...};
+}
+
+template <typename Offset>
+constexpr auto lists_both_ways() {
+  constexpr auto kAll = std::make_index_sequence<KernelTable::kSizes * KernelTable::kSizes>();
+  return std::array{all_lists<Direction::kPack, Offset>(kAll),
+                    all_lists<Direction::kUnpack, Offset>(kAll)};
+}
+
+constexpr KernelTable make_table(const char* name) {
+  static_assert(KernelTable::kSizes == 8);
+  constexpr auto kAll = std::make_index_sequence<8 * 8 * 8>();
+  return {name,
+          {all_trips<Direction::kPack>(kAll), all_trips<Direction::kUnpack>(kAll)},
+          {&copy_trips_of_long_run<Direction::kPack>, &copy_trips_of_long_run<Direction::kUnpack>},
+          lists_both_ways<std::int32_t>(),
+          lists_both_ways<std::int64_t>()};
+}
+
+}  // namespace
+}  // namespace mad
+
+#endif  // DATATYPE_PATH_KERNELS_KERNEL_TEMPLATES_H_

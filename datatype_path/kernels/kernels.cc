@@ -1,0 +1,27 @@
+#include "datatype_path/kernels/kernels.h"
+
+namespace mad {
+namespace {
+
+std::uint8_t place_of(unsigned log2) { return static_cast<std::uint8_t>(log2 + 1); }
+
+}  // namespace
+
+const KernelTable& best_kernels() {
+  if (const KernelTable* table = avx512_kernels()) return *table;
+  if (const KernelTable* table = avx2_kernels()) return *table;
+  return portable_kernels();
+}
+
+RunMoves moves_of_run(std::uint64_t length) {
+  const unsigned floor = 63 - static_cast<unsigned>(__builtin_clzll(length));
+  const std::uint64_t rest = length - (std::uint64_t{1} << floor);
+  if (length > 64) return {place_of(6), place_of(6), static_cast<std::uint8_t>(length - 64)};
+  if (rest == 0) return {place_of(floor), 0, 0};
+  // The smallest move that covers the rest; it begins in the first one if it is larger than that.
+  const unsigned ceiling = rest == 1 ? 0 : 64 - static_cast<unsigned>(__builtin_clzll(rest - 1));
+  return {place_of(floor), place_of(ceiling),
+          static_cast<std::uint8_t>(length - (std::uint64_t{1} << ceiling))};
+}
+
+}  // namespace mad

@@ -1,0 +1,78 @@
+// Copy kernels: many short runs between the packed stream and a layout, in one call.
+//
+// A kernel is chosen when a type is compiled, not when a run is met.  Every run of up to 128 bytes
+// is one or two moves of a power of two, which overlap where its length is none; a kernel makes up
+// to three moves a trip, and there is one for each combination of sizes.
+//
+// Places in the layout are integers: those between the runs, and one past the last, need not lie in
+// any object.  A kernel touches the runs' bytes and nothing else.
+#ifndef DATATYPE_PATH_KERNELS_KERNELS_H_
+#define DATATYPE_PATH_KERNELS_KERNELS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace mad {
+
+/// Between the packed stream and the layout.
+enum class Direction { kPack, kUnpack };
+
+/// Runs longer than this are left to memcpy, one by one.
+constexpr std::uint64_t kLongestShortRun = 128;
+
+struct TripsStep;
+/// The step's moves for `trips` trips: `stride` bytes of layout and `step.body_bytes` of stream
+/// from one to the next.  An unpacking kernel only reads the stream.
+using TripsKernel = void (*)(const TripsStep& step, std::byte* stream, std::uint64_t layout,
+                             std::int64_t stride, std::uint64_t trips);
+
+/// What one kernel call does of each trip of a loop's body.
+struct TripsStep {
+  static constexpr std::size_t kMoves = 3;
+
+  std::array<TripsKernel, 2> kernels{};  // by Direction
+  std::array<std::int64_t, kMoves> layout{};
+  std::array<std::int64_t, kMoves> stream{};
+  std::uint64_t body_bytes = 0;
+  std::uint64_t length = 0;  // of the run, if it is a long one
+};
+
+/// `count` runs of `length` bytes, one after the other at `stream`, the i-th `offsets[i]` bytes
+/// from `layout`; offsets are int32 or int64, as the kernel was chosen for.
+using ListKernel = void (*)(std::byte* stream, std::uint64_t layout, const void* offsets,
+                            std::uint64_t count, std::uint64_t length);
+
+/// The kernels of one instruction set.
+struct KernelTable {
+  static constexpr std::size_t kSizes = 8;           // no move, 1, 2, 4, 8, 16, 32, 64 bytes
+  static constexpr std::size_t kLargestOfThree = 5;  // 16 bytes; with a larger one, two at most
+
+  const char* name;
+  // By direction and the moves' sizes, the largest first: (a * kSizes + b) * kSizes + c.
+  std::array<std::array<TripsKernel, kSizes * kSizes * kSizes>, 2> trips;
+  std::array<TripsKernel, 2> long_run;
+  // By direction and the moves' sizes: a * kSizes + b; of long runs where a is 0.
+  std::array<std::array<ListKernel, kSizes * kSizes>, 2> narrow_lists;  // offsets are int32
+  std::array<std::array<ListKernel, kSizes * kSizes>, 2> wide_lists;    // offsets are int64
+};
+
+const KernelTable& portable_kernels();
+/// Null where the processor or the build has none.
+const KernelTable* avx2_kernels();
+const KernelTable* avx512_kernels();
+/// The best of these for this processor.
+const KernelTable& best_kernels();
+
+/// The one or two moves that make a run of `length` (1..128) bytes: sizes by their place in the
+/// table, and where the second starts.
+struct RunMoves {
+  std::uint8_t first = 0;
+  std::uint8_t second = 0;  // 0: none
+  std::uint8_t second_at = 0;
+};
+RunMoves moves_of_run(std::uint64_t length);
+
+}  // namespace mad
+
+#endif  // DATATYPE_PATH_KERNELS_KERNELS_H_
