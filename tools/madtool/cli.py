@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import List, NoReturn
 
 from madtool import (
+    bench,
     conformance,
     conformance_suite,
     mpich_build,
@@ -105,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("arguments", nargs="*", metavar="ARGS... PROGRAM")
     run.set_defaults(function=lambda _: run.error("what is to run?"))
     pingpong.add_parser(commands)
+    bench.add_parser(commands)
 
     test = commands.add_parser("test", help="run the tests (what the continuous integration runs)",
                                description="Sets the machine up and runs all tests, stage by stage. The "

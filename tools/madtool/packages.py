@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from typing import List
+from typing import List, Sequence
 
 from madtool.errors import Failure, Missing
 from madtool.log import run_logged, say, stage
@@ -19,14 +19,16 @@ PACKAGES = (
     # tests and plots
     "gnuplot-nox iproute2 procps"
 ).split()
+# the MPIs that the datatype engine is measured against (tools/mad bench)
+PEERS = "mpich libmpich-dev openmpi-bin libopenmpi-dev".split()
 
 
-def missing() -> List[str]:
+def missing(wanted: Sequence[str] = PACKAGES) -> List[str]:
     """The packages of the list that are not installed."""
     if shutil.which("dpkg-query") is None:
         raise Missing("this is not a Debian system (no dpkg-query); the tool is made for Debian 12")
     answer = subprocess.run(
-        ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *PACKAGES],
+        ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *wanted],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -35,12 +37,12 @@ def missing() -> List[str]:
     installed = {
         line.split()[0] for line in answer.stdout.splitlines() if line.endswith(" installed")
     }
-    return [name for name in PACKAGES if name not in installed]
+    return [name for name in wanted if name not in installed]
 
 
-def ensure() -> None:
+def ensure(wanted: Sequence[str] = PACKAGES) -> None:
     """Installs what is missing; without root prints the one line that does it and stops."""
-    lacking = missing()
+    lacking = missing(wanted)
     if not lacking:
         return
     if os.geteuid() != 0:
@@ -59,6 +61,6 @@ def ensure() -> None:
             run_logged(["apt-get", "update"], logs_dir() / "apt-update.log", "apt-get update",
                        env=environment)  # fmt: skip
             run_logged(install, log, "apt-get install", env=environment)
-    still = missing()
+    still = missing(wanted)
     if still:
         raise Failure("apt-get said yes, but these are still missing: " + " ".join(still))

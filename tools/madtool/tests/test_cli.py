@@ -10,7 +10,7 @@ from madtool.errors import Failure, Missing
 from madtool.stages import Stage, Tally
 from madtool.tests.support import CacheTest, call, call_tool, mpich_like_tree
 
-SUBCOMMANDS = ("build", "prefix", "install-into", "run", "pingpong", "test", "conformance")
+SUBCOMMANDS = ("build", "prefix", "install-into", "run", "pingpong", "bench", "test", "conformance")
 
 
 class Help(CacheTest):
