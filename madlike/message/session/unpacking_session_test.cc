@@ -1,5 +1,4 @@
-// Unpacking: what does not mirror the packing, what comes from strangers, a sender that dies.
-#include <cstring>
+// Unpacking: what does not mirror the packing, a sender that dies.
 
 #include "madlike/message/session/session_fixture.h"
 
@@ -7,7 +6,6 @@ namespace mad {
 namespace {
 
 using test::run_together;
-using test::SessionParty;
 
 // What a wrong unpacking call gives; `pieces` are packed, then `unpack` is done.
 struct Mismatch {
@@ -70,11 +68,6 @@ INSTANTIATE_TEST_SUITE_P(
                       Mismatch{"two_for_one", {10}, {5, 5}, StatusCode::kTruncated}),
     [](const auto& info) { return info.param.name; });
 
-TEST_F(SessionTest, WaitingForAMessageEnds) {
-  EXPECT_EQ(b.hub().begin_unpacking(0), nullptr);
-  EXPECT_EQ(b.hub().begin_unpacking(20), nullptr);
-}
-
 TEST_F(SessionTest, ADeadSenderIsAnErrorOfTheUnpackingCalls) {
   int word = 1, got = 0;
   Bytes room(100000);
@@ -101,53 +94,6 @@ TEST_F(SessionTest, ADeadSenderIsAnErrorOfTheUnpackingCalls) {
                    EXPECT_EQ(status.code(), StatusCode::kPeerFailed);
                  }}});
   EXPECT_EQ(got, 1);
-}
-
-TEST_F(SessionTest, ForeignChunksAreAnErrorNotAHang) {
-  struct Raw final : OutgoingOperation {
-    void finished(const Status&) override { busy = false; }
-    bool busy = false;
-    BytesSource run;
-  };
-  Bytes payload = pattern(20, 1);
-  const auto send = [&](const ChunkHeader& chunk, std::size_t header_bytes) {
-    Raw raw;
-    raw.run = BytesSource(of(payload));
-    raw.source = &raw.run;
-    raw.payload_bytes = payload.size();
-    auto header = chunk.encode();
-    raw.busy = true;
-    const Status status =
-        a.messenger().send(a.endpoint(b), kMadeleineHandler, {header.data(), header_bytes}, raw);
-    if (!status.in_progress()) raw.busy = false;
-    while (raw.busy) (void)a.messenger().progress();
-  };
-  ChunkHeader first;
-  first.message = 77;
-  ChunkHeader gap = first;
-  gap.sequence = 2;
-  ChunkHeader nonsense = first;  // its records are noise, and it claims to be all
-  nonsense.message = 78;
-  nonsense.last = true;
-  payload[0] = std::byte{0xFF};
-  run_together({{&a,
-                 [&] {
-                   send(first, 5);  // no header at all
-                   send(first, ChunkHeader::kBytes);
-                   send(gap, ChunkHeader::kBytes);
-                   send(nonsense, ChunkHeader::kBytes);
-                 }},
-                {&b, [&] {
-                   Bytes room(6);
-                   for (int i = 0; i < 3; ++i) {
-                     const Status status = receive([&](UnpackingSession& session) {
-                       for (int k = 0; k < 10; ++k) {
-                         (void)session.unpack(of(room), ReceiveMode::kExpress);
-                       }
-                     });
-                     EXPECT_EQ(status.code(), StatusCode::kProtocol) << status.message();
-                   }
-                 }}});
 }
 
 }  // namespace

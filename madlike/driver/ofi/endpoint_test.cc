@@ -1,0 +1,80 @@
+#include "madlike/driver/ofi/endpoint.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+namespace mad {
+namespace {
+
+using Kind = OfiOperation::Kind;
+
+OfiConnection connection() { return {5, std::vector<std::byte>(), 4711}; }
+
+TEST(OfiTag, NamesTheConnectionAndKeepsTheLastBitFree) {
+  for (const ConnectionId id : {0u, 1u, 77u, ~0u}) {
+    for (const std::uint64_t secret : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}}) {
+      const std::uint64_t tag = OfiTag::make(id, secret);
+      EXPECT_EQ(OfiTag::connection(tag), id);
+      EXPECT_EQ(tag & OfiTag::kLast, 0u);
+      EXPECT_EQ(OfiTag::connection(tag | OfiTag::kLast), id);
+    }
+  }
+  EXPECT_NE(OfiTag::make(1, 2), OfiTag::make(1, 4)) << "the secret is in the tag";
+}
+
+TEST(OfiConnection, BeginsUnderWayWithoutOperations) {
+  OfiConnection made = connection();
+  EXPECT_TRUE(made.under_way());
+  EXPECT_EQ(OfiTag::connection(made.tag), 5u);
+  EXPECT_EQ(made.queued, 0u);
+  made.state = OfiConnection::State::kAwaiting;
+  EXPECT_TRUE(made.under_way());
+  for (const auto state : {OfiConnection::State::kAccepting, OfiConnection::State::kConnected,
+                           OfiConnection::State::kClosing, OfiConnection::State::kGone}) {
+    made.state = state;
+    EXPECT_FALSE(made.under_way());
+  }
+}
+
+TEST(OfiConnection, PacketsAndWritesShareTheQueue) {
+  OfiConnection made = connection();
+  int context = 0;
+  std::set<OfiOperation*> taken;
+  for (std::size_t i = 0; i < OfiConnection::kQueueDepth; ++i) {
+    OfiOperation* const operation =
+        made.take_operation(i % 2 == 0 ? Kind::kSend : Kind::kWrite, &context);
+    ASSERT_NE(operation, nullptr) << i;
+    EXPECT_TRUE(operation->busy);
+    EXPECT_EQ(operation->connection, 5u);
+    EXPECT_EQ(operation->context, &context);
+    taken.insert(operation);
+  }
+  EXPECT_EQ(taken.size(), OfiConnection::kQueueDepth);
+  EXPECT_EQ(made.take_operation(Kind::kSend, nullptr), nullptr);
+  EXPECT_EQ(made.take_operation(Kind::kWrite, nullptr), nullptr);
+  made.free_operation(*taken.begin());
+  EXPECT_FALSE((*taken.begin())->busy);
+  EXPECT_EQ(made.take_operation(Kind::kWrite, nullptr), *taken.begin());
+  EXPECT_EQ(made.take_operation(Kind::kSend, nullptr), nullptr);
+}
+
+// Whatever the caller has posted, credit comes back and the connection can end in good order.
+TEST(OfiConnection, AFullQueueLeavesRecordsForTheDriversOwn) {
+  OfiConnection made = connection();
+  while (made.take_operation(Kind::kSend, nullptr)) {
+  }
+  for (std::size_t i = 0; i < OfiConnection::kMaxInjected / OfiConnection::kCreditEvery; ++i) {
+    EXPECT_NE(made.take_operation(Kind::kCredit, nullptr), nullptr);
+  }
+  OfiOperation* const last = made.take_operation(Kind::kLast, nullptr);
+  ASSERT_NE(last, nullptr);
+  EXPECT_EQ(made.take_operation(Kind::kLast, nullptr), nullptr);
+  EXPECT_EQ(made.queued, OfiConnection::kQueueDepth);
+  made.free_operation(last);
+  EXPECT_EQ(made.queued, OfiConnection::kQueueDepth) << "it was none of the caller's";
+}
+
+}  // namespace
+}  // namespace mad

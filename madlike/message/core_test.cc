@@ -1,0 +1,115 @@
+// What ends and what waits, before progress() works through it.
+#include "madlike/message/core.h"
+
+#include <gtest/gtest.h>
+
+namespace mad {
+namespace {
+
+struct NoEvents final : MessageEvents {
+  void on_message(Endpoint&, std::uint8_t, Segment, std::uint64_t, IncomingMessage*) override {}
+  void on_sent(OutgoingMessage&, const Status&) override {}
+  void on_received(void*, std::uint64_t, const Status&) override {}
+  void on_peer_gone(Endpoint&, const Status&) override {}
+};
+
+MessengerConfig config_of(std::size_t staging_bytes, std::size_t peer_credit) {
+  MessengerConfig config;
+  config.packet_bytes = 1024;
+  config.staging_bytes = staging_bytes;
+  config.peer_credit = peer_credit;
+  return config;
+}
+
+class CoreTest : public ::testing::Test {
+ protected:
+  NoEvents events_;
+  Core core_{config_of(64 * 1024, 1000), events_};
+  Endpoint endpoint_{0, nullptr, {}};
+  const Status failed_{StatusCode::kPeerFailed, "it died"};
+};
+
+TEST_F(CoreTest, NoEndpointHasAllPackets) {
+  EXPECT_EQ(core_.packets.capacity(), 64u);
+  EXPECT_EQ(core_.packets_per_endpoint, 32u);
+  EXPECT_EQ(core_.streaming_packets_per_endpoint, 8u);
+}
+
+TEST_F(CoreTest, TheSmallestBudgetStillMovesEverything) {
+  const Core poor(config_of(1, 0), events_);
+  EXPECT_EQ(poor.packets.capacity(), 4u);
+  EXPECT_EQ(poor.packets_per_endpoint, 4u);
+  EXPECT_EQ(poor.streaming_packets_per_endpoint, 1u);
+  EXPECT_EQ(poor.credit_threshold, 1u);
+}
+
+TEST_F(CoreTest, EachMessengerIsAnIncarnationOfItsOwn) {
+  EXPECT_NE(core_.incarnation, Core(config_of(1, 0), events_).incarnation);
+}
+
+TEST_F(CoreTest, AnEndpointIsActiveOnce) {
+  core_.activate(endpoint_);
+  core_.activate(endpoint_);
+  EXPECT_EQ(core_.active, std::vector<Endpoint*>{&endpoint_});
+  Endpoint dead(0, nullptr, {});
+  core_.end(dead, failed_);
+  core_.activate(dead);
+  EXPECT_EQ(core_.active.size(), 1u);
+}
+
+TEST_F(CoreTest, TheFirstReasonOfAnEndStands) {
+  core_.end(endpoint_, failed_);
+  core_.end(endpoint_, {StatusCode::kClosed, "too late"});
+  EXPECT_EQ(core_.ending, std::vector<Endpoint*>{&endpoint_});
+  EXPECT_EQ(endpoint_.life, Endpoint::Life::kEnding);
+  EXPECT_EQ(endpoint_.end.code(), StatusCode::kPeerFailed);
+  core_.fail_posts(endpoint_, {StatusCode::kClosed, "too late"});
+  EXPECT_TRUE(core_.refused.empty());
+  EXPECT_EQ(endpoint_.end.code(), StatusCode::kPeerFailed);
+}
+
+TEST_F(CoreTest, ARefusedPostLeavesTheEndpointAliveToReceive) {
+  core_.fail_posts(endpoint_, failed_);
+  core_.fail_posts(endpoint_, {StatusCode::kClosed, "again"});
+  EXPECT_EQ(core_.refused, std::vector<Endpoint*>{&endpoint_});
+  EXPECT_TRUE(endpoint_.live());
+  EXPECT_TRUE(endpoint_.post_failed);
+  EXPECT_FALSE(endpoint_.can_post());
+  EXPECT_EQ(endpoint_.end.code(), StatusCode::kPeerFailed);
+  core_.end(endpoint_, {StatusCode::kClosed, "its goodbye was on the way"});
+  EXPECT_EQ(endpoint_.end.code(), StatusCode::kClosed);
+}
+
+TEST_F(CoreTest, AMessageIsFinishedWhenItsLastPacketIsBack) {
+  OutgoingMessage message;
+  auto& state = state_of(message);
+  for (const OutgoingPhase phase :
+       {OutgoingPhase::kQueued, OutgoingPhase::kWaiting, OutgoingPhase::kStreaming}) {
+    state.phase = phase;
+    core_.finish_if_done(message);
+    EXPECT_TRUE(core_.finished.empty());
+  }
+  for (const OutgoingPhase phase : {OutgoingPhase::kFinished, OutgoingPhase::kFailed}) {
+    state.phase = phase;
+    state.posts = 1;
+    core_.finish_if_done(message);
+    EXPECT_TRUE(core_.finished.empty());
+    state.posts = 0;
+    core_.finish_if_done(message);
+    ASSERT_FALSE(core_.finished.empty());
+    EXPECT_EQ(core_.finished.pop(), &message);
+  }
+}
+
+TEST_F(CoreTest, CreditIsReturnedByItselfFromAQuarterOn) {
+  core_.return_credit(endpoint_, 0);
+  core_.return_credit(endpoint_, 249);
+  EXPECT_TRUE(core_.active.empty());
+  EXPECT_EQ(endpoint_.to_return, 249u);
+  core_.return_credit(endpoint_, 1);
+  EXPECT_EQ(core_.active.size(), 1u);
+  EXPECT_EQ(endpoint_.to_return, 250u);
+}
+
+}  // namespace
+}  // namespace mad

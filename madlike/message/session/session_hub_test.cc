@@ -1,0 +1,233 @@
+// The hub: which message an unpacking gets, which chunk belongs to it, and what becomes of messages
+// whose rest does not come.
+#include "madlike/message/session/session_hub.h"
+
+#include <cstring>
+#include <deque>
+
+#include "madlike/message/session/chunk.h"
+#include "madlike/message/session/session_fixture.h"
+
+namespace mad {
+namespace {
+
+using test::run_together;
+using test::SessionParty;
+
+/// A chunk as the test wants it, on its way from `a` to `b`.
+struct RawChunk final : OutgoingOperation {
+  void finished(const Status&) override { done = true; }
+  bool done = false;
+  Bytes bytes;
+  BytesSource run;
+};
+
+class SessionHubTest : public SessionTest {
+ protected:
+  /// Moves both engines until nothing happens any more.
+  void pump() {
+    for (int quiet = 0; quiet < 20; ++quiet) {
+      if (a.messenger().progress() + b.messenger().progress() > 0) quiet = 0;
+    }
+  }
+  RawChunk& send(const ChunkHeader& chunk, Bytes bytes,
+                 std::size_t header_bytes = ChunkHeader::kBytes) {
+    RawChunk& raw = chunks_.emplace_back();
+    raw.bytes = std::move(bytes);
+    raw.run = BytesSource(of(raw.bytes));
+    raw.source = &raw.run;
+    raw.payload_bytes = raw.bytes.size();
+    auto header = chunk.encode();
+    const Status status =
+        a.messenger().send(a.endpoint(b), kMadeleineHandler, {header.data(), header_bytes}, raw);
+    EXPECT_FALSE(status.error()) << status.message();
+    if (!status.in_progress()) raw.done = true;
+    pump();
+    return raw;
+  }
+  /// A chunk of one piece, the byte `value`; the last one ends its message.
+  RawChunk& send_byte(std::uint32_t message, std::uint32_t sequence, bool last, int value) {
+    ChunkHeader chunk;
+    chunk.message = message;
+    chunk.sequence = sequence;
+    chunk.last = last;
+    Bytes bytes{std::byte{2}, static_cast<std::byte>(value)};
+    if (last) bytes.push_back(std::byte{0});
+    return send(chunk, std::move(bytes));
+  }
+  static Status unpack_byte(UnpackingSession& session, int expected) {
+    std::byte got{};
+    Status status = session.unpack(of(got), ReceiveMode::kExpress);
+    if (status.ok()) {
+      EXPECT_EQ(std::to_integer<int>(got), expected);
+    }
+    return status;
+  }
+
+ private:
+  std::deque<RawChunk> chunks_;
+};
+
+TEST_F(SessionHubTest, MessagesAreTakenInTheOrderOfTheirFirstChunks) {
+  send_byte(7, 0, false, 70);
+  send_byte(8, 0, true, 80);
+  send_byte(7, 1, true, 71);
+  UnpackingSession* const first = b.hub().begin_unpacking(0);
+  UnpackingSession* const second = b.hub().begin_unpacking(0);
+  ASSERT_TRUE(first != nullptr && second != nullptr);
+  EXPECT_EQ(b.hub().begin_unpacking(0), nullptr);
+  EXPECT_EQ(first->message().number(), 7u);
+  EXPECT_EQ(second->message().number(), 8u);
+  EXPECT_EQ(&first->message().from(), &b.endpoint(a));
+  EXPECT_TRUE(unpack_byte(*second, 80).ok());
+  EXPECT_TRUE(b.hub().end(*second).ok());
+  EXPECT_TRUE(unpack_byte(*first, 70).ok());
+  EXPECT_TRUE(unpack_byte(*first, 71).ok());
+  EXPECT_TRUE(b.hub().end(*first).ok());
+}
+
+TEST_F(SessionHubTest, ChunksThatComeLaterReachTheSession) {
+  send_byte(7, 0, false, 70);
+  UnpackingSession* const session = b.hub().begin_unpacking(0);
+  ASSERT_NE(session, nullptr);
+  Bytes got(2);
+  EXPECT_TRUE(session->unpack({&got[0], 1}, ReceiveMode::kCheaper).ok());
+  EXPECT_TRUE(session->unpack({&got[1], 1}, ReceiveMode::kCheaper).ok());
+  send_byte(7, 1, true, 71);
+  EXPECT_EQ(got[1], std::byte{71}) << "placed as it arrives";
+  EXPECT_TRUE(b.hub().end(*session).ok());
+}
+
+TEST_F(SessionHubTest, TheRestOfAMessageThatWasGivenUpIsDropped) {
+  send_byte(7, 0, false, 70);
+  UnpackingSession* const session = b.hub().begin_unpacking(0);
+  ASSERT_NE(session, nullptr);
+  Bytes wrong(5);
+  EXPECT_EQ(session->unpack(of(wrong), ReceiveMode::kExpress).code(), StatusCode::kProtocol);
+  EXPECT_EQ(b.hub().end(*session).code(), StatusCode::kProtocol);
+  EXPECT_TRUE(send_byte(7, 1, false, 71).done) << "its sender is not kept waiting";
+  EXPECT_TRUE(send_byte(7, 2, true, 72).done);
+  EXPECT_EQ(b.hub().begin_unpacking(0), nullptr);
+  send_byte(8, 0, true, 80);
+  UnpackingSession* const next = b.hub().begin_unpacking(0);
+  ASSERT_NE(next, nullptr);
+  EXPECT_TRUE(unpack_byte(*next, 80).ok());
+  EXPECT_TRUE(b.hub().end(*next).ok());
+}
+
+TEST_F(SessionHubTest, TheEndOfAPeerFailsWhatIsIncompleteOnly) {
+  send_byte(7, 0, false, 70);
+  send_byte(8, 0, true, 80);
+  a.die();
+  pump();
+  EXPECT_EQ(b.peers_gone, 1);
+  UnpackingSession* const incomplete = b.hub().begin_unpacking(0);
+  UnpackingSession* const whole = b.hub().begin_unpacking(0);
+  ASSERT_TRUE(incomplete != nullptr && whole != nullptr);
+  EXPECT_TRUE(unpack_byte(*incomplete, 70).ok()) << "it had come";
+  const Status lost = unpack_byte(*incomplete, 71);
+  EXPECT_EQ(lost.code(), StatusCode::kPeerFailed);
+  EXPECT_NE(lost.message().find("before it was complete"), std::string_view::npos);
+  EXPECT_EQ(b.hub().end(*incomplete).code(), StatusCode::kPeerFailed);
+  EXPECT_TRUE(unpack_byte(*whole, 80).ok());
+  EXPECT_TRUE(b.hub().end(*whole).ok());
+}
+
+TEST_F(SessionHubTest, AChunkThatNobodyCanReadBreaksWhatIsUnderWay) {
+  send_byte(7, 0, false, 70);
+  send(ChunkHeader(), Bytes(20), 5);  // no header at all
+  send(ChunkHeader(), Bytes(20), 5);
+  UnpackingSession* const broken = b.hub().begin_unpacking(0);
+  ASSERT_NE(broken, nullptr);
+  EXPECT_TRUE(unpack_byte(*broken, 70).ok());
+  EXPECT_EQ(b.hub().end(*broken).code(), StatusCode::kProtocol);
+  EXPECT_EQ(b.hub().begin_unpacking(0), nullptr) << "the fault has been told";
+  send(ChunkHeader(), Bytes(20), 5);
+  send(ChunkHeader(), Bytes(20), 5);
+  UnpackingSession* const teller = b.hub().begin_unpacking(0);
+  ASSERT_NE(teller, nullptr) << "no message was under way, so the fault is one";
+  EXPECT_EQ(b.hub().end(*teller).code(), StatusCode::kProtocol);
+  EXPECT_EQ(b.hub().begin_unpacking(0), nullptr) << "one is enough";
+}
+
+TEST_F(SessionHubTest, GapsAndNoiseAreAnErrorNotAHang) {
+  ChunkHeader gap;
+  gap.message = 77;
+  gap.sequence = 2;
+  ChunkHeader nonsense;
+  nonsense.message = 78;
+  nonsense.last = true;
+  send_byte(77, 0, false, 1);
+  send(gap, pattern(20, 1));
+  send(nonsense, Bytes(20, std::byte{0xFF}));
+  for (int i = 0; i < 2; ++i) {
+    UnpackingSession* const session = b.hub().begin_unpacking(0);
+    ASSERT_NE(session, nullptr);
+    Bytes room(6);
+    for (int k = 0; k < 10; ++k) (void)session->unpack(of(room), ReceiveMode::kExpress);
+    EXPECT_EQ(b.hub().end(*session).code(), StatusCode::kProtocol);
+  }
+}
+
+TEST_F(SessionHubTest, MessagesOfSeveralSendersKeepTheirOrder) {
+  SessionParty c(network, FaultPlan{});
+  constexpr int kMessages = 40;
+  const auto sender = [&](SessionParty& from, int base) {
+    for (int i = 0; i < kMessages; ++i) {
+      Bytes data = pattern(static_cast<std::size_t>(i) * 997, static_cast<unsigned>(base + i));
+      int number = base + i;
+      PackingSession& session = from.begin_packing(b);
+      EXPECT_TRUE(session.pack(of(number), SendMode::kCheaper).ok());
+      EXPECT_TRUE(session.pack(of(data), SendMode::kCheaper).ok());
+      EXPECT_TRUE(from.hub().end(session).ok());
+    }
+  };
+  int next_of_a = 0, next_of_c = 1000;
+  run_together({{&a, [&] { sender(a, 0); }},
+                {&c, [&] { sender(c, 1000); }},
+                {&b, [&] {
+                   for (int i = 0; i < 2 * kMessages; ++i) {
+                     const Status status = receive([&](UnpackingSession& session) {
+                       int number = -1;
+                       (void)session.unpack(of(number), ReceiveMode::kExpress);
+                       const bool from_a = &session.message().from() == &b.endpoint(a);
+                       int& expected = from_a ? next_of_a : next_of_c;
+                       ASSERT_EQ(number, expected);
+                       Bytes data(static_cast<std::size_t>(number % 1000) * 997);
+                       (void)session.unpack(of(data), ReceiveMode::kExpress);
+                       EXPECT_EQ(data, pattern(data.size(), static_cast<unsigned>(number)));
+                       ++expected;
+                     });
+                     ASSERT_TRUE(status.ok()) << status.message();
+                   }
+                 }}});
+  EXPECT_EQ(next_of_a, kMessages);
+  EXPECT_EQ(next_of_c, 1000 + kMessages);
+}
+
+TEST_F(SessionHubTest, ShortMessagesToOneselfArriveLongOnesAreRefused) {
+  Bytes data = pattern(10000, 1), got(10000);
+  PackingSession& session = a.begin_packing(a);
+  EXPECT_TRUE(session.pack(of(data), SendMode::kSafer).ok());
+  EXPECT_TRUE(a.hub().end(session).ok());
+  UnpackingSession* unpacking = a.hub().begin_unpacking(kLong);
+  ASSERT_NE(unpacking, nullptr);
+  EXPECT_TRUE(unpacking->unpack(of(got), ReceiveMode::kCheaper).ok());
+  EXPECT_TRUE(a.hub().end(*unpacking).ok());
+  EXPECT_EQ(got, data);
+
+  Bytes big = pattern(5000000, 2);
+  PackingSession& too_long = a.begin_packing(a);
+  (void)too_long.pack(of(big), SendMode::kSafer);
+  const Status status = a.hub().end(too_long);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << status.message();
+  EXPECT_EQ(a.hub().begin_unpacking(20), nullptr) << "half a message must not be left";
+}
+
+TEST_F(SessionHubTest, WaitingForAMessageEnds) {
+  EXPECT_EQ(b.hub().begin_unpacking(0), nullptr);
+  EXPECT_EQ(b.hub().begin_unpacking(20), nullptr);
+}
+
+}  // namespace
+}  // namespace mad
