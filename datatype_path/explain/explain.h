@@ -1,0 +1,31 @@
+// A datatype for a person to read: description -> program -> shape, as text.
+//
+// Whatever the type, a text stays below 64 KiB: long lists, many loops and deep trees are cut,
+// and the text says where.
+#ifndef DATATYPE_PATH_EXPLAIN_EXPLAIN_H_
+#define DATATYPE_PATH_EXPLAIN_EXPLAIN_H_
+
+#include <string>
+
+#include "datatype_path/describe/type_desc.h"
+#include "datatype_path/program/block_program.h"
+#include "datatype_path/program/shape.h"
+
+namespace mad {
+
+/// The tree, a node a line, children indented below.  Nodes are numbered; one that is used again is
+/// named by its number.
+std::string explain(const TypeDesc& type);
+
+/// The loops, and the memory they take.
+std::string explain(const BlockProgram& program);
+
+/// Sizes, bounds and the histogram of run lengths.
+std::string explain(const Shape& shape);
+
+/// All three; `program` is what `type` was compiled to.
+std::string explain(const TypeDesc& type, const BlockProgram& program);
+
+}  // namespace mad
+
+#endif  // DATATYPE_PATH_EXPLAIN_EXPLAIN_H_
