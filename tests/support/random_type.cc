@@ -61,12 +61,18 @@ RandomType RandomTypes::next(const RandomTypeOptions& options) {
 }
 
 RandomType RandomTypes::make(int depth, const RandomTypeOptions& options) {
-  if (depth == 0) return basic();
+  if (depth == 0) return leaf(options);
   for (int attempt = 0; attempt < 8; ++attempt) {
     RandomType type = construct(depth, options);
     if (acceptable(type, options)) return type;
   }
   return make(depth - 1, options);
+}
+
+RandomType RandomTypes::leaf(const RandomTypeOptions& options) {
+  if (!options.typed || between(0, 7) == 0) return basic();
+  const auto type = static_cast<BasicType>(between(0, kBasicTypes - 1));
+  return made(TypeDesc::basic(type), std::string(info(type).name));
 }
 
 RandomType RandomTypes::basic() {

@@ -21,6 +21,7 @@ struct RandomTypeOptions {
   std::uint64_t max_bytes = 2048;   // packed bytes of one element
   std::int64_t max_span = 1 << 16;  // |lb|, |extent| and the true ones of one element
   bool overlaps = true;             // false: three elements in a row have no byte twice
+  bool typed = false;               // leaves are mostly basic elements of all kinds
 };
 
 struct RandomType {
@@ -40,6 +41,7 @@ class RandomTypes {
  private:
   RandomType make(int depth, const RandomTypeOptions& options);
   RandomType construct(int depth, const RandomTypeOptions& options);
+  RandomType leaf(const RandomTypeOptions& options);
   RandomType basic();
   RandomType array(const RandomType& child);
   RandomType distributed(const RandomType& child);

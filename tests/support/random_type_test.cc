@@ -8,6 +8,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/support/type_map.h"
+#include "tests/support/typed_map.h"
 
 namespace mad::test {
 namespace {
@@ -174,6 +175,17 @@ TEST(RandomTypes, keep_to_their_limits) {
     ASSERT_LE(type->size(), 100u);
     ASSERT_LE(type->true_extent(), 400);
   }
+}
+
+TEST(RandomTypes, typed_ones_have_elements_of_every_kind) {
+  RandomTypes random(seed_from_environment(54));
+  RandomTypeOptions options;
+  options.typed = true;
+  std::map<BasicType, int> seen;
+  for (int n = 0; n < 2000; ++n) {
+    for (const TypedEntry& entry : expand_typed(*random.next(options).type, 1)) ++seen[entry.type];
+  }
+  EXPECT_EQ(seen.size(), kBasicTypes);
 }
 
 TEST(RandomTypes, repeat_with_their_seed) {
