@@ -1,0 +1,71 @@
+#include "datatype_path/convert/packing_converter.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace mad {
+
+PackingConverter::PackingConverter(std::shared_ptr<const ConversionPlan> plan, const void* base,
+                                   std::uint64_t count)
+    : plan_(std::move(plan)),
+      base_(reinterpret_cast<std::uintptr_t>(base)),
+      total_(plan_->remote_bytes(count).value()),
+      cursor_(plan_->program(), count) {}
+
+Status PackingConverter::pack(std::uint64_t offset, void* out, std::size_t size) {
+  if (offset > total_ || size > total_ - offset) {
+    return Status(StatusCode::kInvalidArgument,
+                  "conversion: bytes up to " + std::to_string(offset) + " + " +
+                      std::to_string(size) + " go beyond the data's " + std::to_string(total_));
+  }
+  if (size == 0) return {};
+  auto* to = static_cast<std::byte*>(out);
+  misfit_ = {};
+  const ByteIndex::Place place = plan_->remote_index().find(offset);
+  if (cursor_.position() != place.element) cursor_.seek(place.element);
+  std::size_t byte = place.byte;
+  while (size > 0) {
+    const std::uint64_t each = plan_->remote_size_of(cursor_.run().type);
+    const std::uint64_t whole = std::min<std::uint64_t>(cursor_.run().count, size / each);
+    std::size_t written = 0;
+    if (byte > 0 || whole == 0) {
+      written = pack_part(byte, to, size);
+      byte = 0;
+    } else {
+      written = whole * each;
+      convert(to, whole);
+    }
+    to += written;
+    size -= written;
+  }
+  return misfit_;
+}
+
+// Writes what there is room for of the cursor's element from its byte `byte` on; returns how many
+// bytes.
+std::size_t PackingConverter::pack_part(std::size_t byte, std::byte* out, std::size_t size) {
+  std::array<std::byte, kMaxBasicBytes> element;
+  const std::size_t each = plan_->remote_size_of(cursor_.run().type);
+  const std::size_t written = std::min(size, each - byte);
+  convert(element.data(), 1);
+  std::memcpy(out, element.data() + byte, written);
+  return written;
+}
+
+// Converts the next `elements` (<= the run's) elements and advances.
+void PackingConverter::convert(std::byte* out, std::uint64_t elements) {
+  const TypedRun& run = cursor_.run();
+  const std::uint64_t each = plan_->remote_size_of(run.type);
+  const std::uint64_t misfit = plan_->to_remote(run.type).apply(
+      {base_ + static_cast<std::uint64_t>(run.offset), run.stride},
+      {reinterpret_cast<std::uintptr_t>(out), static_cast<std::int64_t>(each)}, elements);
+  if (misfit < elements && misfit_.ok()) {
+    misfit_ = ConversionPlan::misfit(cursor_.position() + misfit, run.type, each);
+  }
+  cursor_.advance(elements);
+}
+
+}  // namespace mad

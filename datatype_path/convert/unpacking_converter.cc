@@ -1,0 +1,81 @@
+#include "datatype_path/convert/unpacking_converter.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace mad {
+
+UnpackingConverter::UnpackingConverter(std::shared_ptr<const ConversionPlan> plan, void* base,
+                                       std::uint64_t count)
+    : plan_(std::move(plan)),
+      base_(reinterpret_cast<std::uintptr_t>(base)),
+      total_(plan_->remote_bytes(count).value()),
+      cursor_(plan_->program(), count) {}
+
+Status UnpackingConverter::unpack(std::uint64_t offset, const void* bytes, std::size_t size) {
+  if (offset > total_ || size > total_ - offset) {
+    return Status(StatusCode::kProtocol, "conversion: bytes up to " + std::to_string(offset) +
+                                             " + " + std::to_string(size) +
+                                             " go beyond the data's " + std::to_string(total_));
+  }
+  if (size == 0) return {};
+  const auto* in = static_cast<const std::byte*>(bytes);
+  misfit_ = {};
+  try {
+    const ByteIndex::Place place = plan_->remote_index().find(offset);
+    if (cursor_.position() != place.element) cursor_.seek(place.element);
+    std::size_t byte = place.byte;
+    while (size > 0) {
+      const std::uint64_t each = plan_->remote_size_of(cursor_.run().type);
+      const std::uint64_t whole = std::min<std::uint64_t>(cursor_.run().count, size / each);
+      std::size_t taken = 0;
+      if (byte > 0 || whole == 0) {
+        taken = keep(byte, in, size);
+        byte = 0;
+      } else {
+        taken = whole * each;
+        convert(in, whole);
+      }
+      in += taken;
+      size -= taken;
+    }
+  } catch (const std::bad_alloc&) {
+    return Status(StatusCode::kNoMemory, "no memory for an element that a fragment's border parts");
+  }
+  return misfit_;
+}
+
+// Takes what there is of the cursor's element from its byte `byte` on; returns how many bytes.
+std::size_t UnpackingConverter::keep(std::size_t byte, const std::byte* in, std::size_t size) {
+  const std::uint64_t position = cursor_.position();
+  const std::size_t each = plan_->remote_size_of(cursor_.run().type);
+  const std::size_t taken = std::min(size, each - byte);
+  Element& element = parted_[position];
+  std::memcpy(element.bytes.data() + byte, in, taken);
+  element.arrived |= ((std::uint64_t{1} << taken) - 1) << byte;
+  if (element.arrived == (std::uint64_t{1} << each) - 1) {
+    convert(element.bytes.data(), 1);
+    parted_.erase(position);
+  } else if (byte + taken == each) {
+    cursor_.advance(1);
+  }
+  return taken;
+}
+
+// Converts the next `elements` (<= the run's) elements and advances.
+void UnpackingConverter::convert(const std::byte* in, std::uint64_t elements) {
+  const TypedRun& run = cursor_.run();
+  const auto each = static_cast<std::int64_t>(plan_->remote_size_of(run.type));
+  const std::uint64_t misfit = plan_->to_local(run.type).apply(
+      {reinterpret_cast<std::uintptr_t>(in), each},
+      {base_ + static_cast<std::uint64_t>(run.offset), run.stride}, elements);
+  if (misfit < elements && misfit_.ok()) {
+    misfit_ = ConversionPlan::misfit(cursor_.position() + misfit, run.type, size_of(run.type));
+  }
+  cursor_.advance(elements);
+}
+
+}  // namespace mad

@@ -1,0 +1,60 @@
+// UnpackingConverter: receives data in its sender's representation - receiver makes right.
+//
+// The sender sends the bytes it would send to a machine like itself; their offsets are the
+// sender's.  They come in fragments of any size, cut anywhere, in any order, each byte once, and
+// are written to local memory at once.
+//
+// An element that a cut parts is kept aside until its last byte is there.  There are at most two of
+// these for each gap in what has arrived, its border elements: one while fragments come in order,
+// else about as many as fragments overtook others.
+#ifndef DATATYPE_PATH_CONVERT_UNPACKING_CONVERTER_H_
+#define DATATYPE_PATH_CONVERT_UNPACKING_CONVERTER_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "datatype_path/convert/conversion_plan.h"
+#include "datatype_path/typed/typed_cursor.h"
+
+namespace mad {
+
+class UnpackingConverter {
+ public:
+  /// Into `count` elements of the plan's type at `base`; plan->remote_bytes(count) must be a value.
+  UnpackingConverter(std::shared_ptr<const ConversionPlan> plan, void* base, std::uint64_t count);
+
+  /// Packed bytes in the sender's representation.
+  std::uint64_t total() const { return total_; }
+
+  /// Takes the sender's bytes [offset, offset + size).  kProtocol, with nothing done, if they go
+  /// beyond total(); kInvalidArgument if an integer does not fit its place here: the sentence names
+  /// the first such element of the fragment, each of them is written as 0, all others are
+  /// converted.
+  Status unpack(std::uint64_t offset, const void* bytes, std::size_t size);
+
+  /// Elements of which only a part has arrived.
+  std::size_t parted() const { return parted_.size(); }
+
+ private:
+  struct Element {
+    std::array<std::byte, kMaxBasicBytes> bytes;
+    std::uint64_t arrived = 0;  // a bit for each byte
+  };
+
+  std::size_t keep(std::size_t byte, const std::byte* in, std::size_t size);
+  void convert(const std::byte* in, std::uint64_t elements);
+
+  std::shared_ptr<const ConversionPlan> plan_;
+  std::uint64_t base_;
+  std::uint64_t total_;
+  TypedCursor cursor_;
+  Status misfit_;                                      // the first of the fragment
+  std::unordered_map<std::uint64_t, Element> parted_;  // by basic element
+};
+
+}  // namespace mad
+
+#endif  // DATATYPE_PATH_CONVERT_UNPACKING_CONVERTER_H_
