@@ -20,6 +20,9 @@ RULES: Dict[str, Tuple[str, ...]] = {
     "datatype_path/serial": ("madlike/base", "datatype_path/program"),
     "datatype_path/explain": ("datatype_path/describe", "datatype_path/program"),
     "datatype_path/checksum": ("datatype_path/cursor",),
+    "datatype_path/typed": ("madlike/base", "datatype_path/describe"),
+    "datatype_path/signature": ("madlike/base", "datatype_path/describe", "datatype_path/typed"),
+    "datatype_path/convert": ("madlike/base", "datatype_path/describe", "datatype_path/typed"),
     "datatype_path/plan": ("madlike/base", "madlike/driver/driver.h", "datatype_path/program"),
     "datatype_path/transfer": (
         "madlike/base", "madlike/driver/driver.h", "madlike/message",
