@@ -86,7 +86,68 @@ typedef enum mad_distribution {
 } mad_distribution;
 #define MAD_DIST_DEFAULT_ARG (-1) /* as MPI_DISTRIBUTE_DFLT_DARG */
 
-MAD_API int mad_type_bytes(uint64_t size, mad_type** out); /* a basic type of `size` bytes */
+/* The basic kinds that MPI tells apart.  The numbers never change. */
+typedef enum mad_basic {
+  MAD_BASIC_BYTE = 0, /* uninterpreted */
+  MAD_BASIC_PACKED,   /* a byte of data of any types; matches everything */
+  MAD_BASIC_CHAR,
+  MAD_BASIC_SIGNED_CHAR,
+  MAD_BASIC_UNSIGNED_CHAR,
+  MAD_BASIC_WCHAR,
+  MAD_BASIC_SHORT,
+  MAD_BASIC_UNSIGNED_SHORT,
+  MAD_BASIC_INT,
+  MAD_BASIC_UNSIGNED,
+  MAD_BASIC_LONG,
+  MAD_BASIC_UNSIGNED_LONG,
+  MAD_BASIC_LONG_LONG,
+  MAD_BASIC_UNSIGNED_LONG_LONG,
+  MAD_BASIC_INT8,
+  MAD_BASIC_INT16,
+  MAD_BASIC_INT32,
+  MAD_BASIC_INT64,
+  MAD_BASIC_UINT8,
+  MAD_BASIC_UINT16,
+  MAD_BASIC_UINT32,
+  MAD_BASIC_UINT64,
+  MAD_BASIC_BOOL, /* C's _Bool */
+  MAD_BASIC_FLOAT,
+  MAD_BASIC_DOUBLE,
+  MAD_BASIC_LONG_DOUBLE,
+  MAD_BASIC_FLOAT_COMPLEX, /* C's */
+  MAD_BASIC_DOUBLE_COMPLEX,
+  MAD_BASIC_LONG_DOUBLE_COMPLEX,
+  MAD_BASIC_AINT,      /* MPI_Aint */
+  MAD_BASIC_OFFSET,    /* MPI_Offset */
+  MAD_BASIC_COUNT,     /* MPI_Count */
+  MAD_BASIC_CHARACTER, /* Fortran's from here on, of default kind */
+  MAD_BASIC_LOGICAL,
+  MAD_BASIC_INTEGER,
+  MAD_BASIC_REAL,
+  MAD_BASIC_DOUBLE_PRECISION,
+  MAD_BASIC_FORTRAN_COMPLEX,
+  MAD_BASIC_FORTRAN_DOUBLE_COMPLEX,
+  MAD_BASIC_INTEGER1, /* Fortran's of so many bytes */
+  MAD_BASIC_INTEGER2,
+  MAD_BASIC_INTEGER4,
+  MAD_BASIC_INTEGER8,
+  MAD_BASIC_INTEGER16,
+  MAD_BASIC_REAL4,
+  MAD_BASIC_REAL8,
+  MAD_BASIC_REAL16,
+  MAD_BASIC_COMPLEX8,
+  MAD_BASIC_COMPLEX16,
+  MAD_BASIC_COMPLEX32,
+  MAD_BASIC_CXX_BOOL, /* C++'s from here on */
+  MAD_BASIC_CXX_FLOAT_COMPLEX,
+  MAD_BASIC_CXX_DOUBLE_COMPLEX,
+  MAD_BASIC_CXX_LONG_DOUBLE_COMPLEX,
+  MAD_BASIC_KINDS /* how many there are */
+} mad_basic;
+
+MAD_API int mad_type_bytes(uint64_t size, mad_type** out); /* `size` uninterpreted bytes */
+/* One element of a kind, of the size it has on this machine. */
+MAD_API int mad_type_basic(mad_basic kind, mad_type** out);
 MAD_API int mad_type_contiguous(uint64_t count, mad_type* child, mad_type** out);
 MAD_API int mad_type_vector(uint64_t count, uint64_t blocklength, int64_t stride, mad_type* child,
                             mad_type** out);
@@ -120,6 +181,15 @@ typedef struct mad_type_info {
   int contiguous; /* any count of elements is one run */
 } mad_type_info;
 MAD_API int mad_type_query(const mad_type* type, mad_type_info* info); /* of a committed type */
+
+/* The type signature of `count` elements in MPI's sense: a hash of the sequence of basic kinds and
+ * its length.  Layout does not enter, nor how the sequence is split into count and type; every
+ * process computes the same.  Two different sequences of n kinds have the same hash with a chance
+ * of n / 2^61.  MAD_SIGNATURE_ANY: there are packed bytes in it, which match anything.  The type
+ * need not be committed; the first call for a type takes time in proportion to its description. */
+#define MAD_SIGNATURE_ANY UINT64_MAX
+MAD_API int mad_type_signature(const mad_type* type, uint64_t count, uint64_t* hash,
+                               uint64_t* elements);
 
 /* Packs / unpacks bytes [offset, offset + size) of the packed stream; returns bytes moved in
  * *moved. */

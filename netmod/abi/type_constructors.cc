@@ -78,6 +78,18 @@ extern "C" int mad_type_bytes(uint64_t size, mad_type** out) {
   });
 }
 
+extern "C" int mad_type_basic(mad_basic kind, mad_type** out) {
+  static_assert(MAD_BASIC_KINDS == static_cast<int>(mad::kBasicTypes));
+  return guarded([&]() -> int {
+    if (out == nullptr) return null_argument("mad_type_basic", "out");
+    const int number = mad::c_value(kind);
+    if (number < 0 || number >= MAD_BASIC_KINDS) {
+      return fail(MAD_ERR_ARGUMENT, "mad_type_basic: kind is none of the MAD_BASIC_ values");
+    }
+    return wrap(TypeDesc::basic(static_cast<mad::BasicType>(number)), out);
+  });
+}
+
 extern "C" int mad_type_contiguous(uint64_t count, mad_type* child, mad_type** out) {
   return construct("mad_type_contiguous", child, out,
                    [&](const TypeDescPtr& desc) { return TypeDesc::contiguous(count, desc); });

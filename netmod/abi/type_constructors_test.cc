@@ -99,6 +99,73 @@ TEST_F(TypeConstructors, Resized) {
   EXPECT_EQ(type->desc->extent(), 12);
 }
 
+TEST_F(TypeConstructors, BasicKindsAreTheDescribeRoomsByNumber) {
+  struct Case {
+    mad_basic kind;
+    mad::BasicType type;
+    std::size_t size;
+  };
+  const std::vector<Case> cases{
+      {MAD_BASIC_BYTE, mad::BasicType::kByte, 1},
+      {MAD_BASIC_WCHAR, mad::BasicType::kWchar, sizeof(wchar_t)},
+      {MAD_BASIC_UNSIGNED_LONG, mad::BasicType::kUnsignedLong, sizeof(long)},
+      {MAD_BASIC_UINT64, mad::BasicType::kUint64, 8},
+      {MAD_BASIC_BOOL, mad::BasicType::kBool, sizeof(bool)},
+      {MAD_BASIC_LONG_DOUBLE, mad::BasicType::kLongDouble, sizeof(long double)},
+      {MAD_BASIC_COUNT, mad::BasicType::kCount, 8},
+      {MAD_BASIC_LOGICAL, mad::BasicType::kLogical, 4},
+      {MAD_BASIC_FORTRAN_DOUBLE_COMPLEX, mad::BasicType::kFortranDoubleComplex, 16},
+      {MAD_BASIC_INTEGER16, mad::BasicType::kInteger16, 16},
+      {MAD_BASIC_CXX_LONG_DOUBLE_COMPLEX, mad::BasicType::kCxxLongDoubleComplex,
+       2 * sizeof(long double)},
+  };
+  for (const Case& c : cases) {
+    mad_type* leaf = nullptr;
+    ASSERT_EQ(mad_type_basic(c.kind, &leaf), MAD_SUCCESS);
+    EXPECT_EQ(leaf->desc->basic_type(), c.type);
+    EXPECT_EQ(leaf->desc->size(), c.size);
+    mad_type_release(leaf);
+  }
+  EXPECT_EQ(mad_type_basic(MAD_BASIC_KINDS, &type), MAD_ERR_ARGUMENT);
+  EXPECT_NE(error().find("MAD_BASIC_"), std::string::npos);
+  EXPECT_EQ(mad_type_basic(MAD_BASIC_INT, nullptr), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(type, nullptr);
+}
+
+TEST_F(TypeConstructors, SignaturesCompareSequencesOfKinds) {
+  struct Value {
+    std::uint64_t hash = 1, elements = 1;
+  };
+  const auto signature = [](const mad_type* of, std::uint64_t count) {
+    Value value;
+    EXPECT_EQ(mad_type_signature(of, count, &value.hash, &value.elements), MAD_SUCCESS);
+    return value;
+  };
+  mad_type *number = nullptr, *packed = nullptr, *column = nullptr;
+  ASSERT_EQ(mad_type_basic(MAD_BASIC_INT, &number), MAD_SUCCESS);
+  ASSERT_EQ(mad_type_basic(MAD_BASIC_PACKED, &packed), MAD_SUCCESS);
+  ASSERT_EQ(mad_type_vector(3, 2, 40, number, &column), MAD_SUCCESS);  // not committed
+  EXPECT_EQ(signature(number, 1).hash, 0x1ee5789041c98ac6u);           // as documented
+  EXPECT_EQ(signature(column, 2).hash, signature(number, 12).hash);
+  EXPECT_EQ(signature(column, 2).hash, signature(number, 12).hash);  // the second time too
+  EXPECT_EQ(signature(column, 2).elements, 12u);
+  EXPECT_NE(signature(number, 1).hash, signature(word, 4).hash);
+  EXPECT_EQ(signature(word, 3).elements, 12u);
+  EXPECT_EQ(signature(column, 0).hash, 0u);
+  EXPECT_EQ(signature(column, 0).elements, 0u);
+  EXPECT_EQ(signature(packed, 7).hash, MAD_SIGNATURE_ANY);
+  EXPECT_EQ(signature(packed, 7).elements, 7u);
+  Value value;
+  EXPECT_EQ(mad_type_signature(nullptr, 1, &value.hash, &value.elements), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_type_signature(number, 1, nullptr, &value.elements), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_type_signature(number, 1, &value.hash, nullptr), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_type_signature(number, UINT64_MAX, &value.hash, &value.elements), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(value.hash, 1u);
+  mad_type_release(column);
+  mad_type_release(packed);
+  mad_type_release(number);
+}
+
 TEST_F(TypeConstructors, EmptyListsNeedNoArrays) {
   ASSERT_EQ(mad_type_indexed(0, nullptr, nullptr, word, &type), MAD_SUCCESS);
   EXPECT_EQ(type->desc->size(), 0u);

@@ -6,6 +6,20 @@
 
 #include "datatype_path/cursor/cursor.h"
 
+mad::Result<const mad::TypeSignature*> mad_type::signature() const {
+  if (const auto* made = signature_made_.load(std::memory_order_acquire)) return made;
+  const std::lock_guard<std::mutex> lock(signature_mutex_);
+  if (!signature_) {
+    auto typed = mad::TypedProgram::build(desc);
+    if (!typed.ok()) return typed.status();
+    auto made = mad::TypeSignature::build(std::move(typed.value()));
+    if (!made.ok()) return made.status();
+    signature_ = std::move(made.value());
+    signature_made_.store(signature_.get(), std::memory_order_release);
+  }
+  return signature_.get();
+}
+
 namespace mad {
 
 int check_committed(const mad_type* type, const char* function) {
@@ -17,13 +31,13 @@ int check_committed(const mad_type* type, const char* function) {
   return MAD_SUCCESS;
 }
 
-int total_bytes(const BlockProgram& program, std::uint64_t count, const char* function,
+int total_bytes(std::uint64_t size, std::uint64_t count, const char* function,
                 std::uint64_t* bytes) {
   std::uint64_t total = 0;
-  if (__builtin_mul_overflow(program.size(), count, &total) ||
+  if (__builtin_mul_overflow(size, count, &total) ||
       total > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
     return fail(MAD_ERR_ARGUMENT, std::string(function) + ": " + std::to_string(count) +
-                                      " elements of " + std::to_string(program.size()) +
+                                      " elements of " + std::to_string(size) +
                                       " bytes are more than memory can have");
   }
   *bytes = total;
@@ -69,6 +83,27 @@ extern "C" int mad_type_query(const mad_type* type, mad_type_info* info) {
     info->true_lb = program.true_lb();
     info->true_extent = program.true_extent();
     info->contiguous = program.contiguous() ? 1 : 0;
+    return MAD_SUCCESS;
+  });
+}
+
+extern "C" int mad_type_signature(const mad_type* type, uint64_t count, uint64_t* hash,
+                                  uint64_t* elements) {
+  return guarded([&]() -> int {
+    if (type == nullptr) return fail(MAD_ERR_ARGUMENT, "mad_type_signature: type is NULL");
+    if (hash == nullptr || elements == nullptr) {
+      return fail(MAD_ERR_ARGUMENT, "mad_type_signature: hash or elements is NULL");
+    }
+    static_assert(MAD_SIGNATURE_ANY == mad::Signature::kMatchesAll);
+    std::uint64_t bytes = 0;  // no fewer than elements
+    if (const int bad = mad::total_bytes(type->desc->size(), count, "mad_type_signature", &bytes)) {
+      return bad;
+    }
+    const auto signature = type->signature();
+    if (!signature.ok()) return mad::to_abi(signature.status());
+    const mad::Signature value = signature.value()->of(count);
+    *hash = value.hash;
+    *elements = value.elements;
     return MAD_SUCCESS;
   });
 }

@@ -1,9 +1,9 @@
 // mad_type: what a type handle of the C interface points to.
 //
-// A description, and the program compiled from it at commit.  Handles are counted references;
-// transfers in flight hold the program themselves, so that releasing a handle never waits.  Types
-// may be used by several threads: the description never changes, and commit publishes the program
-// once.
+// A description, the program compiled from it at commit, and the signature once somebody asks for
+// it.  Handles are counted references; transfers in flight hold the program themselves, so that
+// releasing a handle never waits.  Types may be used by several threads: the description never
+// changes, and program and signature are published once.
 #ifndef NETMOD_ABI_TYPES_H_
 #define NETMOD_ABI_TYPES_H_
 
@@ -14,6 +14,7 @@
 
 #include "datatype_path/describe/type_desc.h"
 #include "datatype_path/program/block_program.h"
+#include "datatype_path/signature/type_signature.h"
 #include "netmod/abi/errors.h"
 
 struct mad_type {
@@ -24,11 +25,19 @@ struct mad_type {
     return committed.load(std::memory_order_acquire) ? &program : nullptr;
   }
 
+  /// The signature, made at the first call; the type keeps it.
+  mad::Result<const mad::TypeSignature*> signature() const;
+
   const mad::TypeDescPtr desc;
   std::atomic<std::uint32_t> references{1};
   std::mutex commit_mutex;
   std::atomic<bool> committed{false};
   std::shared_ptr<const mad::BlockProgram> program;  // written once, before `committed`
+
+ private:
+  mutable std::mutex signature_mutex_;
+  mutable std::shared_ptr<const mad::TypeSignature> signature_;
+  mutable std::atomic<const mad::TypeSignature*> signature_made_{nullptr};  // set after it
 };
 
 namespace mad {
@@ -36,9 +45,13 @@ namespace mad {
 /// `function` names the caller in the error's sentence.
 int check_committed(const mad_type* type, const char* function);
 
-/// Packed bytes of `count` elements; an error if that is more than memory can have.
-int total_bytes(const BlockProgram& program, std::uint64_t count, const char* function,
+/// Packed bytes of `count` elements of `size` bytes; an error if that is more than memory can have.
+int total_bytes(std::uint64_t size, std::uint64_t count, const char* function,
                 std::uint64_t* bytes);
+inline int total_bytes(const BlockProgram& program, std::uint64_t count, const char* function,
+                       std::uint64_t* bytes) {
+  return total_bytes(program.size(), count, function, bytes);
+}
 
 }  // namespace mad
 
