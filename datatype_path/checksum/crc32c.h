@@ -14,8 +14,8 @@ namespace mad {
 /// Of the bytes whose CRC is `crc`, followed by `size` bytes at `data`.
 std::uint32_t crc32c(std::uint32_t crc, const void* data, std::size_t size);
 
-/// Of bytes whose CRC is `a`, followed by `b_bytes` bytes whose CRC is `b`.  Takes O(log b_bytes),
-/// some 20 ns for each bit that is set in it: so fragments may be checked in the order they arrive.
+/// Of bytes whose CRC is `a`, followed by `b_bytes` bytes whose CRC is `b`: so fragments may be
+/// checked in the order they arrive.  Takes a time proportional to the bits set in `b_bytes`.
 std::uint32_t combine_crc32c(std::uint32_t a, std::uint32_t b, std::uint64_t b_bytes);
 
 }  // namespace mad

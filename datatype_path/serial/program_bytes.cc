@@ -129,9 +129,14 @@ class Reader {
   }
 
   bool number(const char* what, std::uint64_t* value) {
-    switch (get_varint(&at_, end_, value)) {
+    const VarintError error = get_varint(&at_, end_, value);
+    return error == VarintError::kNone || no_number(what, error);
+  }
+
+  bool no_number(const char* what, VarintError error) {
+    switch (error) {
       case VarintError::kNone:
-        return true;
+        break;
       case VarintError::kEnds:
         return wrong(std::string("the bytes end in ") + what);
       case VarintError::kTooBig:
