@@ -222,7 +222,8 @@ static void die_one_sided(bool open) {
 /* The dead process held a lock of rank 0's window, or stood in the queue for it (`queued`): rank 1
  * gets it all the same. */
 static void die_locking(bool queued) {
-  int cell = 0, value = 7;
+  static int cell; /* rank 1 writes it after rank 0 has left this function */
+  int value = 7;
   MPI_Win win;
   MPI_Win_create(&cell, sizeof(cell), sizeof(cell), MPI_INFO_NULL, comm, &win);
   MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);

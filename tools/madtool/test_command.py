@@ -12,11 +12,12 @@ def _packages() -> Tally:
     return Tally(passed=1)
 
 
-def _sanitizer(name: str) -> Stage:
+def _sanitizers(*names: str) -> Stage:
     # A test whose tags name no-SANITIZER says beside the tag why it is left out.
-    arguments = [f"--config={name}", f"--test_tag_filters=-no-{name}"]
-    return Stage(name, 4, f"the same tests under --config={name}",
-                 lambda: bazel_tests.run(name, arguments), needs=("packages",))  # fmt: skip
+    arguments = [f"--config={name}" for name in names]
+    arguments.append("--test_tag_filters=" + ",".join(f"-no-{name}" for name in names))
+    return Stage("+".join(names), 6, "the same tests under " + " and ".join(f"--config={name}" for name in names),
+                 lambda: bazel_tests.run(names[0], arguments), needs=("packages",))  # fmt: skip
 
 
 def stages() -> List[Stage]:
@@ -28,7 +29,8 @@ def stages() -> List[Stage]:
         Stage("style", 3, "include rules, headers alone, clang-format, clang-tidy", style.run, have),
         Stage("libmad", 4, "the library as it is installed", bazel_tests.build_libmad, have),
         Stage("unit", 7, "unit and property tests", lambda: bazel_tests.run("unit", []), have),
-        *map(_sanitizer, ("asan", "ubsan", "tsan")),
+        _sanitizers("asan", "ubsan"),  # in one build, which takes little longer than either alone
+        _sanitizers("tsan"),
         Stage("bench", 3, "tools/mad bench engine --quick: the bytes, not the times", bench.check, have),
         Stage("mpich", 18, "MPICH on ch4:mad", mpi_stages.build_mpich, have),
         Stage("mpi", 8, "MPI programs under mpiexec", mpi_stages.run_programs, ("mpich",)),
