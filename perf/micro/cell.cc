@@ -11,7 +11,7 @@ namespace micro {
 namespace {
 
 constexpr std::size_t kHugePage = 2 << 20;
-constexpr std::int64_t kMargin = 64;  // bytes around the packed stream that nobody may touch
+constexpr std::int64_t kMargin = 64;  // bytes after the packed stream that nobody may touch
 
 // Bytes that differ from place to place and from seed to seed.
 void fill(const Memory& memory, std::uint64_t seed) {
@@ -50,15 +50,17 @@ Cell::Cell(const LayoutKind& kind, std::int64_t payload)
       bytes_(expansion_.bytes()),
       low_(expansion_.low()),
       user_(expansion_.high() - low_),
-      packed_(bytes_ + kMargin) {
+      packed_(kPackedStart + bytes_ + kMargin) {
   fill(user_, 1);  // memory that was never written is one page of zeros, read from the cache
   fill(packed_, 2);
 }
 
-void Cell::wrong(const std::string& who, const std::byte* is, const std::byte* should,
-                 std::int64_t size) const {
-  const auto place = std::mismatch(is, is + size, should).first - is;
-  throw std::runtime_error(name_ + ": " + who + ": byte " + std::to_string(place) + " is wrong");
+void Cell::expect_same(const std::string& who, const Memory& is, const Memory& should,
+                       std::int64_t first) const {
+  if (std::memcmp(is.data(), should.data(), static_cast<std::size_t>(is.size())) == 0) return;
+  const auto wrong = std::mismatch(is.data(), is.data() + is.size(), should.data()).first;
+  throw std::runtime_error(name_ + ": " + who + ": byte " +
+                           std::to_string(first + (wrong - is.data())) + " is wrong");
 }
 
 void Cell::verify_pack(const std::string& who, const std::function<void()>& pack) const {
@@ -67,12 +69,11 @@ void Cell::verify_pack(const std::string& who, const std::function<void()>& pack
   fill(should, 2);
   fill(packed_, 2);
   expansion_.for_each_run([&](std::int64_t place, std::int64_t at, std::int64_t bytes) {
-    std::memcpy(should.data() + at, user_.data() - low_ + place, static_cast<std::size_t>(bytes));
+    std::memcpy(should.data() + kPackedStart + at, user_.data() - low_ + place,
+                static_cast<std::size_t>(bytes));
   });
   pack();
-  if (std::memcmp(packed_.data(), should.data(), static_cast<std::size_t>(packed_.size())) != 0) {
-    wrong(who + " pack", packed_.data(), should.data(), packed_.size());
-  }
+  expect_same(who + " pack", packed_, should, -kPackedStart);
 }
 
 void Cell::verify_unpack(const std::string& who, const std::function<void()>& unpack) const {
@@ -81,12 +82,10 @@ void Cell::verify_unpack(const std::string& who, const std::function<void()>& un
   fill(should, 4);
   fill(user_, 4);
   expansion_.for_each_run([&](std::int64_t place, std::int64_t at, std::int64_t bytes) {
-    std::memcpy(should.data() - low_ + place, packed_.data() + at, static_cast<std::size_t>(bytes));
+    std::memcpy(should.data() - low_ + place, packed() + at, static_cast<std::size_t>(bytes));
   });
   unpack();
-  if (std::memcmp(user_.data(), should.data(), static_cast<std::size_t>(user_.size())) != 0) {
-    wrong(who + " unpack", user_.data(), should.data(), user_.size());
-  }
+  expect_same(who + " unpack", user_, should, low_);
 }
 
 }  // namespace micro

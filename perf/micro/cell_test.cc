@@ -71,6 +71,15 @@ TEST_F(CellTest, ABytePastTheEndIsWrong) {
             "rows-16/256: spiller pack: byte 256 is wrong");
 }
 
+TEST_F(CellTest, AByteBeforeTheFirstIsWrong) {
+  const auto spill = [&] {
+    pack();
+    cell_.packed()[-1] ^= std::byte{1};
+  };
+  EXPECT_EQ(complaint([&] { cell_.verify_pack("spiller", spill); }),
+            "rows-16/256: spiller pack: byte -1 is wrong");
+}
+
 TEST_F(CellTest, AGapThatWasTouchedIsWrong) {
   const auto touch = [&] {
     unpack();
