@@ -69,6 +69,7 @@ class OfiDriver : public Driver {
   void end(OfiConnection& connection, Status why);
   void tell(OfiConnection& connection, Completion::Kind kind, const Status& status);
   void check_deadlines();
+  void on_deadline(OfiConnection& connection, Clock::time_point now);
   void linger();
 
   // events.cc

@@ -22,6 +22,8 @@ struct OfiOptions {
   /// How long a host may leave a connection attempt without any answer.  A host that answered may
   /// take its time: its engine accepts when it is polled.
   std::chrono::milliseconds connect_timeout{10000};
+  /// How long a connection that disconnect() ends may stay without its peer taking anything.
+  std::chrono::milliseconds close_timeout{10000};
   /// How long closing the driver may wait for what disconnect() still has to send.
   std::chrono::milliseconds linger{2000};
 };

@@ -118,6 +118,9 @@ bool OfiDriver::finish(OfiOperation* operation, Status status, Completion* out) 
   const OfiOperation::Kind kind = operation->kind;
   void* const context = operation->context;
   connection.free_operation(operation);
+  if (connection.state == State::kClosing) {
+    connection.deadline = Clock::now() + options_.close_timeout;  // its peer takes what we sent
+  }
   switch (kind) {
     case OfiOperation::Kind::kCredit:
       connection.injected -= OfiConnection::kCreditEvery;

@@ -191,6 +191,7 @@ void OfiDriver::disconnect(ConnectionId id) {
   const bool accepting = connection.state == State::kAccepting;
   connection.gone = Status(StatusCode::kClosed, "this connection was disconnected");
   set_state(connection, State::kClosing);
+  connection.deadline = Clock::now() + options_.close_timeout;
   if (connection.exposed > 0) {
     // A write may have come in half.  The provider looked at its key when it began and would go on
     // with it after withdraw(), for as long as this connection stands.
@@ -267,23 +268,38 @@ void OfiDriver::tell(OfiConnection& connection, Completion::Kind kind, const Sta
 void OfiDriver::check_deadlines() {
   const Clock::time_point now = Clock::now();
   for (OfiConnection& connection : connections_) {
+    if (settled(connection.state)) continue;
     if (connection.state == State::kClosing && !connection.last_posted && connection.endpoint &&
         connection.peer_tag != 0) {
       post_last(connection);  // the queue was full before
     }
-    if (!connection.under_way() || now < connection.deadline) continue;
-    if (connection.state == State::kAwaiting) {
+    if (now >= connection.deadline) on_deadline(connection, now);
+  }
+}
+
+void OfiDriver::on_deadline(OfiConnection& connection, Clock::time_point now) {
+  switch (connection.state) {
+    case State::kConnecting: {
+      sockaddr_storage peer;
+      std::size_t size = sizeof(peer);
+      if (fi_getpeer(connection.endpoint.get(), &peer, &size) == 0) {
+        connection.deadline = now + options_.connect_timeout;  // it answered, its engine is busy
+      } else {
+        end_soon(connection.id, Status(StatusCode::kUnreachable,
+                                       to_text(connection.address) + " does not answer"));
+      }
+      return;
+    }
+    case State::kAwaiting:
       start_request(connection);
-      continue;
-    }
-    sockaddr_storage peer;
-    std::size_t size = sizeof(peer);
-    if (fi_getpeer(connection.endpoint.get(), &peer, &size) == 0) {
-      connection.deadline = now + options_.connect_timeout;  // it answers, its engine is just busy
-    } else {
-      end_soon(connection.id,
-               Status(StatusCode::kUnreachable, to_text(connection.address) + " does not answer"));
-    }
+      return;
+    case State::kClosing:
+      end_soon(connection.id, connection.gone);
+      return;
+    case State::kAccepting:
+    case State::kConnected:
+    case State::kGone:
+      return;
   }
 }
 

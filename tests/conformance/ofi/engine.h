@@ -2,6 +2,8 @@
 #ifndef TESTS_CONFORMANCE_OFI_ENGINE_H_
 #define TESTS_CONFORMANCE_OFI_ENGINE_H_
 
+#include <fcntl.h>
+
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -71,6 +73,30 @@ inline Bytes number_of(std::size_t value, std::size_t size = sizeof(std::size_t)
   Bytes bytes(size);
   std::memcpy(bytes.data(), &value, sizeof(value));
   return bytes;
+}
+
+/// Files this process has open: what a driver closes, it does not keep.
+inline std::size_t open_files() {
+  std::size_t count = 0;
+  for (int fd = 0; fd < 1024; ++fd) count += fcntl(fd, F_GETFD) != -1;
+  return count;
+}
+
+/// Posts packets of `bytes` until the fabric takes none for a while; returns how many it took.
+inline std::size_t fill(Engine& from, ConnectionId to, Bytes& bytes) {
+  const Segment segment{bytes.data(), bytes.size()};
+  std::size_t accepted = 0;
+  auto last = Clock::now();
+  while (Clock::now() - last < milliseconds(50)) {
+    const Status status = from.driver->post_send(to, {&segment, 1}, &bytes);
+    EXPECT_FALSE(status.error()) << status.message();
+    if (status.in_progress()) {
+      ++accepted;
+      last = Clock::now();
+    }
+    from.station.poll();
+  }
+  return accepted;
 }
 
 class OfiDriverTest : public ::testing::TestWithParam<const char*> {

@@ -1,5 +1,4 @@
 // Strangers on the listening port, and processes that are killed.
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -110,12 +109,6 @@ TEST(OfiTcp, AListenerThatIsNoEngineIsAnError) {
   EXPECT_TRUE(a.station.disconnected[id].error());
   close(fd);
   close(listener);
-}
-
-std::size_t open_files() {
-  std::size_t count = 0;
-  for (int fd = 0; fd < 1024; ++fd) count += fcntl(fd, F_GETFD) != -1;
-  return count;
 }
 
 TEST(OfiTcp, ForeignersThatLeaveAreForgotten) {

@@ -1,6 +1,7 @@
 // How connections come and end: addresses, crossing requests, peers that leave or never answer.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "tests/conformance/ofi/raw_socket.h"
@@ -185,6 +186,53 @@ TEST(OfiTcp, AHostThatNeverAnswersIsGivenUp) {
   EXPECT_EQ(a.station.disconnected[id].code(), StatusCode::kUnreachable);
   for (const int fd : filling) close(fd);
   close(listener);
+}
+
+TEST(OfiTcp, AClosingConnectionWhosePeerTakesNothingEnds) {
+  OfiOptions options = on_lo("tcp");
+  options.close_timeout = milliseconds(200);
+  Engine a(options);
+  Engine b(options);
+  const ConnectionId to_b = a.connect(b);
+  ASSERT_TRUE(pump({&a, &b}, [&] { return a.station.connected.count(to_b) == 1; }));
+  const std::size_t files = open_files();
+  Bytes bytes(48 * 1024, std::byte{7});
+  const std::size_t accepted = fill(a, to_b, bytes);
+  EXPECT_LT(a.station.finished_count, accepted);
+  a.driver->disconnect(to_b);
+  const auto started = Clock::now();
+  EXPECT_TRUE(pump(
+      {&a}, [&] { return a.station.finished_count == accepted && open_files() < files; },
+      milliseconds(5000)))
+      << a.station.finished_count << " of " << accepted;
+  EXPECT_GE(Clock::now() - started, milliseconds(150));
+  EXPECT_EQ(a.station.finished_status[&bytes].code(), StatusCode::kClosed);
+}
+
+TEST(OfiTcp, AClosingConnectionWhosePeerIsSlowIsWaitedFor) {
+  OfiOptions options = on_lo("tcp");
+  options.close_timeout = milliseconds(200);
+  Engine a(options);
+  Engine b(options);
+  const ConnectionId to_b = a.connect(b);
+  ASSERT_TRUE(pump({&a, &b}, [&] { return a.station.connected.count(to_b) == 1; }));
+  Bytes bytes(48 * 1024, std::byte{7});
+  const std::size_t accepted = fill(a, to_b, bytes);
+  a.driver->disconnect(to_b);
+  // A few packets at a time, and all in all for longer than the limit.
+  std::size_t taken = 0;
+  while (b.station.received.size() < accepted && b.station.disconnected.empty()) {
+    taken += accepted / 8 + 1;
+    ASSERT_TRUE(pump({&b}, [&] {
+      return b.station.received.size() >= std::min(taken, accepted) ||
+             !b.station.disconnected.empty();
+    }));
+    pump(
+        {&a}, [] { return false; }, milliseconds(60));
+  }
+  EXPECT_EQ(b.station.received.size(), accepted);
+  ASSERT_TRUE(pump({&a, &b}, [&] { return b.station.disconnected.size() == 1; }));
+  EXPECT_EQ(b.station.disconnected.begin()->second.code(), StatusCode::kClosed);
 }
 
 TEST(OfiTcp, ABusyEngineIsWaitedFor) {
