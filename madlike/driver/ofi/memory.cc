@@ -29,8 +29,8 @@ ReceivePool::ReceivePool(std::size_t buffers, std::size_t bytes_each)
   }
 }
 
-void ReceivePool::replenish(fid_ep* shared_context) {
-  while (wants_buffers()) {
+void ReceivePool::replenish(fid_ep* shared_context, std::size_t connections) {
+  while (posted_ < kPosted + connections && !free_.empty()) {
     ReceiveBuffer* buffer = free_.back();
     const ssize_t error = fi_recv(shared_context, buffer->bytes, bytes_each_, nullptr,
                                   FI_ADDR_UNSPEC, static_cast<OfiContext*>(buffer));

@@ -34,23 +34,23 @@ struct ReceiveBuffer : OfiContext {
 
 /// A fixed number of receive buffers in one slab.  A few of them stand in the shared receive
 /// context; the buffer released last is posted first, so that few buffers stay in use and in the
-/// cache.
+/// cache.  A provider takes a buffer when the head of a packet has come, so a peer that stops in the
+/// middle of one keeps it: there is one more for each connection, as far as there are buffers.
 class ReceivePool {
  public:
   ReceivePool(std::size_t buffers, std::size_t bytes_each);
 
-  /// Posts free buffers until enough of them stand ready.
-  void replenish(fid_ep* shared_context);
+  /// Posts free buffers until enough of them stand ready for so many connections.
+  void replenish(fid_ep* shared_context, std::size_t connections);
   /// A buffer that was posted has come back with a packet, or with an error.
   void taken() { --posted_; }
   /// Its packet has been dealt with.
   void give_back(ReceiveBuffer* buffer) { free_.push_back(buffer); }
 
   std::size_t buffer_bytes() const { return bytes_each_; }
-  bool wants_buffers() const { return posted_ < kPosted && !free_.empty(); }
 
  private:
-  // Ready at once.  More than a poll usually brings; few enough that their memory stays in the
+  // Ready at once, besides those that stalled peers keep.  More than a poll usually brings; few enough that their memory stays in the
   // cache.
   static constexpr std::size_t kPosted = 16;
 

@@ -64,7 +64,7 @@ std::size_t OfiDriver::poll(Completion* out, std::size_t capacity) {
     if (found == -FI_EAVAIL) read_error();
     if (!ending_.empty()) end_all_due();
   }
-  receives_.replenish(fabric_->receives());
+  receives_.replenish(fabric_->receives(), endpoints_.size());
   return count;
 }
 

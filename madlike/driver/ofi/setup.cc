@@ -44,7 +44,7 @@ OfiDriver::OfiDriver(const OfiOptions& options, std::unique_ptr<OfiFabric> fabri
   caps_.max_write_iov = caps_.max_iov;
   // A connection carries one thing at a time: a longer write would keep small packets waiting.
   caps_.max_write_bytes = std::min<std::size_t>(info.ep_attr->max_msg_size, 1024 * 1024);
-  receives_.replenish(fabric_->receives());
+  receives_.replenish(fabric_->receives(), endpoints_.size());
 }
 
 OfiDriver::~OfiDriver() {
@@ -313,7 +313,7 @@ void OfiDriver::linger() {
       if (news.kind == Completion::Kind::kReceived) release(news.buffer);
     }
     news_.clear();
-    receives_.replenish(fabric_->receives());
+    receives_.replenish(fabric_->receives(), endpoints_.size());
     closing = 0;
     for (const OfiConnection& connection : connections_) {
       if (connection.state == State::kClosing) ++closing;

@@ -34,6 +34,34 @@ TEST_P(OfiDriverTest, ReceiveBuffersSurviveDyingPeers) {
   }
 }
 
+// A packet whose head has come occupies a receive buffer until the rest comes.
+TEST_P(OfiDriverTest, PeersThatStopInAPacketKeepNobodyElseOut) {
+  constexpr std::size_t kStopped = 20;
+  Engine a(options());
+  std::vector<std::unique_ptr<Engine>> stopped;
+  Bytes bytes(61 * 1024, std::byte{1});
+  for (std::size_t i = 0; i < kStopped; ++i) {
+    stopped.push_back(std::make_unique<Engine>(options()));
+    Engine& b = *stopped.back();
+    const ConnectionId to_a = b.connect(a);
+    ASSERT_TRUE(pump({&a, &b}, [&] { return b.station.connected.count(to_a) == 1; }));
+    EXPECT_GT(fill(b, to_a, bytes), b.station.finished_count) << "nothing is half sent";
+  }
+  // Nobody moves them any more; a takes what there is.
+  auto last = Clock::now();
+  pump({&a}, [&] {
+    if (!a.station.received.empty()) last = Clock::now();
+    a.station.received.clear();
+    return Clock::now() - last > milliseconds(100);
+  });
+  Engine c(options());
+  const ConnectionId c_to_a = c.connect(a);
+  Bytes word = number_of(4711);
+  ASSERT_FALSE(send(c, c_to_a, word, {&a, &c}).error());
+  EXPECT_TRUE(pump(
+      {&a, &c}, [&] { return !a.station.received.empty(); }, milliseconds(3000)));
+}
+
 INSTANTIATE_TEST_SUITE_P(Ofi, OfiDriverTest, ::testing::Values("tcp", "sockets"),
                          [](const auto& info) { return info.param; });
 
