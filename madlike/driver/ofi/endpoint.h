@@ -79,8 +79,8 @@ struct OfiConnection {
   std::uint64_t peer_incarnation = 0;
   std::uint64_t peer_sequence = 0;
 
-  /// kConnecting: give up unless the host answered; kAwaiting: ask again; kClosing: the peer takes
-  /// nothing.
+  /// kConnecting: give up unless the host answered; kAwaiting: ask again; kAccepting: the peer has
+  /// given up; kClosing: it takes nothing.
   Clock::time_point deadline;
   std::size_t queued = 0;    // kSend and kWrite in the provider's hands
   std::size_t injected = 0;  // injected packets not known to have left

@@ -19,8 +19,8 @@ struct OfiOptions {
   std::string interface;         // network interface, e.g. "lo"; empty: the provider's choice
   std::size_t max_packet_bytes = 65 * 1024;  // 64 KiB of payload and the headers before it
   std::size_t receive_buffers = 64;  // packets of all peers together that are not yet released
-  /// How long a host may leave a connection attempt without any answer.  A host that answered may
-  /// take its time: its engine accepts when it is polled.
+  /// How long a host may leave a connection attempt, or our acceptance of its own, without any
+  /// answer.  A host that answered may take its time: its engine accepts when it is polled.
   std::chrono::milliseconds connect_timeout{10000};
   /// How long a connection that disconnect() ends may stay without its peer taking anything.
   std::chrono::milliseconds close_timeout{10000};

@@ -156,6 +156,7 @@ void OfiDriver::accept(OfiConnection& connection, const Greeting& greeting, Info
   connection.peer_incarnation = greeting.incarnation;
   connection.peer_sequence = greeting.sequence;
   set_state(connection, State::kAccepting);
+  connection.deadline = Clock::now() + options_.connect_timeout;
   if (!attach_endpoint(connection, request.get())) {
     refuse(request.get(), Greeting::Kind::kForeign);
     return;
@@ -293,10 +294,14 @@ void OfiDriver::on_deadline(OfiConnection& connection, Clock::time_point now) {
     case State::kAwaiting:
       start_request(connection);
       return;
+    case State::kAccepting:
+      end_soon(connection.id,
+               Status(StatusCode::kPeerFailed,
+                      to_text(connection.address) + " asked for a connection and gave up"));
+      return;
     case State::kClosing:
       end_soon(connection.id, connection.gone);
       return;
-    case State::kAccepting:
     case State::kConnected:
     case State::kGone:
       return;

@@ -161,6 +161,55 @@ TEST_P(OfiDriverTest, DisconnectThenCloseDeliversEverything) {
   EXPECT_EQ(b.station.disconnected[theirs].code(), StatusCode::kClosed);
 }
 
+// What b finds when it looks at last: requests of engines that left, died or asked several times.
+TEST_P(OfiDriverTest, RequestsThatWereGivenUpLeaveNothingBehind) {
+  constexpr int kRequests = 30;
+  Engine b(options());
+  const std::size_t files = open_files();
+  for (int i = 0; i < kRequests; ++i) {
+    Engine a(options());
+    for (int times = 0; times <= i % 3; ++times) {
+      const ConnectionId to_b = a.connect(b);
+      pump(
+          {&a}, [] { return false; }, milliseconds(2));
+      if (i % 2 == 0) a.driver->disconnect(to_b);
+    }
+  }
+  pump(
+      {&b}, [] { return false; }, milliseconds(200));
+  EXPECT_TRUE(pump(
+      {&b},
+      [&] {
+        return b.station.disconnected.size() == b.station.connected.size() && open_files() <= files;
+      },
+      milliseconds(5000)))
+      << b.station.connected.size() << " ghosts, " << b.station.disconnected.size() << " ended, "
+      << open_files() - files << " files left";
+  EXPECT_TRUE(b.station.received.empty());
+}
+
+TEST_P(OfiDriverTest, ARequestAfterOnesThatWereGivenUpStands) {
+  Engine a(options());
+  Engine b(options());
+  for (int i = 0; i < 10; ++i) {
+    const ConnectionId given_up = a.connect(b);
+    pump(
+        {&a}, [] { return false; }, milliseconds(1));
+    a.driver->disconnect(given_up);
+  }
+  const ConnectionId to_b = a.connect(b);
+  Bytes bytes = number_of(1);
+  ASSERT_TRUE(send(a, to_b, bytes, {&a, &b}).ok());
+  ASSERT_TRUE(pump({&a, &b}, [&] { return b.station.received.size() == 1; }));
+  const ConnectionId to_a = b.station.received[0].connection;
+  EXPECT_EQ(b.connect(a), to_a);
+  EXPECT_TRUE(pump({&a, &b}, [&] {
+    return b.station.disconnected.size() + 1 == b.station.connected.size();
+  })) << "ghosts are left";
+  EXPECT_EQ(b.station.disconnected.count(to_a), 0u);
+  EXPECT_TRUE(a.station.disconnected.empty());
+}
+
 INSTANTIATE_TEST_SUITE_P(Ofi, OfiDriverTest, ::testing::Values("tcp", "sockets"),
                          [](const auto& info) { return info.param; });
 
