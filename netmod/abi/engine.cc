@@ -313,7 +313,7 @@ void mad_engine::finish_receive(mad::ReceiveOperation& operation, std::uint64_t 
 void mad_engine::on_peer_gone(mad::Endpoint& endpoint, const Status& status) {
   sessions_->on_peer_gone(endpoint, status);
   auto* const peer = static_cast<mad_peer*>(mad::user_data(endpoint));
-  if (peer == nullptr || peer->endpoint != &endpoint) return;
+  if (peer == nullptr) return;
   peer->status = mad::to_mad_status(status.code());
   if (closing_ || callbacks_.on_peer_gone == nullptr) return;
   const std::string why(status.message());

@@ -252,7 +252,8 @@ MAD_API const char* mad_fabric_names(void);
 MAD_API int mad_engine_address(const mad_engine* engine, void* address, size_t* size);
 
 /* The peer at `address`; the engine's own address gives the peer for sends to self.  The same
- * address gives the same peer.  Nothing travels yet. */
+ * address gives the same peer until that is gone, then a new one: whoever is there now is another
+ * engine.  Nothing travels yet. */
 MAD_API int mad_engine_peer(mad_engine* engine, const void* address, size_t size, mad_peer** out);
 MAD_API void mad_peer_set_context(mad_peer* peer, void* context);
 MAD_API void* mad_peer_context(const mad_peer* peer);
@@ -260,7 +261,7 @@ MAD_API void* mad_peer_context(const mad_peer* peer);
 MAD_API int mad_peer_address(const mad_peer* peer, void* address, size_t* size);
 /* Connects now if not yet connected, so that the peer's death is noticed. */
 MAD_API int mad_peer_touch(mad_engine* engine, mad_peer* peer);
-/* MAD_SUCCESS while alive or never contacted; else the status it went with. */
+/* MAD_SUCCESS while alive or never contacted; else the status it went with, from then on. */
 MAD_API int mad_peer_status(const mad_peer* peer);
 
 /* Advances everything; never blocks.  *events (may be NULL) counts what happened. */

@@ -12,9 +12,9 @@ PeerTable::PeerTable(mad_engine* engine, EngineAddress own, std::vector<std::byt
 
 Result<mad_peer*> PeerTable::find(Messenger& messenger, const EngineAddress& address) {
   const std::string key = address.process_key();
-  const auto known = peers_.find(key);
-  if (known != peers_.end()) {
-    mad_peer* const peer = known->second.get();
+  const auto known = latest_.find(key);
+  if (known != latest_.end() && known->second->status == MAD_SUCCESS) {
+    mad_peer* const peer = known->second;
     if (peer->address.node.empty()) peer->address.node = address.node;
     return peer;
   }
@@ -37,19 +37,16 @@ mad_peer& PeerTable::adopt(Endpoint& endpoint) {
   return bind(endpoint, address);
 }
 
-// An engine that connects again after its connection ended has a new endpoint, but stays the same
-// peer.
+// The messenger gives a new endpoint to a new incarnation only.
 mad_peer& PeerTable::bind(Endpoint& endpoint, const EngineAddress& address) {
-  std::unique_ptr<mad_peer>& peer = peers_[address.process_key()];
-  if (peer == nullptr) {
-    peer = std::make_unique<mad_peer>();
-    peer->engine = engine_;
-    peer->address = address;
-  }
-  peer->endpoint = &endpoint;
-  peer->status = MAD_SUCCESS;
-  set_user_data(endpoint, peer.get());
-  return *peer;
+  all_.push_back(std::make_unique<mad_peer>());
+  mad_peer& peer = *all_.back();
+  peer.engine = engine_;
+  peer.endpoint = &endpoint;
+  peer.address = address;
+  latest_[address.process_key()] = &peer;
+  set_user_data(endpoint, &peer);
+  return peer;
 }
 
 }  // namespace mad

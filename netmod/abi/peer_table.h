@@ -1,7 +1,8 @@
 // PeerTable: the peers of one engine, by address.
 //
 // The same address gives the same peer, whether the caller named it first or it connected to us
-// first.
+// first, until that peer is gone.  It stays gone, for those who hold it: an engine that is found at
+// its address afterwards is another one (ports are used again), and so is its peer.
 #ifndef NETMOD_ABI_PEER_TABLE_H_
 #define NETMOD_ABI_PEER_TABLE_H_
 
@@ -9,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "madlike/base/status.h"
 #include "madlike/message/messenger.h"
@@ -46,7 +48,8 @@ class PeerTable {
   EngineAddress own_;
   std::string own_key_;
   std::vector<std::byte> self_address_;
-  std::unordered_map<std::string, std::unique_ptr<mad_peer>> peers_;
+  std::vector<std::unique_ptr<mad_peer>> all_;
+  std::unordered_map<std::string, mad_peer*> latest_;  // by address
 };
 
 }  // namespace mad

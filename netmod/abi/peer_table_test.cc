@@ -75,6 +75,41 @@ TEST_F(PeerTableTest, WhoConnectedToUsGetsItsNodeWhenItsCardIsSeen) {
   EXPECT_EQ(adopted.address.node, address.node);
 }
 
+TEST_F(PeerTableTest, WhoIsGoneStaysGoneAndItsAddressGivesAnother) {
+  mad_peer* const gone = table->find(*messenger, card(other)).value();
+  ASSERT_TRUE(messenger->touch(*gone->endpoint).ok());
+  other.fail();
+  for (int i = 0; i < 10; ++i) (void)messenger->progress();
+  gone->status = MAD_ERR_PEER_FAILED;  // as the engine does in on_peer_gone()
+  mad_peer* const next = table->find(*messenger, card(other)).value();
+  EXPECT_NE(next, gone);
+  EXPECT_EQ(next->status, MAD_SUCCESS);
+  EXPECT_NE(next->endpoint, gone->endpoint);
+  EXPECT_EQ(gone->status, MAD_ERR_PEER_FAILED);
+  EXPECT_EQ(&table->of(*gone->endpoint), gone) << "what it sent before is still its own";
+  EXPECT_EQ(&table->of(*next->endpoint), next);
+  EXPECT_EQ(table->find(*messenger, card(other)).value(), next);
+}
+
+TEST_F(PeerTableTest, WhoConnectsFromTheAddressOfOneThatIsGoneIsAnother) {
+  const EngineAddress address = card(other);
+  const auto endpoint_there = [&]() -> Endpoint& {
+    return *messenger
+                ->connect(PeerTable::kFabric, address.driver_address.data(),
+                          address.driver_address.size())
+                .value();
+  };
+  mad_peer& first = table->of(endpoint_there());
+  ASSERT_TRUE(messenger->touch(*first.endpoint).ok());
+  other.fail();
+  for (int i = 0; i < 10; ++i) (void)messenger->progress();
+  // Nobody has said yet that the first one is gone.
+  mad_peer& second = table->of(endpoint_there());
+  EXPECT_NE(&second, &first);
+  EXPECT_EQ(&table->of(*first.endpoint), &first);
+  EXPECT_EQ(table->find(*messenger, address).value(), &second);
+}
+
 TEST_F(PeerTableTest, AnotherFabricIsUnreachable) {
   EngineAddress address = card(other);
   address.fabric = "ofi:tcp";
