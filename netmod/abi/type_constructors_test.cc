@@ -132,6 +132,30 @@ TEST_F(TypeConstructors, BasicKindsAreTheDescribeRoomsByNumber) {
   EXPECT_EQ(type, nullptr);
 }
 
+TEST_F(TypeConstructors, ProgramsSeeOnlyTheSizesOfBasicKinds) {
+  const auto compiled = [](mad_type* leaf) {
+    mad_type *column = nullptr, *record = nullptr;
+    const std::vector<std::uint64_t> lengths{1, 2, 1};
+    const std::vector<std::int64_t> places{0, 200, 216};
+    EXPECT_EQ(mad_type_vector(3, 2, 40, leaf, &column), MAD_SUCCESS);
+    const std::vector<mad_type*> children{column, leaf, leaf};
+    EXPECT_EQ(mad_type_struct(3, lengths.data(), places.data(), children.data(), &record),
+              MAD_SUCCESS);
+    EXPECT_EQ(mad_type_commit(record), MAD_SUCCESS);
+    auto program = record->program;
+    mad_type_release(column);
+    mad_type_release(record);
+    mad_type_release(leaf);
+    return program;
+  };
+  mad_type *basic = nullptr, *bytes = nullptr;
+  ASSERT_EQ(mad_type_basic(MAD_BASIC_DOUBLE, &basic), MAD_SUCCESS);
+  ASSERT_EQ(mad_type_bytes(sizeof(double), &bytes), MAD_SUCCESS);
+  const auto typed = compiled(basic), untyped = compiled(bytes);
+  EXPECT_TRUE(typed->same_loops(*untyped)) << typed->to_string() << untyped->to_string();
+  EXPECT_EQ(typed->extent(), untyped->extent());
+}
+
 TEST_F(TypeConstructors, SignaturesCompareSequencesOfKinds) {
   struct Value {
     std::uint64_t hash = 1, elements = 1;
