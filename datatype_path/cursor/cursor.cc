@@ -54,14 +54,6 @@ std::uint64_t copy_parts(const LoopNode& node, std::byte* stream, std::uint64_t 
   if (node.uniform != 0) {
     std::uint64_t n = node.parts - from;
     if (n * node.uniform > room) n = room / node.uniform;
-    if (node.list[0] == nullptr) {  // a short body
-      for (std::uint64_t i = 0; i < n; ++i) {
-        copy_one<kDirection>(stream + i * node.uniform,
-                             address + static_cast<std::uint64_t>(node.offset(from + i)),
-                             node.uniform);
-      }
-      return n;
-    }
     const void* const offsets = node.narrow_offsets != nullptr
                                     ? static_cast<const void*>(node.narrow_offsets + from)
                                     : node.offsets + from;
@@ -82,15 +74,21 @@ std::uint64_t copy_parts(const LoopNode& node, std::byte* stream, std::uint64_t 
 template <Direction kDirection>
 void copy_leaf(const LoopNode& node, std::byte* stream, std::uint64_t address, std::int64_t stride,
                std::uint64_t trips) {
-  if (node.step_count > 0) {
+  // Steps pay where they are made many times; a list of long runs has nothing to gain from them.
+  const bool steps =
+      node.step_count > 0 && (trips > 1 || (node.uniform == 0 && node.max_run <= kLongestShortRun));
+  if (trips == 1 && node.row != nullptr) {
+    node.row->kernels[static_cast<std::size_t>(kDirection)](*node.row, stream, address,
+                                                            node.row_stride, node.parts);
+  } else if (steps) {
     copy_trips(node.steps, node.step_count, node.trips_at_once, kDirection, stream, address, stride,
                trips);
-    return;
-  }
-  for (std::uint64_t i = 0; i < trips; ++i) {
-    copy_parts<kDirection>(node, stream, address, 0, node.body_bytes);
-    stream += node.body_bytes;
-    address += static_cast<std::uint64_t>(stride);
+  } else {
+    for (std::uint64_t i = 0; i < trips; ++i) {
+      copy_parts<kDirection>(node, stream, address, 0, node.body_bytes);
+      stream += node.body_bytes;
+      address += static_cast<std::uint64_t>(stride);
+    }
   }
 }
 
@@ -316,15 +314,14 @@ std::size_t Cursor::move_runs(std::byte* stream, std::size_t room) {
 template <Direction kDirection>
 std::size_t Cursor::move(std::byte* stream, std::size_t size, std::uint64_t long_run) {
   size = static_cast<std::size_t>(std::min<std::uint64_t>(size, total_ - position_));
-  // Most messages are all that is left of one short body.
+  // Most messages are all that is left of one loop.
   if (depth_ == 1 && skip_ == 0 && size == total_ - position_) {
     const Frame& f = frames_[0];
     const LoopNode& node = *f.node;
-    if (f.part == 0 && node.step_count > 0 && node.max_run < long_run) {
+    if (f.part == 0 && node.leaf() && node.max_run < long_run) {
       position_ = total_;
       depth_ = 0;
-      copy_trips(node.steps, node.step_count, node.trips_at_once, kDirection, stream, f.address,
-                 f.stride, f.trips);
+      copy_leaf<kDirection>(node, stream, f.address, f.stride, f.trips);
       return size;
     }
   }

@@ -1,6 +1,7 @@
 #include "datatype_path/kernels/body_steps.h"
 
 #include <algorithm>
+#include <array>
 
 namespace mad {
 namespace {
@@ -11,17 +12,21 @@ struct Move {
   std::int64_t stream;
 };
 
+// The step of the first `count` moves; without kernels if there is none for their sizes.
 TripsStep step_of(const KernelTable& table, const Move* moves, std::size_t count,
                   std::uint64_t body_bytes) {
   TripsStep step;
   step.body_bytes = body_bytes;
-  std::size_t index = 0;
-  for (std::size_t i = 0; i < TripsStep::kMoves; ++i) {
-    index = index * KernelTable::kSizes + (i < count ? moves[i].size : 0);
-    if (i < count) step.layout[i] = moves[i].layout;
-    if (i < count) step.stream[i] = moves[i].stream;
+  std::array<std::uint8_t, TripsStep::kMoves> sizes{};
+  for (std::size_t i = 0; i < count; ++i) {
+    sizes[i] = moves[i].size;
+    step.layout[i] = moves[i].layout;
+    step.stream[i] = moves[i].stream;
   }
-  for (std::size_t way = 0; way < 2; ++way) step.kernels[way] = table.trips[way][index];
+  for (const Direction way : {Direction::kPack, Direction::kUnpack}) {
+    step.kernels[static_cast<std::size_t>(way)] =
+        find_trips_kernel(table, way, sizes.data(), count);
+  }
   return step;
 }
 
@@ -53,9 +58,10 @@ void append_steps(const KernelTable& table, const std::vector<BodyRun>& runs,
   std::stable_sort(moves.begin(), moves.end(),
                    [](const Move& a, const Move& b) { return a.size > b.size; });
   for (std::size_t i = 0; i < moves.size();) {
-    const std::size_t most = moves[i].size <= KernelTable::kLargestOfThree ? TripsStep::kMoves : 2;
-    const std::size_t count = std::min(most, moves.size() - i);
-    out->push_back(step_of(table, &moves[i], count, body_bytes));
+    std::size_t count = std::min(TripsStep::kMoves, moves.size() - i);
+    TripsStep step = step_of(table, &moves[i], count, body_bytes);
+    while (step.kernels[0] == nullptr) step = step_of(table, &moves[i], --count, body_bytes);
+    out->push_back(step);
     i += count;
   }
 }

@@ -96,15 +96,16 @@ TEST_F(BodyStepsTest, copy_random_bodies) {
   }
 }
 
-TEST_F(BodyStepsTest, take_three_short_moves_or_two_long_ones) {
-  std::vector<TripsStep> steps;
-  append_steps(portable_kernels(), {{0, 8}, {16, 4}, {24, 1}}, &steps);
-  EXPECT_EQ(steps.size(), 1u);
-  append_steps(portable_kernels(), {{0, 24}, {32, 24}, {64, 1000}}, &steps);
-  EXPECT_EQ(steps.size(), 4u) << "four moves and a long run";
-  steps.clear();
-  append_steps(portable_kernels(), {{0, 64}, {100, 64}, {200, 64}, {300, 8}}, &steps);
-  EXPECT_EQ(steps.size(), 2u);
+TEST_F(BodyStepsTest, take_as_many_moves_as_there_is_a_kernel_for) {
+  const auto steps_of = [](const std::vector<BodyRun>& runs) {
+    std::vector<TripsStep> steps;
+    append_steps(portable_kernels(), runs, &steps);
+    return steps.size();
+  };
+  EXPECT_EQ(steps_of({{0, 8}, {16, 4}, {24, 1}}), 1u);
+  EXPECT_EQ(steps_of({{0, 1}, {4, 12}, {24, 4}}), 1u) << "8, 4, 4 and 1 bytes";
+  EXPECT_EQ(steps_of({{0, 24}, {32, 24}, {64, 1000}}), 3u) << "16, 16, 8; 8; and a long run";
+  EXPECT_EQ(steps_of({{0, 64}, {100, 64}, {200, 64}, {300, 8}}), 2u);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ inline void move(std::byte* stream, std::uint64_t layout) {
   }
 }
 
-template <Direction kDirection, std::size_t kA, std::size_t kB, std::size_t kC>
+template <Direction kDirection, std::size_t kA, std::size_t kB, std::size_t kC, std::size_t kD>
 void copy_trips(const TripsStep& step, std::byte* stream, std::uint64_t layout, std::int64_t stride,
                 std::uint64_t trips) {
   // Read beforehand: a store through a pointer to bytes may change what a reference refers to.
@@ -38,9 +38,11 @@ void copy_trips(const TripsStep& step, std::byte* stream, std::uint64_t layout, 
   std::byte* const to_a = stream + step.stream[0];
   const std::ptrdiff_t to_b = step.stream[1] - step.stream[0];
   const std::ptrdiff_t to_c = step.stream[2] - step.stream[0];
+  const std::ptrdiff_t to_d = step.stream[3] - step.stream[0];
   const std::uint64_t from_a = layout + static_cast<std::uint64_t>(step.layout[0]);
   const auto from_b = static_cast<std::uint64_t>(step.layout[1] - step.layout[0]);
   const auto from_c = static_cast<std::uint64_t>(step.layout[2] - step.layout[0]);
+  const auto from_d = static_cast<std::uint64_t>(step.layout[3] - step.layout[0]);
   std::byte* to = to_a;
   std::uint64_t from = from_a;
 #pragma GCC unroll 4
@@ -48,6 +50,7 @@ void copy_trips(const TripsStep& step, std::byte* stream, std::uint64_t layout, 
     move<kDirection, kA>(to, from);
     move<kDirection, kB>(to + to_b, from + from_b);
     move<kDirection, kC>(to + to_c, from + from_c);
+    move<kDirection, kD>(to + to_d, from + from_d);
     to += stream_step;
     from += layout_step;
   }
@@ -95,12 +98,27 @@ void copy_list(std::byte* stream, std::uint64_t layout, const void* offsets, std
   }
 }
 
+// Structures have members of 1, 4 and 8 bytes, and several that touch are 16.
+constexpr bool is_common(std::size_t place) { return place == 1 || (place >= 3 && place <= 5); }
+
 template <Direction kDirection, std::size_t kIndex>
 constexpr TripsKernel trips_kernel() {
   constexpr std::size_t kA = kIndex / 64, kB = kIndex / 8 % 8, kC = kIndex % 8;
-  // Three moves only of sizes that leave the loop around them something to save.
-  if constexpr (kA > 0 && kA >= kB && kB >= kC && (kC == 0 || kA <= KernelTable::kLargestOfThree)) {
-    return &copy_trips<kDirection, kA, kB, kC>;
+  constexpr bool kThree = is_common(kA) && is_common(kB) && is_common(kC);
+  if constexpr (kA > 0 && kA >= kB && kB >= kC && (kC == 0 || kThree)) {
+    return &copy_trips<kDirection, kA, kB, kC, 0>;
+  } else {
+    return nullptr;
+  }
+}
+
+template <Direction kDirection, std::size_t kIndex>
+constexpr TripsKernel trips_kernel_of_four() {
+  constexpr std::size_t kA = kIndex / 125, kB = kIndex / 25 % 5, kC = kIndex / 5 % 5,
+                        kD = kIndex % 5;
+  constexpr bool kFour = is_common(kA) && is_common(kB) && is_common(kC) && is_common(kD);
+  if constexpr (kFour && kA >= kB && kB >= kC && kC >= kD) {
+    return &copy_trips<kDirection, kA, kB, kC, kD>;
   } else {
     return nullptr;
   }
@@ -121,6 +139,11 @@ constexpr std::array<TripsKernel, sizeof...(kIndex)> all_trips(std::index_sequen
   return {trips_kernel<kDirection, kIndex>()...};
 }
 
+template <Direction kDirection, std::size_t... kIndex>
+constexpr std::array<TripsKernel, sizeof...(kIndex)> all_fours(std::index_sequence<kIndex...>) {
+  return {trips_kernel_of_four<kDirection, kIndex>()...};
+}
+
 template <Direction kDirection, typename Offset, std::size_t... kIndex>
 constexpr std::array<ListKernel, sizeof...(kIndex)> all_lists(std::index_sequence<kIndex...>) {
   return {list_kernel<kDirection, Offset, kIndex>()...};
@@ -134,10 +157,12 @@ constexpr auto lists_both_ways() {
 }
 
 constexpr KernelTable make_table(const char* name) {
-  static_assert(KernelTable::kSizes == 8);
+  static_assert(KernelTable::kSizes == 8 && KernelTable::kSmallSizes == 5);
   constexpr auto kAll = std::make_index_sequence<8 * 8 * 8>();
+  constexpr auto kFours = std::make_index_sequence<5 * 5 * 5 * 5>();
   return {name,
           {all_trips<Direction::kPack>(kAll), all_trips<Direction::kUnpack>(kAll)},
+          {all_fours<Direction::kPack>(kFours), all_fours<Direction::kUnpack>(kFours)},
           {&copy_trips_of_long_run<Direction::kPack>, &copy_trips_of_long_run<Direction::kUnpack>},
           lists_both_ways<std::int32_t>(),
           lists_both_ways<std::int64_t>()};

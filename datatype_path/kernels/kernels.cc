@@ -1,5 +1,7 @@
 #include "datatype_path/kernels/kernels.h"
 
+#include <algorithm>
+
 namespace mad {
 namespace {
 
@@ -11,6 +13,18 @@ const KernelTable& best_kernels() {
   if (const KernelTable* table = avx512_kernels()) return *table;
   if (const KernelTable* table = avx2_kernels()) return *table;
   return portable_kernels();
+}
+
+TripsKernel find_trips_kernel(const KernelTable& table, Direction direction,
+                              const std::uint8_t* sizes, std::size_t count) {
+  const auto way = static_cast<std::size_t>(direction);
+  const std::size_t base = count == 4 ? KernelTable::kSmallSizes : KernelTable::kSizes;
+  if (sizes[0] >= base) return nullptr;
+  std::size_t index = 0;
+  for (std::size_t i = 0; i < std::max<std::size_t>(count, 3); ++i) {
+    index = index * base + (i < count ? sizes[i] : 0);
+  }
+  return count == 4 ? table.trips_of_four[way][index] : table.trips[way][index];
 }
 
 RunMoves moves_of_run(std::uint64_t length) {

@@ -2,7 +2,7 @@
 //
 // A kernel is chosen when a type is compiled, not when a run is met.  Every run of up to 128 bytes
 // is one or two moves of a power of two, which overlap where its length is none; a kernel makes up
-// to three moves a trip, and there is one for each combination of sizes.
+// to four moves a trip, and there is one for each combination of sizes that structures have.
 //
 // Places in the layout are integers: those between the runs, and one past the last, need not lie in
 // any object.  A kernel touches the runs' bytes and nothing else.
@@ -29,7 +29,7 @@ using TripsKernel = void (*)(const TripsStep& step, std::byte* stream, std::uint
 
 /// What one kernel call does of each trip of a loop's body.
 struct TripsStep {
-  static constexpr std::size_t kMoves = 3;
+  static constexpr std::size_t kMoves = 4;
 
   std::array<TripsKernel, 2> kernels{};  // by Direction
   std::array<std::int64_t, kMoves> layout{};
@@ -45,12 +45,15 @@ using ListKernel = void (*)(std::byte* stream, std::uint64_t layout, const void*
 
 /// The kernels of one instruction set.
 struct KernelTable {
-  static constexpr std::size_t kSizes = 8;           // no move, 1, 2, 4, 8, 16, 32, 64 bytes
-  static constexpr std::size_t kLargestOfThree = 5;  // 16 bytes; with a larger one, two at most
+  static constexpr std::size_t kSizes = 8;       // no move, 1, 2, 4, 8, 16, 32, 64 bytes
+  static constexpr std::size_t kSmallSizes = 5;  // up to 8 bytes
 
   const char* name;
-  // By direction and the moves' sizes, the largest first: (a * kSizes + b) * kSizes + c.
+  // By direction and the moves' sizes, the largest first.  One or two moves of any sizes, three of
+  // 1, 4, 8 or 16 bytes, four of 1, 4 or 8; null for others.
   std::array<std::array<TripsKernel, kSizes * kSizes * kSizes>, 2> trips;
+  std::array<std::array<TripsKernel, kSmallSizes * kSmallSizes * kSmallSizes * kSmallSizes>, 2>
+      trips_of_four;
   std::array<TripsKernel, 2> long_run;
   // By direction and the moves' sizes: a * kSizes + b; of long runs where a is 0.
   std::array<std::array<ListKernel, kSizes * kSizes>, 2> narrow_lists;  // offsets are int32
@@ -63,6 +66,10 @@ const KernelTable* avx2_kernels();
 const KernelTable* avx512_kernels();
 /// The best of these for this processor.
 const KernelTable& best_kernels();
+
+/// The kernel for `count` (1..4) moves of these sizes, the largest first; null if there is none.
+TripsKernel find_trips_kernel(const KernelTable& table, Direction direction,
+                              const std::uint8_t* sizes, std::size_t count);
 
 /// The one or two moves that make a run of `length` (1..128) bytes: sizes by their place in the
 /// table, and where the second starts.

@@ -35,24 +35,41 @@ TEST(MovesOfRun, cover_the_run_and_no_more) {
   }
 }
 
-TEST(KernelTables, have_a_kernel_for_all_moves_the_largest_first) {
+TEST(KernelTables, have_a_kernel_for_one_and_two_moves_of_any_sizes) {
   std::set<std::string> names;
   for (const KernelTable* table : runnable_kernels()) {
     EXPECT_TRUE(names.insert(table->name).second) << table->name;
-    for (std::size_t way = 0; way < 2; ++way) {
-      ASSERT_NE(table->long_run[way], nullptr);
-      for (std::size_t a = 0; a < 8; ++a) {
-        for (std::size_t b = 0; b <= a; ++b) {
-          ASSERT_NE(table->narrow_lists[way][a * 8 + b], nullptr);
-          ASSERT_NE(table->wide_lists[way][a * 8 + b], nullptr);
-          for (std::size_t c = 0; c <= b && a > 0; ++c) {
-            const bool too_large = c > 0 && a > KernelTable::kLargestOfThree;
-            ASSERT_EQ(table->trips[way][(a * 8 + b) * 8 + c] == nullptr, too_large);
+    for (const Direction way : {Direction::kPack, Direction::kUnpack}) {
+      const auto at = static_cast<std::size_t>(way);
+      ASSERT_NE(table->long_run[at], nullptr);
+      for (std::uint8_t a = 0; a < KernelTable::kSizes; ++a) {
+        for (std::uint8_t b = 0; b <= a; ++b) {
+          ASSERT_NE(table->narrow_lists[at][a * 8 + b], nullptr);
+          ASSERT_NE(table->wide_lists[at][a * 8 + b], nullptr);
+          const std::uint8_t sizes[] = {a, b};
+          if (b > 0) {
+            ASSERT_NE(find_trips_kernel(*table, way, sizes, 2), nullptr);
+          }
+          if (a > 0) {
+            ASSERT_NE(find_trips_kernel(*table, way, sizes, 1), nullptr);
           }
         }
       }
     }
   }
+}
+
+TEST(KernelTables, have_one_for_the_members_of_structures) {
+  const auto has = [](std::vector<std::uint8_t> sizes) {
+    return find_trips_kernel(portable_kernels(), Direction::kPack, sizes.data(), sizes.size()) !=
+           nullptr;
+  };
+  EXPECT_TRUE(has({5, 4, 1}));
+  EXPECT_TRUE(has({4, 3, 3, 1}));
+  EXPECT_TRUE(has({4, 4, 4, 4}));
+  EXPECT_FALSE(has({6, 4, 1})) << "32 bytes";
+  EXPECT_FALSE(has({4, 3, 2, 1})) << "2 bytes";
+  EXPECT_FALSE(has({5, 4, 3, 1})) << "16 bytes among four";
 }
 
 TEST(KernelTables, of_the_best_is_one_that_runs_here) {

@@ -47,10 +47,14 @@ struct LoopNode {
   const std::uint32_t* children = nullptr;  // [parts] loops, or kRun; null for a leaf: all runs
   std::uint32_t height = 1;                 // longest chain of loops from here down
 
-  // How a leaf is copied: a short body's steps, else the kernels for a list of equal runs.
+  // How a leaf is copied: a short body's steps; kernels for a list, if its runs are alike.
   const TripsStep* steps = nullptr;
   std::uint32_t step_count = 0;
-  std::uint32_t trips_at_once = 0;   // when there are several steps
+  std::uint32_t trips_at_once = 0;  // when there are several steps
+  // For one trip of a body whose runs are alike and equally far apart: the step that copies one of
+  // them, to be made `parts` times.
+  const TripsStep* row = nullptr;
+  std::int64_t row_stride = 0;
   std::array<ListKernel, 2> list{};  // by Direction
 
   bool leaf() const { return children == nullptr; }

@@ -39,6 +39,16 @@ std::uint32_t trips_at_once(const LoopNode& node) {
       std::clamp(kCachedBytes / span, kFewestTripsAtOnce, kMostTripsAtOnce));
 }
 
+// Bytes from run to run, if a body's runs are alike and equally far apart; else 0.
+std::int64_t stride_of_row(const LoopNode& node) {
+  if (node.parts < 2 || node.uniform == 0) return 0;
+  const std::int64_t stride = node.offset(1) - node.offset(0);
+  for (std::uint64_t p = 2; p < node.parts; ++p) {
+    if (node.offset(p) - node.offset(p - 1) != stride) return 0;
+  }
+  return stride;
+}
+
 // Appends `from[0..n)` to `list`, which does not grow, and returns where.
 template <typename To, typename From>
 const To* append(const From* from, std::uint64_t n, std::vector<To>* list) {
@@ -93,7 +103,7 @@ void BlockProgram::narrow_lists() {
 }
 
 void BlockProgram::choose_kernels(const KernelTable& kernels) {
-  std::vector<std::size_t> first_step(nodes_.size());
+  std::vector<std::size_t> first_step(nodes_.size()), row(nodes_.size());
   std::vector<BodyRun> runs;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     LoopNode& node = nodes_[i];
@@ -107,7 +117,11 @@ void BlockProgram::choose_kernels(const KernelTable& kernels) {
       append_steps(kernels, runs, &steps_);
       node.step_count = static_cast<std::uint32_t>(steps_.size() - first_step[i]);
       node.trips_at_once = trips_at_once(node);
-    } else if (node.uniform != 0) {
+      node.row_stride = stride_of_row(node);
+      row[i] = steps_.size();
+      if (node.row_stride != 0) append_steps(kernels, {runs.front()}, &steps_);
+    }
+    if (node.uniform != 0) {
       const RunMoves moves =
           node.uniform <= kLongestShortRun ? moves_of_run(node.uniform) : RunMoves{};
       const auto& lists =
@@ -119,6 +133,7 @@ void BlockProgram::choose_kernels(const KernelTable& kernels) {
   }
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].step_count > 0) nodes_[i].steps = steps_.data() + first_step[i];
+    if (nodes_[i].row_stride != 0) nodes_[i].row = steps_.data() + row[i];
   }
 }
 
