@@ -296,7 +296,10 @@ MAD_API int mad_recv(mad_engine* engine, mad_incoming* incoming, void* base, uin
                      const mad_type* type, mad_path path, mad_op* op, uint64_t* received);
 MAD_API void mad_discard(mad_engine* engine, mad_incoming* incoming);
 
-/* Counters since open; read them any time. */
+/* Counters since open; read them any time.  Those by path, and `headers`, count the messages of
+ * mad_send(), mad_recv() and mad_send_header().  Madeleine messages are not among them, since each
+ * of their pieces is planned by itself and short ones travel together; the counters of packets and
+ * bytes below have everything: these messages, those of Madeleine and libmad's own frames. */
 typedef struct mad_counters {
   uint64_t sends[MAD_PATH_COUNT]; /* messages with payload, by the path taken; AUTO: contiguous */
   uint64_t send_bytes[MAD_PATH_COUNT];

@@ -156,6 +156,39 @@ TEST(MadeleineApi, LongRunsOfALayoutAreReferencedNotCopied) {
   EXPECT_LT(counters.staged_bytes, kBlock);
 }
 
+TEST(MadeleineApi, MessagesAreCountedByTheirPacketsAndBytesOnly) {
+  Engine a, b;
+  mad_peer* const to_b = a.peer(b);
+  std::vector<char> sent(100000, 'x'), got(100000);
+  run_together(
+      a,
+      [&] {
+        mad_packing* message = nullptr;
+        ASSERT_EQ(mad_begin_packing(a.handle, to_b, &message), MAD_SUCCESS);
+        EXPECT_EQ(mad_pack(message, sent.data(), sent.size(), MAD_SEND_CHEAPER, MAD_RECV_CHEAPER),
+                  MAD_SUCCESS);
+        EXPECT_EQ(mad_end_packing(message), MAD_SUCCESS);
+      },
+      b,
+      [&] {
+        mad_unpacking* message = nullptr;
+        ASSERT_EQ(mad_begin_unpacking(b.handle, kLong, nullptr, &message), MAD_SUCCESS);
+        EXPECT_EQ(mad_unpack(message, got.data(), got.size(), MAD_SEND_CHEAPER, MAD_RECV_CHEAPER),
+                  MAD_SUCCESS);
+        EXPECT_EQ(mad_end_unpacking(message), MAD_SUCCESS) << error();
+      });
+  const mad_counters& sender = *mad_engine_counters(a.handle);
+  const mad_counters& receiver = *mad_engine_counters(b.handle);
+  for (int path = 0; path < MAD_PATH_COUNT; ++path) {
+    EXPECT_EQ(sender.sends[path] + sender.send_bytes[path], 0u) << path;
+    EXPECT_EQ(receiver.recvs[path] + receiver.recv_bytes[path], 0u) << path;
+  }
+  EXPECT_EQ(sender.headers, 0u);
+  EXPECT_GE(sender.packets_sent, 2u);
+  EXPECT_GE(receiver.packets_received, 2u);
+  EXPECT_GE(sender.staged_bytes + sender.referenced_bytes + sender.written_bytes, sent.size());
+}
+
 TEST(MadeleineApi, MismatchesAreErrorsWithASentence) {
   Engine a, b;
   mad_peer* const to_b = a.peer(b);
