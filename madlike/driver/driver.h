@@ -36,7 +36,7 @@ struct DriverCaps {
   std::size_t max_write_bytes = 0;  // bytes of one post_write()
 };
 
-/// One connected (or connecting) remote engine; ids are small, dense and never reused.
+/// One connected (or connecting) remote engine; ids are small, dense and never used again.
 using ConnectionId = std::uint32_t;
 
 /// A name for exposed memory that a peer can write to; travels by value in a clear-to-send frame.
@@ -76,7 +76,8 @@ class Driver {
   /// kInvalidArgument: not an address of this fabric.
   virtual Result<ConnectionId> connect(const std::byte* address, std::size_t size) = 0;
 
-  /// The address of the engine behind a connection (of a peer that connected to us, too).
+  /// The address of the engine behind a connection (of a peer that connected to us, too) that
+  /// disconnect() was not called for.
   virtual const std::vector<std::byte>& peer_address(ConnectionId connection) const = 0;
 
   /// Posts one packet.  ok: accepted and, at most caps().inject_bytes long, already copied (no
@@ -106,7 +107,9 @@ class Driver {
   virtual void release(void* buffer) = 0;
 
   /// Ends a connection in good order: what was accepted is still sent.  While memory is exposed to
-  /// the peer there is no good order: the connection ends at once, and no write goes on.
+  /// the peer there is no good order: the connection ends at once, and no write goes on.  Also
+  /// after kDisconnected this is the caller's last word on the connection, but for withdraw(): the
+  /// driver may forget it then, and posts fail.
   virtual void disconnect(ConnectionId connection) = 0;
 };
 

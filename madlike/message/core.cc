@@ -55,6 +55,11 @@ void Core::finish_if_done(OutgoingMessage& message) {
   if (over && state.posts == 0) finished.push(&message);
 }
 
+void Core::remove(IncomingMessage& message) {
+  --message.endpoint->arrivals;
+  incoming.remove(message);
+}
+
 void Core::return_credit(Endpoint& endpoint, std::uint64_t bytes) {
   if (bytes == 0) return;
   endpoint.to_return += bytes;

@@ -29,6 +29,8 @@ struct Core {
   void fail_posts(Endpoint& endpoint, const Status& why);
   /// Puts a message whose last packet is complete into `finished`.
   void finish_if_done(OutgoingMessage& message);
+  /// The message is done with.
+  void remove(IncomingMessage& message);
   /// Bytes of a head left our memory: the peer may use them again.
   void return_credit(Endpoint& endpoint, std::uint64_t bytes);
 

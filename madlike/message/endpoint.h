@@ -1,8 +1,9 @@
 // Endpoint: what the message layer knows of one peer - its connection, credit both ways, and what
 // waits to leave for it.
 //
-// Created and owned by the messenger, alive as long as that is.  The sender and the receiver of the
-// messenger work on it; it decides nothing itself.
+// Created and owned by the messenger, alive as long as that is, or until its user has released it
+// after its end and nothing else names it.  The sender and the receiver of the messenger work on
+// it; it decides nothing itself.
 #ifndef MADLIKE_MESSAGE_ENDPOINT_H_
 #define MADLIKE_MESSAGE_ENDPOINT_H_
 
@@ -40,6 +41,9 @@ class Endpoint {
            unposted == nullptr;
   }
 
+  /// Whether nothing but its user names it any more.
+  bool unused() const { return told_gone && !active && posts == 0 && arrivals == 0; }
+
   const std::size_t driver_index;
   Driver* const driver;
   const std::vector<std::byte> address;
@@ -62,6 +66,8 @@ class Endpoint {
   std::uint64_t credit = 0;        // of it, not taken now
   std::uint64_t charged = 0;       // heads of the peer that we have not told it are gone
   std::uint64_t to_return = 0;     // of these, gone
+
+  std::size_t arrivals = 0;  // messages of it in the table of incoming ones
 
   IncomingList clearances;  // clear-to-send and refusals that wait
   FirstFrames first_frames;

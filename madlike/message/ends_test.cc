@@ -199,6 +199,45 @@ TEST_F(Ends, CallbacksOfAnEndMayStartMessages) {
   expect_gone_once(StatusCode::kPeerFailed);
 }
 
+TEST_F(Ends, MessagesOfAReleasedPeerCanStillBeTaken) {
+  a_.on_arrival = [](Arrived&) {};
+  Endpoint& to_a = b_->to(a_);
+  b_->send(to_a, 1, pattern(1000), "whole");
+  b_->send(to_a, 1, pattern(300000), "part");
+  settle(a_, *b_);
+  b_->driver->fail();
+  progress_a();
+  expect_gone_once(StatusCode::kPeerFailed);
+  a_.messenger->release(*to_b_);
+  progress_a();
+  a_.accept(a_.arrived[0]);
+  EXPECT_TRUE(a_.arrived[0].sink->bytes == pattern(1000));
+  a_.accept(a_.arrived[1]);
+  EXPECT_EQ(a_.arrived[1].status.code(), StatusCode::kPeerFailed);
+  progress_a();
+  EXPECT_EQ(a_.gone.size(), 1u);
+  EXPECT_TRUE(a_.messenger->idle());
+}
+
+TEST_F(Ends, PeersMayBeReleasedWhenTheirEndIsTold) {
+  for (int i = 0; i < 200; ++i) {
+    Side c(network_);
+    a_.gone.clear();
+    a_.send(a_.to(c), 1, pattern(100000, i));
+    c.send(c.to(a_), 1, pattern(100000, i));
+    settle(a_, c);
+    ASSERT_TRUE(a_.arrived.back().sink->bytes == pattern(100000, i));
+    c.driver->fail();
+    progress_a();
+    ASSERT_EQ(a_.gone.size(), 1u);
+    a_.messenger->release(*a_.gone[0].first);
+    a_.sent.clear();
+    a_.arrived.clear();
+  }
+  progress_a();
+  EXPECT_TRUE(a_.messenger->close(100).ok());
+}
+
 TEST_F(Ends, NobodyAtTheAddress) {
   std::vector<std::byte> address;
   {

@@ -148,6 +148,8 @@ Result<Endpoint*> Messenger::connect(std::size_t driver, const std::byte* addres
 
 Driver& Messenger::driver(std::size_t index) { return impl_->peers().driver(index); }
 
+void Messenger::release(Endpoint& peer) { impl_->peers().release(peer); }
+
 Status Messenger::touch(Endpoint& peer) { return impl_->contact(peer); }
 
 std::size_t Messenger::max_header_bytes() const { return impl_->max_header_bytes(); }

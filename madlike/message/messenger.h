@@ -44,7 +44,7 @@ class PayloadSink {
   virtual Segment in_place(std::uint64_t offset, std::uint64_t size) = 0;
 };
 
-class Endpoint;         // one peer; owned by the messenger, lives as long as it does
+class Endpoint;         // one peer; owned by the messenger, lives as long as it does (or release())
 class IncomingMessage;  // a message with payload that has arrived; owned by the messenger until it
                         // is done
 
@@ -141,6 +141,10 @@ class Messenger {
   /// one, which would connect again.  Who must notice the end keeps the endpoint: sends to it fail.
   Result<Endpoint*> connect(std::size_t driver, const std::byte* address, std::size_t size);
   Driver& driver(std::size_t index);
+
+  /// The caller names an endpoint no more that on_peer_gone() was called for; it may not be
+  /// released twice.  Messages of it that arrived before can still be accepted and discarded.
+  void release(Endpoint& peer);
 
   /// Starts connecting now, so that the peer's death is noticed even if nothing is sent to it.
   Status touch(Endpoint& peer);

@@ -1,12 +1,18 @@
 #include "madlike/message/peers.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace mad {
 
 Peers::Peers(Core& core, std::vector<std::unique_ptr<Driver>> drivers) : core_(core) {
   fabrics_.resize(drivers.size());
-  for (std::size_t i = 0; i < drivers.size(); ++i) fabrics_[i].driver = std::move(drivers[i]);
+  for (std::size_t i = 0; i < drivers.size(); ++i) {
+    fabrics_[i].driver = std::move(drivers[i]);
+    fabrics_[i].freed =
+        std::make_unique<Endpoint>(i, fabrics_[i].driver.get(), std::vector<std::byte>());
+    fabrics_[i].freed->life = Endpoint::Life::kGone;
+  }
 }
 
 Endpoint& Peers::add(std::size_t fabric, const std::vector<std::byte>& address) {
@@ -71,6 +77,19 @@ void Peers::forget(Endpoint& endpoint) {
   auto& by_address = fabrics_[endpoint.driver_index].by_address;
   const auto known = by_address.find(endpoint.address);
   if (known != by_address.end() && known->second == &endpoint) by_address.erase(known);
+}
+
+void Peers::sweep() {
+  const auto freed = [this](Endpoint* endpoint) {
+    auto& refused = core_.refused;
+    const bool listed = std::find(refused.begin(), refused.end(), endpoint) != refused.end();
+    if (listed || !endpoint->unused()) return false;
+    Fabric& fabric = fabrics_[endpoint->driver_index];
+    if (endpoint->has_connection) fabric.by_connection[endpoint->connection] = fabric.freed.get();
+    endpoints_.remove_if([endpoint](const Endpoint& each) { return &each == endpoint; });
+    return true;
+  };
+  released_.erase(std::remove_if(released_.begin(), released_.end(), freed), released_.end());
 }
 
 }  // namespace mad

@@ -2,12 +2,13 @@
 // connection.
 //
 // An endpoint that ended stays, for those who hold it, but is not found by its address any more:
-// who connects to that address again gets a new one.
+// who connects to that address again gets a new one.  It goes when its user has released it; of its
+// connection, a word remains.
 #ifndef MADLIKE_MESSAGE_PEERS_H_
 #define MADLIKE_MESSAGE_PEERS_H_
 
 #include <cstddef>
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <vector>
@@ -35,20 +36,27 @@ class Peers {
   /// The endpoint ended.
   void forget(Endpoint& endpoint);
 
-  std::deque<Endpoint>& all() { return endpoints_; }
-  const std::deque<Endpoint>& all() const { return endpoints_; }
+  /// The user of an endpoint that ended names it no more: it goes with a later sweep().
+  void release(Endpoint& endpoint) { released_.push_back(&endpoint); }
+  /// Frees what was released and is not in use.
+  void sweep();
+
+  std::list<Endpoint>& all() { return endpoints_; }
+  const std::list<Endpoint>& all() const { return endpoints_; }
 
  private:
   struct Fabric {
     std::unique_ptr<Driver> driver;
     std::map<std::vector<std::byte>, Endpoint*> by_address;  // those that have not ended
     std::vector<Endpoint*> by_connection;
+    std::unique_ptr<Endpoint> freed;  // what connections of freed endpoints have there: gone
   };
   Endpoint& add(std::size_t fabric, const std::vector<std::byte>& address);
   void bind(Endpoint& endpoint, ConnectionId connection);
 
   Core& core_;
-  std::deque<Endpoint> endpoints_;
+  std::list<Endpoint> endpoints_;
+  std::vector<Endpoint*> released_;
   std::vector<Fabric> fabrics_;
 };
 

@@ -29,6 +29,7 @@ std::size_t Progress::turn() {
   if (!core_.ending.empty()) carry_out_ends();
   deliver_sent();
   if (!gone_.empty()) tell_gone();
+  peers_.sweep();
   return handled;
 }
 

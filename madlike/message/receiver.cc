@@ -79,6 +79,7 @@ Status Receiver::message(Endpoint& from, const Frame& frame, Segment body) {
     arrival = core_.incoming.add();
     if (arrival == nullptr) return {StatusCode::kNoMemory, "no memory for another message"};
     arrival->endpoint = &from;
+    ++from.arrivals;
     arrival->peer_id = frame.id;
     arrival->payload_bytes = frame.length;
     arrival->head = {body.begin() + padded, head};
@@ -111,7 +112,7 @@ Status Receiver::accept(IncomingMessage& message, PayloadSink& sink, std::uint64
                         void* context) {
   Endpoint& from = *message.endpoint;
   if (message.head_lost) {
-    core_.incoming.remove(message);
+    core_.remove(message);
     return {StatusCode::kNoMemory, "the message's first bytes could not be kept"};
   }
   const Segment head = message.head;
@@ -122,7 +123,7 @@ Status Receiver::accept(IncomingMessage& message, PayloadSink& sink, std::uint64
     return {};
   }
   if (!from.live()) {
-    core_.incoming.remove(message);
+    core_.remove(message);
     return from.end;
   }
   core_.return_credit(from, head.size);
@@ -144,7 +145,7 @@ void Receiver::discard(IncomingMessage& message) {
   Endpoint& from = *message.endpoint;
   core_.return_credit(from, message.head.size);
   if (message.peer_id == 0 || !from.live()) {
-    core_.incoming.remove(message);
+    core_.remove(message);
     return;
   }
   message.kept.reset();
@@ -246,7 +247,7 @@ void Receiver::finish(IncomingMessage& message, const Status& status) {
   close_window(message);
   void* const context = message.context;
   const std::uint64_t bytes = message.received;
-  core_.incoming.remove(message);
+  core_.remove(message);
   core_.events.on_received(context, bytes, status);
 }
 
@@ -259,7 +260,7 @@ void Receiver::abandon(Endpoint& from) {
     IncomingMessage* const message = core_.incoming.find(id);
     if (message == nullptr || message->endpoint != &from) continue;
     if (message->phase == IncomingMessage::Phase::kRefusing) {
-      core_.incoming.remove(*message);
+      core_.remove(*message);
     } else if (message->phase != IncomingMessage::Phase::kKept) {
       finish(*message, from.end);
     }

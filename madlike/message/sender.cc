@@ -173,7 +173,7 @@ bool Sender::post_clearance(Endpoint& to) {
   to.clearances.pop();
   --core_.waiting;
   if (refuse) {
-    core_.incoming.remove(message);
+    core_.remove(message);
   } else {
     message.phase = IncomingMessage::Phase::kReceiving;
   }

@@ -313,10 +313,23 @@ void mad_engine::finish_receive(mad::ReceiveOperation& operation, std::uint64_t 
 void mad_engine::on_peer_gone(mad::Endpoint& endpoint, const Status& status) {
   sessions_->on_peer_gone(endpoint, status);
   auto* const peer = static_cast<mad_peer*>(mad::user_data(endpoint));
+  if (peer != nullptr) peers_.gone(*peer, mad::to_mad_status(status.code()));
+  gone_.push_back(&endpoint);
+  release_gone();
   if (peer == nullptr) return;
-  peer->status = mad::to_mad_status(status.code());
   if (closing_ || callbacks_.on_peer_gone == nullptr) return;
   const std::string why(status.message());
   const InCallback scope(&callback_depth_);
   callbacks_.on_peer_gone(context_, peer, peer->status, why.c_str());
+}
+
+// An endpoint whose messages are still unpacked waits here for the next one.
+void mad_engine::release_gone() {
+  const auto released = [this](mad::Endpoint* endpoint) {
+    if (sessions_->names(*endpoint)) return false;
+    peers_.forget(*endpoint);
+    messenger_->release(*endpoint);
+    return true;
+  };
+  gone_.erase(std::remove_if(gone_.begin(), gone_.end(), released), gone_.end());
 }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "datatype_path/plan/plan.h"
 #include "datatype_path/transfer/receive_transfer.h"
@@ -97,6 +98,8 @@ struct mad_engine final : private mad::MessageEvents {
   /// The Madeleine messages: those of mad::kMadeleineHandler.
   mad::SessionHub& sessions() { return *sessions_; }
   mad_peer& peer_of(mad::Endpoint& endpoint) { return peers_.of(endpoint); }
+  /// The caller names a peer that is gone no more.
+  void release(mad_peer& peer) { peers_.release(peer); }
 
  private:
   friend struct mad::SendOperation;
@@ -105,6 +108,7 @@ struct mad_engine final : private mad::MessageEvents {
   mad_engine(const mad_config& config, std::unique_ptr<mad::Driver> fabric,
              std::unique_ptr<mad::Driver> self);
   void give_back_operations();
+  void release_gone();
   void finish_send(mad::SendOperation& operation, const mad::Status& status);
   void finish_receive(mad::ReceiveOperation& operation, std::uint64_t bytes,
                       const mad::Status& status);
@@ -127,6 +131,7 @@ struct mad_engine final : private mad::MessageEvents {
   mad::SlabPool<mad::ReceiveOperation> receives_;
   mad::SlabPool<mad_incoming> incoming_;
   mad_counters counters_{};
+  std::vector<mad::Endpoint*> gone_;  // that sessions may still name
   std::unique_ptr<mad::SessionHub> sessions_;
   std::unique_ptr<mad::Messenger> messenger_;  // last: what it holds lives above
 };

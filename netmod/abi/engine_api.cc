@@ -146,6 +146,21 @@ extern "C" int mad_peer_status(const mad_peer* peer) {
   return peer == nullptr ? static_cast<int>(MAD_ERR_ARGUMENT) : static_cast<int>(peer->status);
 }
 
+extern "C" int mad_peer_release(mad_engine* engine, mad_peer* peer) {
+  return guarded([&]() -> int {
+    if (engine == nullptr) return null_argument("mad_peer_release", "engine");
+    if (peer == nullptr) return null_argument("mad_peer_release", "peer");
+    if (peer->engine != engine) {
+      return fail(MAD_ERR_ARGUMENT, "mad_peer_release: the peer belongs to another engine");
+    }
+    if (peer->status == MAD_SUCCESS) {
+      return fail(MAD_ERR_ARGUMENT, "mad_peer_release: the peer is not gone");
+    }
+    engine->release(*peer);
+    return MAD_SUCCESS;
+  });
+}
+
 extern "C" int mad_engine_progress(mad_engine* engine, int* events) {
   return guarded([&]() -> int {
     if (engine == nullptr) return null_argument("mad_engine_progress", "engine");

@@ -90,6 +90,7 @@ TEST(EngineApi, NullHandlesAreRefusedOrHarmless) {
   EXPECT_EQ(mad_peer_address(nullptr, room, &size), MAD_ERR_ARGUMENT);
   EXPECT_EQ(mad_engine_peer(nullptr, room, size, &peer), MAD_ERR_ARGUMENT);
   EXPECT_EQ(mad_peer_touch(nullptr, nullptr), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_peer_release(nullptr, nullptr), MAD_ERR_ARGUMENT);
 }
 
 class OpenEngine : public ::testing::Test {
@@ -129,6 +130,9 @@ TEST_F(OpenEngine, PeerArgumentsAreChecked) {
   EXPECT_EQ(peer, nullptr);
   ASSERT_EQ(mad_engine_peer(engine, address, size, &peer), MAD_SUCCESS);
   EXPECT_EQ(mad_peer_touch(engine, nullptr), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_peer_release(engine, nullptr), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_peer_release(engine, peer), MAD_ERR_ARGUMENT);
+  EXPECT_NE(error().find("not gone"), std::string::npos);
   char room[MAD_ADDRESS_MAX];
   size_t room_size = sizeof(room);
   ASSERT_EQ(mad_peer_address(peer, room, &room_size), MAD_SUCCESS);
@@ -144,6 +148,7 @@ TEST_F(OpenEngine, PeersOfAnotherEngineAreRefused) {
   EXPECT_EQ(mad_peer_touch(engine, peer), MAD_ERR_ARGUMENT);
   EXPECT_NE(error().find("another engine"), std::string::npos);
   EXPECT_EQ(mad_send_header(engine, peer, 1, "x", 1), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_peer_release(engine, peer), MAD_ERR_ARGUMENT);
   mad_engine_close(other);
 }
 

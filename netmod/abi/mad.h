@@ -264,6 +264,10 @@ MAD_API int mad_peer_touch(mad_engine* engine, mad_peer* peer);
 /* MAD_SUCCESS while alive or never contacted; else the status it went with, from then on. */
 MAD_API int mad_peer_status(const mad_peer* peer);
 
+/* The caller names a peer that is gone no more: its record is freed (else with the engine).
+ * Allowed in on_peer_gone().  MAD_ERR_ARGUMENT: it is not gone. */
+MAD_API int mad_peer_release(mad_engine* engine, mad_peer* peer);
+
 /* Advances everything; never blocks.  *events (may be NULL) counts what happened. */
 MAD_API int mad_engine_progress(mad_engine* engine, int* events);
 /* Sleeps until mad_engine_progress() may have something to do, at most `microseconds` and perhaps

@@ -9,9 +9,10 @@
 
 struct mad_peer {
   mad_engine* engine = nullptr;
-  mad::Endpoint* endpoint = nullptr;
-  void* context = nullptr;          // the caller's
-  mad_status status = MAD_SUCCESS;  // how it went, once it is gone
+  mad::Endpoint* endpoint = nullptr;  // null once it is gone and nobody waits for its messages
+  void* context = nullptr;            // the caller's
+  mad_status status = MAD_SUCCESS;    // how it went, once it is gone
+  bool released = false;              // by the caller, who names it no more
   mad::EngineAddress address;
 };
 

@@ -12,8 +12,8 @@ PeerTable::PeerTable(mad_engine* engine, EngineAddress own, std::vector<std::byt
 
 Result<mad_peer*> PeerTable::find(Messenger& messenger, const EngineAddress& address) {
   const std::string key = address.process_key();
-  const auto known = latest_.find(key);
-  if (known != latest_.end() && known->second->status == MAD_SUCCESS) {
+  const auto known = live_.find(key);
+  if (known != live_.end()) {
     mad_peer* const peer = known->second;
     if (peer->address.node.empty()) peer->address.node = address.node;
     return peer;
@@ -39,14 +39,34 @@ mad_peer& PeerTable::adopt(Endpoint& endpoint) {
 
 // The messenger gives a new endpoint to a new incarnation only.
 mad_peer& PeerTable::bind(Endpoint& endpoint, const EngineAddress& address) {
-  all_.push_back(std::make_unique<mad_peer>());
-  mad_peer& peer = *all_.back();
+  auto made = std::make_unique<mad_peer>();
+  mad_peer& peer = *made;
   peer.engine = engine_;
   peer.endpoint = &endpoint;
   peer.address = address;
-  latest_[address.process_key()] = &peer;
+  live_[address.process_key()] = &peer;
+  all_.emplace(&peer, std::move(made));
   set_user_data(endpoint, &peer);
   return peer;
+}
+
+void PeerTable::gone(mad_peer& peer, mad_status status) {
+  peer.status = status;
+  const auto found = live_.find(peer.address.process_key());
+  if (found != live_.end() && found->second == &peer) live_.erase(found);
+}
+
+void PeerTable::forget(Endpoint& endpoint) {
+  auto* const peer = static_cast<mad_peer*>(user_data(endpoint));
+  if (peer == nullptr) return;
+  set_user_data(endpoint, nullptr);
+  peer->endpoint = nullptr;
+  if (peer->released) all_.erase(peer);
+}
+
+void PeerTable::release(mad_peer& peer) {
+  peer.released = true;
+  if (peer.endpoint == nullptr) all_.erase(&peer);
 }
 
 }  // namespace mad

@@ -2,7 +2,8 @@
 //
 // The same address gives the same peer, whether the caller named it first or it connected to us
 // first, until that peer is gone.  It stays gone, for those who hold it: an engine that is found at
-// its address afterwards is another one (ports are used again), and so is its peer.
+// its address afterwards is another one (ports are used again), and so is its peer.  Its record
+// stays until the caller has released it.
 #ifndef NETMOD_ABI_PEER_TABLE_H_
 #define NETMOD_ABI_PEER_TABLE_H_
 
@@ -40,6 +41,15 @@ class PeerTable {
     return known != nullptr ? *static_cast<mad_peer*>(known) : adopt(endpoint);
   }
 
+  /// The peer is gone.
+  void gone(mad_peer& peer, mad_status status);
+  /// Nothing names the endpoint of a peer that is gone any more.
+  void forget(Endpoint& endpoint);
+  /// The caller names a peer that is gone no more.
+  void release(mad_peer& peer);
+
+  std::size_t size() const { return all_.size(); }
+
  private:
   mad_peer& adopt(Endpoint& endpoint);
   mad_peer& bind(Endpoint& endpoint, const EngineAddress& address);
@@ -48,8 +58,8 @@ class PeerTable {
   EngineAddress own_;
   std::string own_key_;
   std::vector<std::byte> self_address_;
-  std::vector<std::unique_ptr<mad_peer>> all_;
-  std::unordered_map<std::string, mad_peer*> latest_;  // by address
+  std::unordered_map<const mad_peer*, std::unique_ptr<mad_peer>> all_;
+  std::unordered_map<std::string, mad_peer*> live_;  // by address
 };
 
 }  // namespace mad

@@ -80,7 +80,7 @@ TEST_F(PeerTableTest, WhoIsGoneStaysGoneAndItsAddressGivesAnother) {
   ASSERT_TRUE(messenger->touch(*gone->endpoint).ok());
   other.fail();
   for (int i = 0; i < 10; ++i) (void)messenger->progress();
-  gone->status = MAD_ERR_PEER_FAILED;  // as the engine does in on_peer_gone()
+  table->gone(*gone, MAD_ERR_PEER_FAILED);
   mad_peer* const next = table->find(*messenger, card(other)).value();
   EXPECT_NE(next, gone);
   EXPECT_EQ(next->status, MAD_SUCCESS);
@@ -108,6 +108,27 @@ TEST_F(PeerTableTest, WhoConnectsFromTheAddressOfOneThatIsGoneIsAnother) {
   EXPECT_NE(&second, &first);
   EXPECT_EQ(&table->of(*first.endpoint), &first);
   EXPECT_EQ(table->find(*messenger, address).value(), &second);
+}
+
+TEST_F(PeerTableTest, ARecordGoesWhenCallerAndEngineNameItNoMore) {
+  mad_peer* const first = table->find(*messenger, card(other)).value();
+  table->gone(*first, MAD_ERR_CLOSED);
+  table->release(*first);
+  EXPECT_EQ(table->size(), 1u) << "its messages may still wait";
+  Endpoint& endpoint = *first->endpoint;
+  table->forget(endpoint);
+  EXPECT_EQ(table->size(), 0u);
+  EXPECT_EQ(user_data(endpoint), nullptr);
+  table->forget(endpoint);  // of a peer that the caller never heard of
+
+  LoopbackDriver third(network);
+  mad_peer* const second = table->find(*messenger, card(third)).value();
+  table->gone(*second, MAD_ERR_CLOSED);
+  table->forget(*second->endpoint);
+  EXPECT_EQ(table->size(), 1u) << "the caller may ask how it went";
+  EXPECT_EQ(second->status, MAD_ERR_CLOSED);
+  table->release(*second);
+  EXPECT_EQ(table->size(), 0u);
 }
 
 TEST_F(PeerTableTest, AnotherFabricIsUnreachable) {

@@ -253,6 +253,7 @@ class Side final : public MessageEvents {
     EXPECT_EQ(&peer, peer_);
     ++gone_;
     gone_why_ = status.code();
+    messenger_->release(peer);  // what arrived of it is still answered
   }
 
   Random random_;

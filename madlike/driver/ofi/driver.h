@@ -1,6 +1,6 @@
 // OfiDriver: the class behind open_ofi().  Its parts stand in one file each: setup.cc (connections
-// come and end), events.cc (what the provider's event queue says), post.cc (sends and writes),
-// progress.cc (the poll path).
+// come), ending.cc (and end), events.cc (what the provider's event queue says), post.cc (sends and
+// writes), progress.cc (the poll path).
 #ifndef MADLIKE_DRIVER_OFI_DRIVER_H_
 #define MADLIKE_DRIVER_OFI_DRIVER_H_
 
@@ -40,6 +40,9 @@ class OfiDriver : public Driver {
   void release(void* buffer) override;
   void disconnect(ConnectionId connection) override;
 
+  /// For tests: records of connections that exist.
+  std::size_t connections() const { return connections_.size(); }
+
  private:
   using State = OfiConnection::State;
   using Clock = OfiConnection::Clock;
@@ -54,22 +57,30 @@ class OfiDriver : public Driver {
     std::vector<std::byte> data;
   };
 
+  /// The connection's record, or null: there is none, or it was left and forgotten.
+  OfiConnection* find(ConnectionId id) {
+    const auto found = connections_.find(id);
+    return found == connections_.end() ? nullptr : &found->second;
+  }
+
   // setup.cc
-  OfiConnection& add_connection(std::vector<std::byte> address);
+  OfiConnection& add_connection(const std::vector<std::byte>& address);
   void start_request(OfiConnection& connection);
   void refuse(fi_info* request, Greeting::Kind why);
   void accept(OfiConnection& connection, const Greeting& greeting, InfoPtr request);
   void set_state(OfiConnection& connection, State state);
-  void close_endpoint(OfiConnection& connection);
   bool attach_endpoint(OfiConnection& connection, fi_info* request);
-  void await_peer(OfiConnection& connection);
+  void tell(OfiConnection& connection, Completion::Kind kind, const Status& status);
+  void check_deadlines();
+  void on_deadline(OfiConnection& connection, Clock::time_point now);
+
+  // ending.cc
+  void close_endpoint(OfiConnection& connection);
   void post_last(OfiConnection& connection);
   void end_soon(ConnectionId connection, Status why);
   void end_all_due();
   void end(OfiConnection& connection, Status why);
-  void tell(OfiConnection& connection, Completion::Kind kind, const Status& status);
-  void check_deadlines();
-  void on_deadline(OfiConnection& connection, Clock::time_point now);
+  void forget_left();
   void linger();
 
   // events.cc
@@ -84,12 +95,13 @@ class OfiDriver : public Driver {
   void slow_progress();
   bool translate(const fi_cq_data_entry& entry, Completion* out);
   bool translate_receive(const fi_cq_data_entry& entry, Completion* out);
+  bool returned(OfiOperation* operation, Status status, Completion* out);
   bool finish(OfiOperation* operation, Status status, Completion* out);
   void read_error();
   void drain_completions();
 
   // post.cc
-  Status not_connected(const OfiConnection& connection) const;
+  Status not_connected(const OfiConnection* connection) const;
   Status post_inject(OfiConnection& connection, SegmentList packet, std::size_t bytes);
 
   OfiOptions options_;
@@ -102,7 +114,8 @@ class OfiDriver : public Driver {
   // Declared after fabric_: regions close before their domain, endpoints before their queues.
   ReceivePool receives_;
   Exposures exposures_;
-  std::deque<OfiConnection> connections_;                // by id
+  std::unordered_map<ConnectionId, OfiConnection> connections_;
+  ConnectionId next_connection_ = 0;
   std::map<std::vector<std::byte>, ConnectionId> live_;  // by address; not kClosing, not kGone
   std::unordered_map<const fid*, ConnectionId> endpoints_;
 
@@ -110,7 +123,8 @@ class OfiDriver : public Driver {
   std::deque<Completion>
       news_;  // what was not found by reading the completion queue for the caller
   std::vector<std::pair<ConnectionId, Status>> ending_;
-  std::size_t unsettled_ = 0;  // connections under way, accepting or closing
+  std::vector<ConnectionId> leaving_;  // gone and left; forgotten once nobody names them
+  std::size_t unsettled_ = 0;          // connections under way, accepting or closing
   bool events_soon_ = false;
   std::uint32_t polls_ = 0;
   long last_tick_ = 0;

@@ -26,10 +26,14 @@ OfiOperation* OfiConnection::take_operation(OfiOperation::Kind kind, void* conte
 }
 
 void OfiConnection::free_operation(OfiOperation* operation) {
+  if (operation->busy) abandon_operation(operation);
+  free_operations.push_back(operation);
+}
+
+void OfiConnection::abandon_operation(OfiOperation* operation) {
   operation->busy = false;
   const OfiOperation::Kind kind = operation->kind;
   if (kind == OfiOperation::Kind::kSend || kind == OfiOperation::Kind::kWrite) --queued;
-  free_operations.push_back(operation);
 }
 
 }  // namespace mad

@@ -64,7 +64,12 @@ struct OfiConnection {
 
   /// A free record for an operation, or null: the queue is full.
   OfiOperation* take_operation(OfiOperation::Kind kind, void* context);
+  /// The provider is done with it, or never took it.
   void free_operation(OfiOperation* operation);
+  /// The connection ended before the provider was done with it; free_operation() may follow.
+  void abandon_operation(OfiOperation* operation);
+  /// Nothing of this record is in the provider's hands.
+  bool all_returned() const { return free_operations.size() == operations.size(); }
   bool under_way() const { return state == State::kConnecting || state == State::kAwaiting; }
 
   ConnectionId id;
@@ -90,9 +95,10 @@ struct OfiConnection {
   bool last_sent = false;
   bool peer_finished = false;  // its last packet has come
   bool told = false;           // the caller knows of this connection
+  bool left = false;           // and has called disconnect(), or never heard of it
   Status gone;                 // kGone: why
 
-  // Never reused by another connection: a late completion finds its record free and is ignored.
+  // The provider names them by their place in memory, so they stay until all have come back.
   std::vector<OfiOperation> operations;
   std::vector<OfiOperation*> free_operations;
 };

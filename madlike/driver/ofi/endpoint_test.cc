@@ -76,5 +76,24 @@ TEST(OfiConnection, AFullQueueLeavesRecordsForTheDriversOwn) {
   EXPECT_EQ(made.queued, OfiConnection::kQueueDepth) << "it was none of the caller's";
 }
 
+// A connection may end before the provider is done with its operations.
+TEST(OfiConnection, AnAbandonedOperationIsNotUsedBeforeItComesBack) {
+  OfiConnection made = connection();
+  EXPECT_TRUE(made.all_returned());
+  OfiOperation* const operation = made.take_operation(Kind::kSend, nullptr);
+  EXPECT_FALSE(made.all_returned());
+  made.abandon_operation(operation);
+  EXPECT_FALSE(operation->busy);
+  EXPECT_EQ(made.queued, 0u);
+  EXPECT_FALSE(made.all_returned());
+  while (OfiOperation* const other = made.take_operation(Kind::kCredit, nullptr)) {
+    EXPECT_NE(other, operation);
+    if (made.free_operations.empty()) break;
+  }
+  made.free_operation(operation);
+  EXPECT_EQ(made.queued, 0u);
+  EXPECT_EQ(made.take_operation(Kind::kLast, nullptr), operation);
+}
+
 }  // namespace
 }  // namespace mad

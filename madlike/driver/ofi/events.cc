@@ -53,7 +53,7 @@ void OfiDriver::read_events() {
       const auto owner = endpoints_.find(endpoint);
       if (owner == endpoints_.end()) continue;  // of an endpoint closed meanwhile
       event.connection = owner->second;
-      event.endpoint_number = connections_[owner->second].endpoints_opened;
+      event.endpoint_number = find(owner->second)->endpoints_opened;
     }
     events_.push_back(std::move(event));
   }
@@ -68,8 +68,9 @@ void OfiDriver::dispatch_events() {
       end_all_due();
       continue;
     }
-    OfiConnection& connection = connections_[event.connection];
-    if (!connection.endpoint || connection.endpoints_opened != event.endpoint_number) continue;
+    OfiConnection* const found = find(event.connection);
+    if (!found || !found->endpoint || found->endpoints_opened != event.endpoint_number) continue;
+    OfiConnection& connection = *found;
     if (event.type == FI_CONNECTED) {
       on_connected(connection, event);
     } else if (connection.state == State::kClosing) {
@@ -97,7 +98,7 @@ void OfiDriver::on_request(Event& event) {
     accept(add_connection(greeting->address), *greeting, std::move(event.request));
     return;
   }
-  OfiConnection& known = connections_[found->second];
+  OfiConnection& known = *find(found->second);
   if (known.under_way()) {
     if (known.state == State::kConnecting && address() < greeting->address) {
       refuse(event.request.get(), Greeting::Kind::kCrossing);

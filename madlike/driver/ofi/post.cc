@@ -26,16 +26,18 @@ std::size_t to_iov(SegmentList packet, IovArray& iov) {
 
 }  // namespace
 
-Status OfiDriver::not_connected(const OfiConnection& connection) const {
-  if (connection.state == State::kGone || connection.state == State::kClosing) {
-    return connection.gone;
+Status OfiDriver::not_connected(const OfiConnection* connection) const {
+  if (!connection) return StatusCode::kClosed;
+  if (connection->state == State::kGone || connection->state == State::kClosing) {
+    return connection->gone;
   }
   return StatusCode::kAgain;
 }
 
 Status OfiDriver::post_send(ConnectionId id, SegmentList packet, void* context) {
-  OfiConnection& connection = connections_[id];
-  if (connection.state != State::kConnected) return not_connected(connection);
+  OfiConnection* const found = find(id);
+  if (!found || found->state != State::kConnected) return not_connected(found);
+  OfiConnection& connection = *found;
   const std::size_t bytes = packet.bytes();
   if (packet.count > caps_.max_iov || bytes > caps_.max_packet_bytes) {
     return Status(StatusCode::kInvalidArgument, "packet beyond the limits of " + caps_.name);
@@ -101,25 +103,27 @@ Status OfiDriver::post_inject(OfiConnection& connection, SegmentList packet, std
 }
 
 Result<ExposureToken> OfiDriver::expose(ConnectionId id, Segment memory) {
-  OfiConnection& connection = connections_[id];
-  if (connection.state == State::kGone || connection.state == State::kClosing) {
-    return connection.gone;
+  OfiConnection* const found = find(id);
+  if (!found || found->state == State::kGone || found->state == State::kClosing) {
+    return not_connected(found);
   }
   const bool virtual_addresses =
       (fabric_->info().domain_attr->mr_mode & (FI_MR_VIRT_ADDR | FI_MR_BASIC)) != 0;
   Result<ExposureToken> token = exposures_.add(fabric_->domain(), virtual_addresses, memory);
-  if (token.ok()) ++connection.exposed;
+  if (token.ok()) ++found->exposed;
   return token;
 }
 
 void OfiDriver::withdraw(ConnectionId id, const ExposureToken& token) {
-  if (exposures_.remove(token)) --connections_[id].exposed;
+  OfiConnection* const connection = find(id);
+  if (connection && exposures_.remove(token)) --connection->exposed;
 }
 
 Status OfiDriver::post_write(ConnectionId id, SegmentList packet, const ExposureToken& token,
                              std::uint64_t offset, void* context) {
-  OfiConnection& connection = connections_[id];
-  if (connection.state != State::kConnected) return not_connected(connection);
+  OfiConnection* const found = find(id);
+  if (!found || found->state != State::kConnected) return not_connected(found);
+  OfiConnection& connection = *found;
   const std::size_t bytes = packet.bytes();
   if (packet.count > caps_.max_write_iov || bytes > caps_.max_write_bytes || bytes == 0) {
     return Status(StatusCode::kInvalidArgument, "write beyond the limits of " + caps_.name);

@@ -45,6 +45,7 @@ void OfiDriver::slow_progress() {
   if (unsettled_ > 0 && tick != deadlines_tick_) check_deadlines();
   deadlines_tick_ = tick;
   end_all_due();
+  if (!leaving_.empty()) forget_left();
 }
 
 std::size_t OfiDriver::poll(Completion* out, std::size_t capacity) {
@@ -78,14 +79,14 @@ bool OfiDriver::translate(const fi_cq_data_entry& entry, Completion* out) {
   auto* context = static_cast<OfiContext*>(entry.op_context);
   if (!context) return false;  // an injected packet's
   if (context->role == OfiContext::Role::kReceive) return translate_receive(entry, out);
-  return finish(static_cast<OfiOperation*>(context), {}, out);
+  return returned(static_cast<OfiOperation*>(context), {}, out);
 }
 
 bool OfiDriver::translate_receive(const fi_cq_data_entry& entry, Completion* out) {
   auto* buffer = static_cast<ReceiveBuffer*>(static_cast<OfiContext*>(entry.op_context));
   receives_.taken();
   const ConnectionId id = OfiTag::connection(entry.data);
-  OfiConnection* connection = id < connections_.size() ? &connections_[id] : nullptr;
+  OfiConnection* const connection = find(id);
   const bool known = (entry.flags & FI_REMOTE_CQ_DATA) && connection &&
                      (entry.data & ~OfiTag::kLast) == connection->tag &&
                      connection->state != State::kGone;
@@ -112,12 +113,20 @@ bool OfiDriver::translate_receive(const fi_cq_data_entry& entry, Completion* out
   return true;
 }
 
+// The provider is done with the operation.
+bool OfiDriver::returned(OfiOperation* operation, Status status, Completion* out) {
+  const bool news = finish(operation, std::move(status), out);
+  find(operation->connection)->free_operation(operation);
+  return news;
+}
+
+// The operation is over; whether there is something to tell.
 bool OfiDriver::finish(OfiOperation* operation, Status status, Completion* out) {
   if (!operation->busy) return false;  // ended with its connection before
-  OfiConnection& connection = connections_[operation->connection];
+  OfiConnection& connection = *find(operation->connection);
   const OfiOperation::Kind kind = operation->kind;
   void* const context = operation->context;
-  connection.free_operation(operation);
+  connection.abandon_operation(operation);
   if (connection.state == State::kClosing) {
     connection.deadline = Clock::now() + options_.close_timeout;  // its peer takes what we sent
   }
@@ -155,13 +164,13 @@ void OfiDriver::read_error() {
     return;
   }
   auto* operation = static_cast<OfiOperation*>(context);
-  const OfiConnection& connection = connections_[operation->connection];
+  const OfiConnection& connection = *find(operation->connection);
   const bool closing = connection.state == State::kClosing;
   Completion completion;
-  if (finish(operation,
-             ofi_status(closing ? StatusCode::kClosed : StatusCode::kPeerFailed,
-                        "sending to " + to_text(connection.address), error.err),
-             &completion)) {
+  if (returned(operation,
+               ofi_status(closing ? StatusCode::kClosed : StatusCode::kPeerFailed,
+                          "sending to " + to_text(connection.address), error.err),
+               &completion)) {
     news_.push_back(std::move(completion));
   }
 }

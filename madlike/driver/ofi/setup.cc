@@ -1,4 +1,4 @@
-// How connections come and end.
+// How connections come.
 //
 // Both sides may ask for a connection at the same time.  Then the request of the engine with the
 // smaller address stands: that engine refuses the other's request (kCrossing), and the other one
@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <exception>
 #include <random>
-#include <thread>
 
 #include "madlike/driver/ofi/address.h"
 #include "madlike/driver/ofi/driver.h"
@@ -47,15 +46,6 @@ OfiDriver::OfiDriver(const OfiOptions& options, std::unique_ptr<OfiFabric> fabri
   receives_.replenish(fabric_->receives(), endpoints_.size());
 }
 
-OfiDriver::~OfiDriver() {
-  linger();
-  for (OfiConnection& connection : connections_) close_endpoint(connection);
-  read_events();  // requests that nobody will answer any more
-  for (Event& event : events_) {
-    if (event.request) fi_reject(fabric_->listener(), event.request->handle, nullptr, 0);
-  }
-}
-
 Result<std::unique_ptr<Driver>> open_ofi(const OfiOptions& options) {
   if (options.receive_buffers == 0 || options.max_packet_bytes < 256) {
     return Status(StatusCode::kInvalidArgument, "ofi: too few or too small receive buffers");
@@ -72,7 +62,7 @@ Result<std::unique_ptr<Driver>> open_ofi(const OfiOptions& options) {
 }
 
 const std::vector<std::byte>& OfiDriver::peer_address(ConnectionId connection) const {
-  return connections_[connection].address;
+  return connections_.at(connection).address;
 }
 
 void OfiDriver::set_state(OfiConnection& connection, State state) {
@@ -81,12 +71,11 @@ void OfiDriver::set_state(OfiConnection& connection, State state) {
   connection.state = state;
 }
 
-OfiConnection& OfiDriver::add_connection(std::vector<std::byte> address) {
-  const auto id = static_cast<ConnectionId>(connections_.size());
+OfiConnection& OfiDriver::add_connection(const std::vector<std::byte>& address) {
+  const ConnectionId id = next_connection_++;
   live_[address] = id;
-  connections_.emplace_back(id, std::move(address), next_random(random_));
   ++unsettled_;  // kConnecting
-  return connections_.back();
+  return connections_.try_emplace(id, id, address, next_random(random_)).first->second;
 }
 
 Result<ConnectionId> OfiDriver::connect(const std::byte* address, std::size_t size) {
@@ -102,10 +91,10 @@ Result<ConnectionId> OfiDriver::connect(const std::byte* address, std::size_t si
   }
   const auto found = live_.find(*peer);
   if (found != live_.end()) {
-    connections_[found->second].told = true;
+    find(found->second)->told = true;
     return found->second;
   }
-  OfiConnection& connection = add_connection(std::move(*peer));
+  OfiConnection& connection = add_connection(*peer);
   connection.told = true;
   start_request(connection);
   return connection.id;
@@ -174,89 +163,6 @@ void OfiDriver::accept(OfiConnection& connection, const Greeting& greeting, Info
   }
 }
 
-void OfiDriver::close_endpoint(OfiConnection& connection) {
-  if (!connection.endpoint) return;
-  endpoints_.erase(&connection.endpoint->fid);
-  // Closing is enough for the peer to notice.  No fi_shutdown() before: sockets 1.17 closes its
-  // connection socket there and its connection thread closes the same number again, which may be
-  // another one's by then (sock_ep_msg.c, sock_ep_cm_shutdown() and sock_ep_cm_shutdown_handler()).
-  connection.endpoint.reset();
-}
-
-void OfiDriver::disconnect(ConnectionId id) {
-  OfiConnection& connection = connections_[id];
-  if (connection.state == State::kGone || connection.state == State::kClosing) return;
-  const auto found = live_.find(connection.address);
-  if (found != live_.end() && found->second == id) live_.erase(found);
-  const bool stands = connection.state == State::kConnected;
-  const bool accepting = connection.state == State::kAccepting;
-  connection.gone = Status(StatusCode::kClosed, "this connection was disconnected");
-  set_state(connection, State::kClosing);
-  connection.deadline = Clock::now() + options_.close_timeout;
-  if (connection.exposed > 0) {
-    // A write may have come in half.  The provider looked at its key when it began and would go on
-    // with it after withdraw(), for as long as this connection stands.
-    close_endpoint(connection);
-    end_soon(id, connection.gone);
-  } else if (stands) {
-    post_last(connection);
-  } else if (!accepting) {
-    // Nothing was accepted: the request is withdrawn.
-    end_soon(id, StatusCode::kClosed);
-  }
-}
-
-void OfiDriver::post_last(OfiConnection& connection) {
-  OfiOperation* operation = connection.take_operation(OfiOperation::Kind::kLast, nullptr);
-  if (!operation) return;  // cannot be: one record is kept for it
-  std::uint64_t nothing = 0;
-  iovec iov{&nothing, sizeof(nothing)};
-  fi_msg message{};
-  message.msg_iov = &iov;
-  message.iov_count = 1;
-  message.context = static_cast<OfiContext*>(operation);
-  message.data = connection.peer_tag | OfiTag::kLast;
-  const ssize_t error = fi_sendmsg(connection.endpoint.get(), &message,
-                                   FI_COMPLETION | FI_INJECT | FI_REMOTE_CQ_DATA);
-  connection.last_posted = error == 0;
-  if (error == 0) return;
-  connection.free_operation(operation);
-  if (error != -FI_EAGAIN) end_soon(connection.id, StatusCode::kClosed);
-}
-
-void OfiDriver::end_soon(ConnectionId connection, Status why) {
-  ending_.emplace_back(connection, std::move(why));
-}
-
-void OfiDriver::end_all_due() {
-  // end() may find more connections that end.
-  while (!ending_.empty()) {
-    const auto [id, why] = ending_.back();
-    ending_.pop_back();
-    end(connections_[id], why);
-  }
-}
-
-void OfiDriver::end(OfiConnection& connection, Status why) {
-  if (connection.state == State::kGone) return;
-  close_endpoint(connection);
-  // What came before the end is told before it; the provider gives back its operations as failed.
-  drain_completions();
-  if (connection.peer_finished) why = Status(StatusCode::kClosed, "the peer disconnected");
-  for (OfiOperation& operation : connection.operations) {
-    if (!operation.busy) continue;
-    Completion completion;
-    if (finish(&operation, why, &completion)) news_.push_back(std::move(completion));
-  }
-  const auto found = live_.find(connection.address);
-  if (found != live_.end() && found->second == connection.id) live_.erase(found);
-  if (connection.state != State::kClosing) {
-    connection.gone = why;
-    if (connection.told) tell(connection, Completion::Kind::kDisconnected, why);
-  }
-  set_state(connection, State::kGone);
-}
-
 void OfiDriver::tell(OfiConnection& connection, Completion::Kind kind, const Status& status) {
   connection.told = true;
   Completion news;
@@ -268,7 +174,8 @@ void OfiDriver::tell(OfiConnection& connection, Completion::Kind kind, const Sta
 
 void OfiDriver::check_deadlines() {
   const Clock::time_point now = Clock::now();
-  for (OfiConnection& connection : connections_) {
+  for (auto& entry : connections_) {
+    OfiConnection& connection = entry.second;
     if (settled(connection.state)) continue;
     if (connection.state == State::kClosing && !connection.last_posted && connection.endpoint &&
         connection.peer_tag != 0) {
@@ -300,31 +207,13 @@ void OfiDriver::on_deadline(OfiConnection& connection, Clock::time_point now) {
                       to_text(connection.address) + " asked for a connection and gave up"));
       return;
     case State::kClosing:
-      end_soon(connection.id, connection.gone);
+      drain_completions();  // what it took while nobody polled moves its deadline
+      if (now >= connection.deadline) end_soon(connection.id, connection.gone);
       return;
     case State::kConnected:
     case State::kGone:
       return;
   }
-}
-
-void OfiDriver::linger() {
-  const Clock::time_point deadline = Clock::now() + options_.linger;
-  std::size_t closing = 0;
-  do {
-    slow_progress();
-    drain_completions();
-    for (Completion& news : news_) {
-      if (news.kind == Completion::Kind::kReceived) release(news.buffer);
-    }
-    news_.clear();
-    receives_.replenish(fabric_->receives(), endpoints_.size());
-    closing = 0;
-    for (const OfiConnection& connection : connections_) {
-      if (connection.state == State::kClosing) ++closing;
-    }
-    if (closing > 0) std::this_thread::yield();
-  } while (closing > 0 && Clock::now() < deadline);
 }
 
 }  // namespace mad

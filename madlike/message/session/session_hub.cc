@@ -114,6 +114,15 @@ void SessionHub::on_peer_gone(Endpoint& peer, const Status& status) {
                                    std::string(status.message())));
 }
 
+bool SessionHub::names(const Endpoint& peer) const {
+  const auto packs = [&](const auto& entry) { return &entry.second->to() == &peer; };
+  const auto unpacks = [&](const auto& entry) { return &entry.first->from() == &peer; };
+  const auto waits = [&](const auto& message) { return &message->from() == &peer; };
+  return std::any_of(packing_.begin(), packing_.end(), packs) ||
+         std::any_of(unpacking_.begin(), unpacking_.end(), unpacks) ||
+         std::any_of(waiting_.begin(), waiting_.end(), waits);
+}
+
 void SessionHub::fail_incomplete(const Endpoint& from, const Status& why) {
   auto it = incomplete_.lower_bound({&from, 0});
   while (it != incomplete_.end() && it->first.first == &from) {

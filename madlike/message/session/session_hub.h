@@ -48,6 +48,9 @@ class SessionHub {
                   IncomingMessage* message);
   void on_peer_gone(Endpoint& peer, const Status& status);
 
+  /// Whether a session, or a message that nobody has begun to unpack, is with this peer.
+  bool names(const Endpoint& peer) const;
+
  private:
   using Key = std::pair<const Endpoint*, std::uint32_t>;
 

@@ -133,6 +133,25 @@ TEST_F(SessionHubTest, TheEndOfAPeerFailsWhatIsIncompleteOnly) {
   EXPECT_TRUE(b.hub().end(*whole).ok());
 }
 
+TEST_F(SessionHubTest, NamesAPeerAsLongAsASessionDoes) {
+  Endpoint& peer = b.endpoint(a);
+  EXPECT_FALSE(b.hub().names(peer));
+  send_byte(7, 0, true, 70);
+  EXPECT_TRUE(b.hub().names(peer)) << "nobody has begun to unpack";
+  a.die();
+  pump();
+  UnpackingSession* const session = b.hub().begin_unpacking(0);
+  ASSERT_NE(session, nullptr);
+  EXPECT_TRUE(b.hub().names(peer));
+  EXPECT_TRUE(unpack_byte(*session, 70).ok());
+  EXPECT_TRUE(b.hub().end(*session).ok());
+  EXPECT_FALSE(b.hub().names(peer));
+  PackingSession& packing = b.hub().begin_packing(peer, false);
+  EXPECT_TRUE(b.hub().names(peer));
+  EXPECT_EQ(b.hub().end(packing).code(), StatusCode::kPeerFailed);
+  EXPECT_FALSE(b.hub().names(peer));
+}
+
 TEST_F(SessionHubTest, AChunkThatNobodyCanReadBreaksWhatIsUnderWay) {
   send_byte(7, 0, false, 70);
   send(ChunkHeader(), Bytes(20), 5);  // no header at all

@@ -1,0 +1,141 @@
+// How connections end.
+//
+// A record is forgotten when its connection is gone, the caller has left it, and neither the caller
+// (by a region it exposed) nor the provider (by an operation) can name it any more.
+#include <rdma/fi_errno.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "madlike/driver/ofi/driver.h"
+#include "madlike/driver/ofi/status.h"
+
+namespace mad {
+
+OfiDriver::~OfiDriver() {
+  linger();
+  for (auto& entry : connections_) close_endpoint(entry.second);
+  read_events();  // requests that nobody will answer any more
+  for (Event& event : events_) {
+    if (event.request) fi_reject(fabric_->listener(), event.request->handle, nullptr, 0);
+  }
+}
+
+void OfiDriver::close_endpoint(OfiConnection& connection) {
+  if (!connection.endpoint) return;
+  endpoints_.erase(&connection.endpoint->fid);
+  // Closing is enough for the peer to notice.  No fi_shutdown() before: sockets 1.17 closes its
+  // connection socket there and its connection thread closes the same number again, which may be
+  // another one's by then (sock_ep_msg.c, sock_ep_cm_shutdown() and sock_ep_cm_shutdown_handler()).
+  connection.endpoint.reset();
+}
+
+void OfiDriver::disconnect(ConnectionId id) {
+  OfiConnection* const known = find(id);
+  if (!known || known->left) return;
+  OfiConnection& connection = *known;
+  connection.left = true;
+  if (connection.state == State::kGone) return leaving_.push_back(id);
+  const auto found = live_.find(connection.address);
+  if (found != live_.end() && found->second == id) live_.erase(found);
+  const bool stands = connection.state == State::kConnected;
+  const bool accepting = connection.state == State::kAccepting;
+  connection.gone = Status(StatusCode::kClosed, "this connection was disconnected");
+  set_state(connection, State::kClosing);
+  connection.deadline = Clock::now() + options_.close_timeout;
+  if (connection.exposed > 0) {
+    // A write may have come in half.  The provider looked at its key when it began and would go on
+    // with it after withdraw(), for as long as this connection stands.
+    close_endpoint(connection);
+    end_soon(id, connection.gone);
+  } else if (stands) {
+    post_last(connection);
+  } else if (!accepting) {
+    // Nothing was accepted: the request is withdrawn.
+    end_soon(id, StatusCode::kClosed);
+  }
+}
+
+void OfiDriver::post_last(OfiConnection& connection) {
+  OfiOperation* operation = connection.take_operation(OfiOperation::Kind::kLast, nullptr);
+  if (!operation) return;  // cannot be: one record is kept for it
+  std::uint64_t nothing = 0;
+  iovec iov{&nothing, sizeof(nothing)};
+  fi_msg message{};
+  message.msg_iov = &iov;
+  message.iov_count = 1;
+  message.context = static_cast<OfiContext*>(operation);
+  message.data = connection.peer_tag | OfiTag::kLast;
+  const ssize_t error = fi_sendmsg(connection.endpoint.get(), &message,
+                                   FI_COMPLETION | FI_INJECT | FI_REMOTE_CQ_DATA);
+  connection.last_posted = error == 0;
+  if (error == 0) return;
+  connection.free_operation(operation);
+  if (error != -FI_EAGAIN) end_soon(connection.id, StatusCode::kClosed);
+}
+
+void OfiDriver::end_soon(ConnectionId connection, Status why) {
+  ending_.emplace_back(connection, std::move(why));
+}
+
+void OfiDriver::end_all_due() {
+  // end() may find more connections that end.
+  while (!ending_.empty()) {
+    const auto [id, why] = ending_.back();
+    ending_.pop_back();
+    if (OfiConnection* const connection = find(id)) end(*connection, why);
+  }
+}
+
+void OfiDriver::end(OfiConnection& connection, Status why) {
+  if (connection.state == State::kGone) return;
+  close_endpoint(connection);
+  // What came before the end is told before it; the provider gives back its operations as failed.
+  drain_completions();
+  if (connection.peer_finished) why = Status(StatusCode::kClosed, "the peer disconnected");
+  for (OfiOperation& operation : connection.operations) {
+    if (!operation.busy) continue;
+    Completion completion;
+    if (finish(&operation, why, &completion)) news_.push_back(std::move(completion));
+  }
+  const auto found = live_.find(connection.address);
+  if (found != live_.end() && found->second == connection.id) live_.erase(found);
+  if (connection.state != State::kClosing) {
+    connection.gone = why;
+    if (connection.told) tell(connection, Completion::Kind::kDisconnected, why);
+  }
+  set_state(connection, State::kGone);
+  connection.left = connection.left || !connection.told;
+  if (connection.left) leaving_.push_back(connection.id);
+}
+
+void OfiDriver::forget_left() {
+  const auto forgotten = [this](ConnectionId id) {
+    const OfiConnection& connection = *find(id);
+    if (connection.exposed > 0 || !connection.all_returned()) return false;
+    connections_.erase(id);
+    return true;
+  };
+  leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(), forgotten), leaving_.end());
+}
+
+void OfiDriver::linger() {
+  const Clock::time_point deadline = Clock::now() + options_.linger;
+  std::size_t closing = 0;
+  do {
+    slow_progress();
+    drain_completions();
+    for (Completion& news : news_) {
+      if (news.kind == Completion::Kind::kReceived) release(news.buffer);
+    }
+    news_.clear();
+    receives_.replenish(fabric_->receives(), endpoints_.size());
+    closing = 0;
+    for (const auto& entry : connections_) {
+      if (entry.second.state == State::kClosing) ++closing;
+    }
+    if (closing > 0) std::this_thread::yield();
+  } while (closing > 0 && Clock::now() < deadline);
+}
+
+}  // namespace mad
