@@ -57,7 +57,7 @@ TEST(Failure, DeathEndsASendThatWaitsForItsReceiver) {
 TEST(Failure, DeathEndsASendInTheMiddleOfItsPayload) {
   // The child receives into memory and is stopped, so that the payload backs up, then killed.
   OtherProcess other([](Node& node, Parent& parent) {
-    std::vector<unsigned char> memory(kLarge);
+    Bytes memory(kLarge);
     Operation received;
     node.on_arrival = [&](const Arrival& arrival) {
       node.receive(arrival.incoming, memory.data(), memory.size(), nullptr, MAD_PATH_AUTO,
@@ -92,7 +92,7 @@ TEST(Failure, DeathEndsASendInTheMiddleOfItsPayload) {
 TEST(Failure, DeathEndsAReceive) {
   // The child sends more than fits its way, says so and hangs.
   OtherProcess other([](Node& node, Parent& parent) {
-    const std::vector<unsigned char> data(kLarge, 7);
+    const Bytes data(kLarge, std::byte{7});
     Operation sent;
     node.on_arrival = [&](const Arrival& arrival) {
       node.send(arrival.from, "x", data.data(), data.size(), nullptr, MAD_PATH_AUTO, &sent);
@@ -107,7 +107,7 @@ TEST(Failure, DeathEndsAReceive) {
   ASSERT_EQ(mad_send_header(node.engine(), peer, 1, "go", 2), MAD_SUCCESS);
   ASSERT_TRUE(progress_until({&node}, [&] { return node.arrivals.size() == 1; }));
   other.say('s');  // from here on the child does nothing
-  std::vector<unsigned char> memory(kLarge);
+  Bytes memory(kLarge);
   Operation received;
   other.stop();
   node.receive(node.take().incoming, memory.data(), memory.size(), nullptr, MAD_PATH_AUTO,
@@ -123,7 +123,7 @@ TEST(Failure, DeathEndsAReceive) {
 
 TEST(Failure, PayloadOfTheDeadCanStillBeAskedForAndFails) {
   OtherProcess other([](Node& node, Parent&) {
-    const std::vector<unsigned char> data(kLarge, 7);
+    const Bytes data(kLarge, std::byte{7});
     Operation sent[2];
     int next = 0;
     node.on_arrival = [&](const Arrival& arrival) {
@@ -139,7 +139,7 @@ TEST(Failure, PayloadOfTheDeadCanStillBeAskedForAndFails) {
   ASSERT_TRUE(progress_until({&node}, [&] { return node.arrivals.size() == 2; }));
   other.kill();
   ASSERT_TRUE(progress_until({&node}, [&] { return !node.departures.empty(); }));
-  std::vector<unsigned char> memory(kLarge);
+  Bytes memory(kLarge);
   Operation received;
   node.receive(node.take().incoming, memory.data(), memory.size(), nullptr, MAD_PATH_AUTO,
                &received);
@@ -228,7 +228,7 @@ TEST_P(Goodbye, CloseDeliversWhatWasSent) {
 
 TEST_P(Goodbye, CloseGivesEverySlotBack) {
   const auto data = pattern(2000000, 1);
-  std::vector<unsigned char> memory(2000000);
+  Bytes memory(2000000);
   Operation sent, received;
   {
     Node a(GetParam()), b(GetParam());

@@ -100,7 +100,7 @@ TEST_P(Message, TruncationKeepsWhatFits) {
     for (const mad_path path : {MAD_PATH_AUTO, MAD_PATH_PACK}) {
       for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{3}}) {
         const auto data = pattern(size, 2);
-        std::vector<unsigned char> memory(3 * 420 + 64, 0xee);
+        Bytes memory(3 * 420 + 64, std::byte{0xee});
         Operation sent, received;
         a.send(to_b, "x", data.data(), size, nullptr, MAD_PATH_AUTO, &sent);
         b.receive(arrival().incoming, memory.data(), count, gapped.get(), path, &received);
@@ -111,8 +111,8 @@ TEST_P(Message, TruncationKeepsWhatFits) {
           const std::uint64_t at = i / 3 * 420 + i % 3 * 160;
           EXPECT_EQ(std::memcmp(memory.data() + at, data.data() + i * 100, 100), 0) << i;
         }
-        EXPECT_EQ(memory[100], 0xee);
-        EXPECT_EQ(memory[420 * count], 0xee);
+        EXPECT_EQ(memory[100], std::byte{0xee});
+        EXPECT_EQ(memory[420 * count], std::byte{0xee});
       }
     }
   }
@@ -125,7 +125,7 @@ TEST_P(Message, SizesAroundEveryLimit) {
     for (const std::size_t size :
          {limit - 41, limit - 40, limit - 1, limit, limit + 1, limit + 64}) {
       const auto data = pattern(size, static_cast<unsigned>(size));
-      std::vector<unsigned char> got(size);
+      Bytes got(size);
       for (const bool expected : {true, false}) {
         Operation sent, received;
         b.on_arrival = nullptr;
@@ -141,7 +141,7 @@ TEST_P(Message, SizesAroundEveryLimit) {
         ASSERT_TRUE(wait([&] { return sent.done && received.done; })) << size;
         EXPECT_EQ(received.bytes, size);
         EXPECT_EQ(got, data) << size;
-        std::fill(got.begin(), got.end(), 0);
+        std::fill(got.begin(), got.end(), std::byte{0});
       }
     }
   }
@@ -150,7 +150,7 @@ TEST_P(Message, SizesAroundEveryLimit) {
 TEST_P(Message, ManyAtOnceAreReceivedInAnyOrder) {
   constexpr int kMessages = 60;
   const TypeHandle gapped = blocks(50, 200, 300);
-  std::vector<std::vector<unsigned char>> data, got(kMessages);
+  std::vector<Bytes> data, got(kMessages);
   std::vector<std::unique_ptr<Operation>> sent, received;
   for (int i = 0; i < kMessages; ++i) {
     data.push_back(pattern(15000, static_cast<unsigned>(i)));
@@ -186,7 +186,7 @@ TEST_P(Message, SendsMayShareTheirMemory) {
   // One buffer, sent whole and in overlapping parts, all at once.
   constexpr std::size_t kSends = 16, kBytes = 300000, kShift = 1000;
   const auto data = pattern(kBytes + kSends * kShift, 8);
-  std::vector<std::vector<unsigned char>> got(kSends, std::vector<unsigned char>(kBytes));
+  std::vector<Bytes> got(kSends, Bytes(kBytes));
   std::vector<Operation> sent(kSends), received(kSends);
   std::size_t next = 0;
   b.on_arrival = [&](const Arrival& arrival) {
@@ -210,7 +210,7 @@ TEST_P(Message, SendsMayShareTheirMemory) {
 TEST_P(Message, BothDirectionsAtOnce) {
   constexpr std::size_t kBytes = 3000000;
   const auto from_a = pattern(kBytes, 1), from_b = pattern(kBytes, 2);
-  std::vector<unsigned char> at_a(kBytes), at_b(kBytes);
+  Bytes at_a(kBytes), at_b(kBytes);
   Operation sent_a, sent_b, received_a, received_b;
   a.on_arrival = [&](const Arrival& arrival) {
     a.receive(arrival.incoming, at_a.data(), kBytes, nullptr, MAD_PATH_AUTO, &received_a);
@@ -274,7 +274,7 @@ TEST_P(Message, ToItself) {
   const TypeHandle gapped = blocks(1000, 100, 200);
   const auto data = pattern(200000, 5);
   for (int path = 0; path < MAD_PATH_OFF; ++path) {
-    std::vector<unsigned char> got(200000, 0);
+    Bytes got(200000);
     Operation sent, received;
     a.send(a.peer(a), "self", data.data(), 1, gapped.get(), static_cast<mad_path>(path), &sent);
     ASSERT_TRUE(wait([&] { return !a.arrivals.empty(); }));
@@ -291,7 +291,7 @@ TEST_P(Message, ToItself) {
 
 TEST_P(Message, TypesMayBeReleasedInFlight) {
   const auto data = pattern(1000000, 9);
-  std::vector<unsigned char> got(1000000, 0);
+  Bytes got(1000000);
   for (const mad_path path : {MAD_PATH_GATHER, MAD_PATH_PIPELINE, MAD_PATH_PACK}) {
     Operation sent, received;
     {
@@ -312,7 +312,7 @@ TEST_P(Message, CallbacksMaySendAndReceive) {
   // b answers every message from inside its callback, a sends the next one from inside on_arrival.
   constexpr int kRounds = 50;
   const auto data = pattern(20000, 3);
-  std::vector<unsigned char> at_b(20000);
+  Bytes at_b(20000);
   std::vector<std::unique_ptr<Operation>> operations;
   const auto fresh = [&] {
     operations.push_back(std::make_unique<Operation>());
@@ -363,7 +363,7 @@ TEST_P(Message, UnmatchedHeadsStayWithinTheCredit) {
   EXPECT_LE(b.counters().unexpected_bytes, 512u * 1024);
   EXPECT_GT(b.counters().unexpected_bytes, 0u);
   for (std::size_t i = 0; i < kMessages; ++i) {
-    std::vector<unsigned char> got(kEagerLimit);
+    Bytes got(kEagerLimit);
     Operation received;
     b.receive(b.take().incoming, got.data(), got.size(), nullptr, MAD_PATH_AUTO, &received);
     ASSERT_TRUE(wait([&] { return received.done; }));

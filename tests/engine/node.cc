@@ -120,14 +120,4 @@ TypeHandle blocks(std::uint64_t count, std::uint64_t block, std::int64_t stride)
   return TypeHandle(type);
 }
 
-std::vector<unsigned char> pattern(std::size_t size, unsigned salt) {
-  std::vector<unsigned char> bytes(size);
-  unsigned state = salt * 2654435761u + 1;
-  for (unsigned char& byte : bytes) {
-    state = state * 1664525u + 1013904223u;
-    byte = static_cast<unsigned char>(state >> 24);
-  }
-  return bytes;
-}
-
 }  // namespace mad::test

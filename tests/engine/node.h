@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "netmod/abi/mad.h"
+#include "tests/support/bytes.h"
 
 namespace mad::test {
 
@@ -115,9 +116,6 @@ class TypeHandle {
 
 /// A committed vector of `count` blocks of `block` bytes, `stride` bytes apart.
 TypeHandle blocks(std::uint64_t count, std::uint64_t block, std::int64_t stride);
-
-/// Bytes that differ by place and by `salt`.
-std::vector<unsigned char> pattern(std::size_t size, unsigned salt);
 
 }  // namespace mad::test
 

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
 namespace mad::test {
 namespace {
@@ -36,12 +35,12 @@ TEST(Node, BlocksAreWhatTheySay) {
   EXPECT_EQ(info.extent, 24);
 }
 
-TEST(Node, PatternsDifferByPlaceAndSalt) {
-  EXPECT_EQ(pattern(1000, 1), pattern(1000, 1));
-  EXPECT_NE(pattern(1000, 1), pattern(1000, 2));
-  const std::vector<unsigned char> bytes = pattern(1000, 1);
-  EXPECT_NE(std::vector<unsigned char>(bytes.begin(), bytes.begin() + 256),
-            std::vector<unsigned char>(bytes.begin() + 256, bytes.begin() + 512));
+TEST(Node, PatternsDifferByPlaceAndSeed) {
+  const Bytes bytes = pattern(1000, 1);
+  EXPECT_EQ(pattern(1000, 1), bytes);
+  EXPECT_NE(pattern(1000, 2), bytes);
+  EXPECT_NE(Bytes(bytes.begin(), bytes.begin() + 256),
+            Bytes(bytes.begin() + 256, bytes.begin() + 512));
 }
 
 }  // namespace

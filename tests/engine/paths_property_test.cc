@@ -61,7 +61,7 @@ class Paths : public ::testing::TestWithParam<Setting> {
 };
 
 void fill_arena(Arena& arena, unsigned salt) {
-  const std::vector<unsigned char> bytes = pattern(arena.bytes().size(), salt);
+  const Bytes bytes = pattern(arena.bytes().size(), salt);
   if (!bytes.empty()) std::memcpy(arena.bytes().data(), bytes.data(), bytes.size());
 }
 

@@ -65,7 +65,7 @@ TEST_P(Peers, ManyPeersTalkToEachOther) {
   for (std::size_t i = 0; i < kNodes; ++i) nodes.push_back(std::make_unique<Node>(GetParam()));
   const auto data = pattern(100000, 1);
   std::vector<std::unique_ptr<Operation>> operations;
-  std::vector<std::vector<unsigned char>> memory;
+  std::vector<Bytes> memory;
   const auto fresh = [&] {
     operations.push_back(std::make_unique<Operation>());
     return operations.back().get();

@@ -29,7 +29,7 @@ class Tuning : public ::testing::TestWithParam<const char*> {
     const std::uint64_t stride = block + 8, count = kBytes / block;
     const TypeHandle gapped = blocks(count, block, static_cast<std::int64_t>(stride));
     const auto data = pattern(count * stride, 1);
-    std::vector<unsigned char> got(data.size());
+    Bytes got(data.size());
     Operation sent, received;
     b.on_arrival = [&](const Arrival& arrival) {
       b.receive(arrival.incoming, got.data(), 1, gapped.get(), path, &received);
@@ -85,7 +85,7 @@ TEST_P(Tuning, BytesAreCountedByTheWayTheyLeft) {
 TEST_P(Tuning, ContiguousDataIsCountedAsAutoAndOffAsOff) {
   Node a(GetParam()), b(GetParam());
   const auto data = pattern(100000, 1);
-  std::vector<unsigned char> got(100000);
+  Bytes got(100000);
   Operation received[3], sent[3];
   int next = 0;
   const mad_path paths[] = {MAD_PATH_AUTO, MAD_PATH_GATHER, MAD_PATH_OFF};
@@ -143,7 +143,7 @@ TEST_P(Tuning, EagerLimitDecidesWhetherTheReceiverIsAsked) {
     EXPECT_TRUE(progress_until({&a, &b}, [&] { return !b.arrivals.empty(); }));
     for (int i = 0; i < 1000; ++i) a.progress(), b.progress();
     const bool done = sent.done;
-    std::vector<unsigned char> got(10000);
+    Bytes got(10000);
     b.receive(b.take().incoming, got.data(), got.size(), nullptr, MAD_PATH_AUTO, &received);
     EXPECT_TRUE(progress_until({&a, &b}, [&] { return sent.done && received.done; }));
     EXPECT_EQ(got, data);
