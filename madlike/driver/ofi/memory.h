@@ -34,8 +34,8 @@ struct ReceiveBuffer : OfiContext {
 
 /// A fixed number of receive buffers in one slab.  A few of them stand in the shared receive
 /// context; the buffer released last is posted first, so that few buffers stay in use and in the
-/// cache.  A provider takes a buffer when the head of a packet has come, so a peer that stops in the
-/// middle of one keeps it: there is one more for each connection, as far as there are buffers.
+/// cache.  A provider takes a buffer when the head of a packet has come, so a peer that stops in
+/// the middle of one keeps it: there is one more for each connection, as far as there are buffers.
 class ReceivePool {
  public:
   ReceivePool(std::size_t buffers, std::size_t bytes_each);
@@ -50,8 +50,8 @@ class ReceivePool {
   std::size_t buffer_bytes() const { return bytes_each_; }
 
  private:
-  // Ready at once, besides those that stalled peers keep.  More than a poll usually brings; few enough that their memory stays in the
-  // cache.
+  // Ready at once, besides those that stalled peers keep.  More than a poll usually brings; few
+  // enough that their memory stays in the cache.
   static constexpr std::size_t kPosted = 16;
 
   struct Freer {
