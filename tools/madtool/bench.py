@@ -12,7 +12,6 @@ from typing import Dict, List, Sequence, Set, Tuple
 from madtool import bench_build, bench_table
 from madtool.errors import Failure, Missing
 from madtool.log import clock, say
-from madtool.stages import Tally
 
 _ROUNDS = 3
 _QUICK_LAYOUTS = ("contiguous", "rows-8", "padded", "face3d-x", "weather", "seismic-12", "byte-per-line", "deep-8")
@@ -162,9 +161,3 @@ def run(arguments: argparse.Namespace) -> int:
         with csv:
             bench_table.write_csv(times, csv)
     return 0
-
-
-def check() -> Tally:
-    """The quick run as a stage of `tools/mad test`: every byte is verified, no time is judged."""
-    times, complaints = _run(_QUICK_LAYOUTS, _QUICK_SIZES, 1, quick=True)
-    return Tally(passed=len(times.cells()), notes=tuple(complaints))

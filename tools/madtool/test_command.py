@@ -2,7 +2,7 @@
 
 from typing import List, Optional, Sequence
 
-from madtool import bazel_tests, bench, mpi_stages, packages, style, unit_tests
+from madtool import bazel_tests, mpi_stages, packages, style, unit_tests
 from madtool.errors import Missing
 from madtool.stages import Report, Stage, Tally, run_all
 
@@ -21,7 +21,7 @@ def _sanitizers(*names: str) -> Stage:
 
 
 def stages() -> List[Stage]:
-    """All stages, in order; together 78 minutes on 2 cores with nothing built before."""
+    """All stages, in order; together 75 minutes on 2 cores with nothing built before."""
     have = ("packages",)
     return [
         Stage("packages", 5, "Debian packages", _packages),
@@ -31,7 +31,6 @@ def stages() -> List[Stage]:
         Stage("unit", 7, "unit and property tests", lambda: bazel_tests.run("unit", []), have),
         _sanitizers("asan", "ubsan"),  # in one build, which takes little longer than either alone
         _sanitizers("tsan"),
-        Stage("bench", 3, "tools/mad bench engine --quick: the bytes, not the times", bench.check, have),
         Stage("mpich", 18, "MPICH on ch4:mad", mpi_stages.build_mpich, have),
         Stage("mpi", 8, "MPI programs under mpiexec", mpi_stages.run_programs, ("mpich",)),
         Stage("suite", 20, "MPICH's own test suite", mpi_stages.run_suite, ("mpich",)),
