@@ -30,7 +30,8 @@ Status UnpackingConverter::unpack(std::uint64_t offset, const void* bytes, std::
     std::size_t byte = place.byte;
     while (size > 0) {
       const std::uint64_t each = plan_->remote_size_of(cursor_.run().type);
-      const std::uint64_t whole = std::min<std::uint64_t>(cursor_.run().count, size / each);
+      const std::uint64_t left = cursor_.run().count;
+      const std::uint64_t whole = left == 1 && size >= each ? 1 : std::min(left, size / each);
       std::size_t taken = 0;
       if (byte > 0 || whole == 0) {
         taken = keep(byte, in, size);

@@ -62,7 +62,9 @@ void TypedCursor::enter(std::uint32_t index, std::uint64_t offset, std::uint64_t
       set_run(node.run->from(element), offset);
       return;
     }
-    const TypedNode::Place place = node.find(element);
+    // Mostly to the first child: no search, no division.
+    const bool first = element == 0 && node.block_elements(0) > 0;
+    const TypedNode::Place place = first ? TypedNode::Place{} : node.find(element);
     frames_.push_back({&node, offset, place.block, place.repetition});
     if (enter_block_run(place.element)) return;
     index = node.child(place.block);

@@ -226,9 +226,3 @@ class Run(CacheTest):
         code, _, _ = call(["bench", "engine", "--csv", str(self.scratch / "no" / "times.csv")])
         self.assertEqual(code, 1)
         self.assertFalse(self.file("engine", "calls").exists())
-
-    def test_as_a_stage(self) -> None:
-        with mock.patch.object(bench, "_QUICK_LAYOUTS", ("rows",)):
-            self.assertEqual(bench.check().passed, 2)
-            self.answer("engine", {}, 1, "byte 7")
-            self.assertRaises(Failure, bench.check)
