@@ -1,5 +1,10 @@
 /* mad_init.c: start and end of the device. */
+#include <unistd.h>
+
 #include "mad_core.h"
+
+#define START_UP_MICROSECONDS \
+  300000 /* for the other ranks of this node to get as far as this one */
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -143,6 +148,10 @@ int MPIDI_MAD_init_local(int* tag_bits) {
 fn_exit:
   return mpi_errno;
 fn_fail:
+  /* MPICH aborts now, and mpiexec's proxy ends all ranks.  If another is in the middle of asking
+   * the proxy something, the proxy dies of the broken pipe and takes this rank's error text along.
+   */
+  usleep(START_UP_MICROSECONDS);
   goto fn_exit;
 }
 
