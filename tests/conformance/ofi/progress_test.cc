@@ -37,9 +37,9 @@ TEST_P(OfiDriverTest, ReceiveBuffersSurviveDyingPeers) {
 // A packet whose head has come occupies a receive buffer until the rest comes.
 TEST_P(OfiDriverTest, PeersThatStopInAPacketKeepNobodyElseOut) {
   constexpr std::size_t kStopped = 20;
+  Bytes bytes(61 * 1024, std::byte{1});  // outlives the engines, which still have it to send
   Engine a(options());
   std::vector<std::unique_ptr<Engine>> stopped;
-  Bytes bytes(61 * 1024, std::byte{1});
   for (std::size_t i = 0; i < kStopped; ++i) {
     stopped.push_back(std::make_unique<Engine>(options()));
     Engine& b = *stopped.back();
