@@ -20,7 +20,7 @@ struct BodyRun {
 void append_steps(const KernelTable& table, const std::vector<BodyRun>& runs,
                   std::vector<TripsStep>* out);
 
-/// All `steps` for `trips` trips.  `direction` is an index of TripsStep::kernels.
+/// All `steps` for `trips` trips, `trips_at_once` of them by each step before the next one's turn.
 inline void copy_trips(const TripsStep* steps, std::size_t count, std::uint64_t trips_at_once,
                        Direction direction, std::byte* stream, std::uint64_t layout,
                        std::int64_t stride, std::uint64_t trips) {

@@ -3,8 +3,8 @@
 
 #include "mad_core.h"
 
-#define START_UP_MICROSECONDS \
-  300000 /* for the other ranks of this node to get as far as this one */
+/* For the other ranks of this node to get as far as one that fails. */
+#define START_UP_MICROSECONDS 300000
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
