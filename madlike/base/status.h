@@ -76,7 +76,9 @@ class [[nodiscard]] Result {
     return *value_;
   }
   T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
   T& operator*() { return value(); }
+  const T& operator*() const { return value(); }
 
  private:
   std::optional<T> value_;

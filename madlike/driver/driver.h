@@ -48,7 +48,7 @@ struct ExposureToken {
 struct Completion {
   enum class Kind {
     kSent,         // context's packet left; its segments are free.  status tells success
-    kWritten,      // context's remote write is placed at the peer.  status tells success
+    kWritten,      // context's remote write left; its segments are free.  status tells success
     kReceived,     // `bytes` arrived from `connection`; give back with release(buffer)
     kConnected,    // connection can carry packets (informative; posting before it is allowed)
     kDisconnected  // connection is gone, status says why; nothing more arrives from it
@@ -80,18 +80,19 @@ class Driver {
   /// disconnect() was not called for.
   virtual const std::vector<std::byte>& peer_address(ConnectionId connection) const = 0;
 
-  /// Posts one packet.  ok: accepted and, at most caps().inject_bytes long, already copied (no
-  /// completion follows); kInProgress: accepted, kSent follows; kAgain: nothing done (queue full,
-  /// or still connecting); error: nothing done and never will be.
+  /// Posts one packet.  ok: accepted, and its segments are free (no completion follows), as always
+  /// with at most caps().inject_bytes; kInProgress: accepted, kSent follows; kAgain: nothing done
+  /// (queue full, or still connecting); error: nothing done and never will be.
   virtual Status post_send(ConnectionId connection, SegmentList packet, void* context) = 0;
 
   /// Lets the peer write into `memory` until withdraw().  Only with caps().remote_write.
   virtual Result<ExposureToken> expose(ConnectionId connection, Segment memory) = 0;
   virtual void withdraw(ConnectionId connection, const ExposureToken& token) = 0;
 
-  /// Places `packet` at `offset` in memory the peer exposed.  kInProgress: kWritten follows;
-  /// kAgain; error.  A packet posted with post_send() after the write is received after the bytes
-  /// are placed; when the write fails, none posted after it is received.
+  /// Places `packet` at `offset` in memory the peer exposed.  ok: accepted, and its segments are
+  /// free; kInProgress: kWritten follows; kAgain; error.  A packet posted with post_send() after
+  /// the write is received after the bytes are placed; when the write fails, none posted after it
+  /// is received.
   virtual Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                             std::uint64_t offset, void* context) = 0;
 

@@ -1,26 +1,19 @@
 #include "madlike/message/core.h"
 
 #include <algorithm>
-#include <random>
 
 namespace mad {
 namespace {
 
-constexpr std::size_t kControlPacketBytes = 192;  // HELLO with an address of 64 bytes, and more
+constexpr std::size_t kControlPacketBytes = 64;  // a frame and a window
 constexpr std::size_t kControlPackets = 128;
 constexpr std::size_t kMinPackets = 4;
-
-std::uint64_t random_number() {
-  std::random_device device;
-  return (static_cast<std::uint64_t>(device()) << 32) | device();
-}
 
 }  // namespace
 
 Core::Core(const MessengerConfig& its_config, MessageEvents& its_events)
     : config(its_config),
       events(its_events),
-      incarnation(random_number()),
       credit_threshold(std::max<std::uint64_t>(its_config.peer_credit / 4, 1)),
       packets(its_config.packet_bytes,
               std::max(kMinPackets, its_config.staging_bytes / its_config.packet_bytes)),

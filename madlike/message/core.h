@@ -37,7 +37,6 @@ struct Core {
   const MessengerConfig config;
   MessageEvents& events;
   MessageCounters counters;
-  const std::uint64_t incarnation;
   const std::uint64_t credit_threshold;  // bytes to return that are worth a frame of their own
 
   PacketPool packets;   // staging packets: everything with a payload or a message header

@@ -43,10 +43,6 @@ TEST_F(CoreTest, TheSmallestBudgetStillMovesEverything) {
   EXPECT_EQ(poor.credit_threshold, 1u);
 }
 
-TEST_F(CoreTest, EachMessengerIsAnIncarnationOfItsOwn) {
-  EXPECT_NE(core_.incarnation, Core(config_of(1, 0), events_).incarnation);
-}
-
 TEST_F(CoreTest, AnEndpointIsActiveOnce) {
   core_.activate(endpoint_);
   core_.activate(endpoint_);

@@ -41,19 +41,13 @@ class RawPeer {
     packet.insert(packet.end(), body.begin(), body.end());
     return packet;
   }
-  Bytes hello_body() const {
-    Bytes address = driver_.address();
-    Bytes body(kHelloFixedBytes + address.size());
-    encode_hello({4711, {address.data(), address.size()}}, body.data());
-    return body;
-  }
   static Frame hello_frame(std::uint64_t credit) {
     Frame frame;
     frame.kind = FrameKind::kHello;
     frame.length = credit;
     return frame;
   }
-  void hello(std::uint64_t credit = 10000) { post(hello_frame(credit), hello_body()); }
+  void hello(std::uint64_t credit = 10000) { post(hello_frame(credit), {}); }
 
   /// Lets both sides work, and keeps what the victim said.
   void look() {

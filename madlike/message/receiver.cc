@@ -27,7 +27,7 @@ void Receiver::packet(Endpoint& from, Segment bytes, void* buffer) {
     const Segment body{bytes.begin() + kFrameBytes, frame.body_bytes};
     switch (frame.kind) {
       case FrameKind::kHello:
-        status = hello(from, frame, body);
+        hello(from, frame);
         break;
       case FrameKind::kMessage:
         status = message(from, frame, body);
@@ -56,18 +56,10 @@ void Receiver::packet(Endpoint& from, Segment bytes, void* buffer) {
   if (status.error()) core_.end(from, status);
 }
 
-Status Receiver::hello(Endpoint& from, const Frame& frame, Segment body) {
-  Hello hello;
-  Status status = decode_hello(body, &hello);
-  if (!status.ok()) return status;
-  if (hello.address.size != from.address.size() ||
-      std::memcmp(hello.address.data, from.address.data(), from.address.size()) != 0) {
-    return violation("a HELLO from another address");
-  }
+void Receiver::hello(Endpoint& from, const Frame& frame) {
   from.hello_received = true;
   from.peer_granted = frame.length;
   from.credit = frame.length;
-  return {};
 }
 
 Status Receiver::message(Endpoint& from, const Frame& frame, Segment body) {

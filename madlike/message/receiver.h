@@ -29,7 +29,7 @@ class Receiver {
   void abandon(Endpoint& from);
 
  private:
-  Status hello(Endpoint& from, const Frame& frame, Segment body);
+  static void hello(Endpoint& from, const Frame& frame);
   Status message(Endpoint& from, const Frame& frame, Segment body);
   Status clear(Endpoint& from, const Frame& frame, Segment body);
   Status refuse(Endpoint& from, const Frame& frame);

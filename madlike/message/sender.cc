@@ -141,13 +141,7 @@ bool Sender::post_hello(Endpoint& to) {
   Frame frame;
   frame.kind = FrameKind::kHello;
   frame.length = core_.config.peer_credit;
-  const std::vector<std::byte>& own = to.driver->address();
-  Hello hello;
-  hello.incarnation = core_.incarnation;
-  hello.address = {const_cast<std::byte*>(own.data()), own.size()};
-  std::byte body[kHelloFixedBytes + kMaxAddressBytes];
-  encode_hello(hello, body);
-  to.hello_sent = poster_.post_control(to, frame, {body, kHelloFixedBytes + own.size()});
+  to.hello_sent = poster_.post_control(to, frame);
   return to.hello_sent;
 }
 

@@ -66,8 +66,7 @@ Status check_short(const Frame& f, bool has_id, bool has_length) {
 }
 
 Status check_hello(const Frame& f) {
-  if (f.body_bytes < kHelloFixedBytes) return violation("a HELLO that is too short");
-  if (f.id != 0 || f.reply_id != 0 || f.offset != 0 || f.credit != 0) {
+  if (f.body_bytes != 0 || f.id != 0 || f.reply_id != 0 || f.offset != 0 || f.credit != 0) {
     return violation("a HELLO with fields it does not have");
   }
   return {};
@@ -116,14 +115,6 @@ void encode_frame(const Frame& f, std::byte* out) {
   put<std::uint64_t>(out + 32, f.length);
 }
 
-void encode_hello(const Hello& hello, std::byte* out) {
-  put<std::uint64_t>(out, hello.incarnation);
-  put<std::uint64_t>(out + 8, hello.address.size);
-  if (hello.address.size > 0) {
-    std::memcpy(out + kHelloFixedBytes, hello.address.data, hello.address.size);
-  }
-}
-
 void encode_window(const ExposureToken& window, std::byte* out) {
   put<std::uint64_t>(out, window.address);
   put<std::uint64_t>(out + 8, window.key);
@@ -161,16 +152,6 @@ Status decode_frame(Segment packet, Frame* out) {
   Status status = check_fields(f);
   if (status.ok()) *out = f;
   return status;
-}
-
-Status decode_hello(Segment body, Hello* out) {
-  const std::byte* in = body.begin();
-  if (get<std::uint64_t>(in + 8) != body.size - kHelloFixedBytes) {
-    return violation("a HELLO of another length than its address");
-  }
-  out->incarnation = get<std::uint64_t>(in);
-  out->address = {body.begin() + kHelloFixedBytes, body.size - kHelloFixedBytes};
-  return {};
 }
 
 ExposureToken decode_window(Segment body) {

@@ -16,7 +16,6 @@
 namespace mad {
 
 inline constexpr std::size_t kFrameBytes = 40;  // the fixed header
-inline constexpr std::size_t kHelloFixedBytes = 16;
 inline constexpr std::size_t kWindowBytes = 16;
 
 enum class FrameKind : std::uint8_t {
@@ -44,12 +43,6 @@ struct Frame {
   std::uint64_t length = 0;
 };
 
-/// The body of HELLO.
-struct Hello {
-  std::uint64_t incarnation = 0;
-  Segment address;
-};
-
 /// A message header's length in a body.
 constexpr std::size_t padded_bytes(std::size_t header_bytes) {
   return (header_bytes + 7) & ~std::size_t{7};
@@ -57,16 +50,12 @@ constexpr std::size_t padded_bytes(std::size_t header_bytes) {
 
 /// Writes kFrameBytes to `out`.
 void encode_frame(const Frame& frame, std::byte* out);
-/// Writes kHelloFixedBytes + address size to `out`.
-void encode_hello(const Hello& hello, std::byte* out);
 /// Writes kWindowBytes to `out`.
 void encode_window(const ExposureToken& window, std::byte* out);
 
 /// Reads the frame that `packet` is.  kVersion: only the version differs; kProtocol: no frame at
 /// all, a field that its kind does not have, or lengths that do not fit the packet.
 Status decode_frame(Segment packet, Frame* out);
-/// `body` of a HELLO that decode_frame() accepted; the address points into it.
-Status decode_hello(Segment body, Hello* out);
 /// `body` of a CLEAR with a window that decode_frame() accepted.
 ExposureToken decode_window(Segment body);
 

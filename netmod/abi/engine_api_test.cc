@@ -52,13 +52,13 @@ TEST(EngineApi, OpenRefusesWhatItCannotServe) {
   EXPECT_EQ(engine, nullptr);
 }
 
-TEST(EngineApi, TheDefaultFabricIsOfiTcp) {
+TEST(EngineApi, TheDefaultFabricIsTcp) {
   mad_config config;
   mad_config_init(&config);
   config.interface = "lo";
   mad_engine* engine = nullptr;
   ASSERT_EQ(mad_engine_open(&config, &engine), MAD_SUCCESS) << error();
-  EXPECT_STREQ(mad_engine_fabric(engine), "ofi:tcp");
+  EXPECT_STREQ(mad_engine_fabric(engine), "tcp");
   mad_engine_close(engine);
 }
 

@@ -2,11 +2,13 @@
 
 #include "madlike/driver/loopback/loopback.h"
 #include "madlike/driver/ofi/ofi.h"
+#include "madlike/driver/tcp/tcp.h"
 
 namespace mad {
 namespace {
 
 constexpr const char* kLoopback = "loopback";
+constexpr const char* kTcp = "tcp";
 constexpr const char* kOfi = "ofi";
 constexpr const char* kOfiPrefix = "ofi:";
 
@@ -27,11 +29,16 @@ Result<std::unique_ptr<Driver>> open_provider(const std::string& provider,
 
 }  // namespace
 
-const char* fabric_names() { return "ofi:tcp, ofi:sockets, ofi:PROVIDER, loopback"; }
+const char* fabric_names() { return "tcp, ofi:tcp, ofi:sockets, ofi:PROVIDER, loopback"; }
 
 Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const std::string& interface) {
   if (name == kLoopback) {
     return std::unique_ptr<Driver>(std::make_unique<LoopbackDriver>(process_network()));
+  }
+  if (name == kTcp) {
+    TcpOptions options;
+    options.interface = interface;
+    return open_tcp(options);
   }
   if (name == kOfi) return open_provider(OfiOptions().provider, interface);
   const std::string prefix = kOfiPrefix;

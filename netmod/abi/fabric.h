@@ -11,14 +11,14 @@
 
 namespace mad {
 
-inline constexpr const char* kDefaultFabric = "ofi:tcp";
+inline constexpr const char* kDefaultFabric = "tcp";
 
-/// The fabrics of this library, for people: "ofi:tcp, ofi:sockets, ofi:PROVIDER, loopback".
+/// The fabrics of this library, for people: "tcp, ofi:tcp, ofi:sockets, ofi:PROVIDER, loopback".
 const char* fabric_names();
 
-/// Opens the fabric `name` ("ofi", "ofi:PROVIDER", "loopback") on the network interface `interface`
-/// (empty: the provider's choice).  kNotFound: no such fabric, provider or interface; the sentence
-/// lists what there is.
+/// Opens the fabric `name` ("tcp", "ofi", "ofi:PROVIDER", "loopback") on the network interface
+/// `interface` (empty: the fabric's choice).  kNotFound: no such fabric, provider or interface; the
+/// sentence lists what there is.
 Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const std::string& interface);
 
 /// A fabric with nobody else on it, for an engine's messages to itself.

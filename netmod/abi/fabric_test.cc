@@ -37,8 +37,14 @@ TEST(Fabric, OfiIsTcpUnlessAProviderIsNamed) {
   }
 }
 
+TEST(Fabric, TcpIsOurOwn) {
+  const auto opened = open_fabric("tcp", "lo");
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  EXPECT_EQ(opened.value()->caps().name, "tcp");
+}
+
 TEST(Fabric, UnknownNamesAreAnsweredWithTheList) {
-  for (const char* name : {"", "tcp", "loop", "loopback:x", "ofi:", "OFI:tcp"}) {
+  for (const char* name : {"", "tcp:lo", "loop", "loopback:x", "ofi:", "OFI:tcp"}) {
     const auto opened = open_fabric(name, "");
     ASSERT_FALSE(opened.ok()) << name;
     EXPECT_EQ(opened.status().code(), StatusCode::kNotFound) << name;
@@ -53,10 +59,12 @@ TEST(Fabric, UnknownProviderAndInterfaceAreNotFound) {
   ASSERT_FALSE(provider.ok());
   EXPECT_EQ(provider.status().code(), StatusCode::kNotFound);
   EXPECT_NE(provider.status().message().find("no-such-provider"), std::string::npos);
-  const auto interface = open_fabric("ofi:tcp", "no-such-interface");
-  ASSERT_FALSE(interface.ok());
-  EXPECT_EQ(interface.status().code(), StatusCode::kNotFound);
-  EXPECT_NE(interface.status().message().find("no-such-interface"), std::string::npos);
+  for (const char* name : {"tcp", "ofi:tcp"}) {
+    const auto interface = open_fabric(name, "no-such-interface");
+    ASSERT_FALSE(interface.ok()) << name;
+    EXPECT_EQ(interface.status().code(), StatusCode::kNotFound) << name;
+    EXPECT_NE(interface.status().message().find("no-such-interface"), std::string::npos) << name;
+  }
 }
 
 }  // namespace

@@ -226,8 +226,9 @@ typedef struct mad_callbacks {
 
 typedef struct mad_config {
   uint32_t abi_version; /* MAD_ABI_VERSION */
-  const char* fabric;   /* "ofi:tcp", "ofi:sockets", "ofi" (= ofi:tcp), "loopback"; NULL: ofi:tcp */
-  const char* interface;    /* network interface, e.g. "lo", "eth0"; NULL: the provider's choice */
+  const char*
+      fabric; /* "tcp", "ofi:tcp", "ofi:sockets", "ofi" (= ofi:tcp), "loopback"; NULL: tcp */
+  const char* interface;    /* network interface, e.g. "lo", "eth0"; NULL: the fabric's choice */
   uint64_t eager_limit;     /* 0: default */
   uint64_t flush_threshold; /* bytes prepared before a packet is flushed; 0: default */
   uint64_t max_blocks;      /* runs above which AUTO does not reference; 0: default */
@@ -242,10 +243,10 @@ MAD_API void mad_config_init(mad_config* config);
 MAD_API int mad_engine_open(const mad_config* config, mad_engine** out);
 /* Flushes, says goodbye to connected peers (waits at most 2 s) and frees everything. */
 MAD_API void mad_engine_close(mad_engine* engine);
-MAD_API const char* mad_engine_fabric(const mad_engine* engine); /* e.g. "ofi:tcp" */
+MAD_API const char* mad_engine_fabric(const mad_engine* engine); /* e.g. "tcp" */
 
-/* The names of the fabrics this library was built with, e.g. "ofi:tcp, ofi:sockets, ofi:PROVIDER,
- * loopback". */
+/* The names of the fabrics this library was built with, e.g. "tcp, ofi:tcp, ofi:sockets,
+ * ofi:PROVIDER, loopback". */
 MAD_API const char* mad_fabric_names(void);
 
 /* This engine's address; *size is the room and becomes the length (<= MAD_ADDRESS_MAX). */

@@ -37,7 +37,7 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        The fabric to communicate over, e.g. ofi:tcp or ofi:sockets. If empty, libmad's default.
+        The fabric to communicate over, e.g. tcp or ofi:sockets. If empty, libmad's default.
 
     - name        : MPIR_CVAR_CH4_MAD_INTERFACE
       category    : CH4_MAD

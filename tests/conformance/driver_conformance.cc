@@ -315,10 +315,11 @@ TEST_P(DriverConformance, RemoteWritesAreVisibleBeforeAFollowingPacket) {
     b->received.clear();
     const std::uint64_t offset = count % 32;
     const Status status = write(*a, to_b, list(segments), *token, offset, &bytes);
-    ASSERT_TRUE(status.in_progress()) << status.message();
+    ASSERT_FALSE(status.error()) << status.message();
     ASSERT_FALSE(send(*a, to_b, {&done, 1}, &word).error());
     ASSERT_TRUE(pump([&] { return b->received.size() == 1; }));
     ASSERT_TRUE(std::equal(bytes.begin(), bytes.end(), target.begin() + static_cast<int>(offset)));
+    if (status.ok()) continue;
     ASSERT_TRUE(pump([&] { return a->finished.count(&bytes) == 1; }));
     ASSERT_TRUE(a->finished_status[&bytes].ok()) << a->finished_status[&bytes].message();
   }

@@ -17,11 +17,11 @@ std::size_t heap_bytes() {
   return info.uordblks + info.hblkhd;
 }
 
-class Churn : public ::testing::Test {
+class Churn : public ::testing::TestWithParam<const char*> {
  protected:
   // A client that is served and leaves.
   void visit() {
-    Node client("ofi:tcp");
+    Node client(GetParam());
     ASSERT_EQ(mad_send_header(client.engine(), client.peer(server), 1, "hello", 5), MAD_SUCCESS);
     ASSERT_TRUE(progress_until({&client, &server}, [&] { return server.arrivals.size() == 1; }));
     mad_peer* const peer = server.take().from;
@@ -52,18 +52,20 @@ class Churn : public ::testing::Test {
     return (static_cast<double>(heap_bytes()) - before) / visits;
   }
 
-  Node server{"ofi:tcp"};
+  Node server{GetParam()};
   bool release = true;
 };
 
 // A word of ours, and what the fabric library does not give back of the client's engine; the
 // records would be thousands of bytes.
-TEST_F(Churn, ReleasedPeersLeaveAWordBehind) { EXPECT_LT(growth(200), 128); }
+TEST_P(Churn, ReleasedPeersLeaveAWordBehind) { EXPECT_LT(growth(200), 128); }
 
-TEST_F(Churn, OthersKeepTheirStatusOnly) {
+TEST_P(Churn, OthersKeepTheirStatusOnly) {
   release = false;
   EXPECT_LT(growth(50), 600);
 }
+
+INSTANTIATE_TEST_SUITE_P(Engine, Churn, ::testing::ValuesIn(kNetworks), fabric_test_name);
 
 }  // namespace
 }  // namespace mad::test

@@ -32,9 +32,11 @@ void expect_gone(const Node& node, mad_peer* peer, int status) {
   EXPECT_EQ(mad_peer_status(peer), status);
 }
 
-TEST(Failure, DeathEndsASendThatWaitsForItsReceiver) {
-  OtherProcess other(take_nothing);
-  Node node("ofi:tcp");
+class Failure : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Failure, DeathEndsASendThatWaitsForItsReceiver) {
+  OtherProcess other(GetParam(), take_nothing);
+  Node node(GetParam());
   mad_peer* const peer = other.peer_of(node);
   const auto data = pattern(kLarge, 1);
   Operation sent;
@@ -54,9 +56,9 @@ TEST(Failure, DeathEndsASendThatWaitsForItsReceiver) {
   EXPECT_EQ(mad_peer_touch(node.engine(), peer), MAD_ERR_PEER_FAILED);
 }
 
-TEST(Failure, DeathEndsASendInTheMiddleOfItsPayload) {
+TEST_P(Failure, DeathEndsASendInTheMiddleOfItsPayload) {
   // The child receives into memory and is stopped, so that the payload backs up, then killed.
-  OtherProcess other([](Node& node, Parent& parent) {
+  OtherProcess other(GetParam(), [](Node& node, Parent& parent) {
     Bytes memory(kLarge);
     Operation received;
     node.on_arrival = [&](const Arrival& arrival) {
@@ -69,7 +71,7 @@ TEST(Failure, DeathEndsASendInTheMiddleOfItsPayload) {
     while (true) {
     }
   });
-  Node node("ofi:tcp");
+  Node node(GetParam());
   mad_peer* const peer = other.peer_of(node);
   const TypeHandle gapped = blocks(kLarge / 4096, 2048, 4096);
   const auto data = pattern(kLarge, 1);
@@ -89,9 +91,9 @@ TEST(Failure, DeathEndsASendInTheMiddleOfItsPayload) {
   EXPECT_TRUE(mad_engine_idle(node.engine()));
 }
 
-TEST(Failure, DeathEndsAReceive) {
+TEST_P(Failure, DeathEndsAReceive) {
   // The child sends more than fits its way, says so and hangs.
-  OtherProcess other([](Node& node, Parent& parent) {
+  OtherProcess other(GetParam(), [](Node& node, Parent& parent) {
     const Bytes data(kLarge, std::byte{7});
     Operation sent;
     node.on_arrival = [&](const Arrival& arrival) {
@@ -102,7 +104,7 @@ TEST(Failure, DeathEndsAReceive) {
     while (true) {
     }
   });
-  Node node("ofi:tcp");
+  Node node(GetParam());
   mad_peer* const peer = other.peer_of(node);
   ASSERT_EQ(mad_send_header(node.engine(), peer, 1, "go", 2), MAD_SUCCESS);
   ASSERT_TRUE(progress_until({&node}, [&] { return node.arrivals.size() == 1; }));
@@ -121,8 +123,8 @@ TEST(Failure, DeathEndsAReceive) {
   expect_gone(node, peer, MAD_ERR_PEER_FAILED);
 }
 
-TEST(Failure, PayloadOfTheDeadCanStillBeAskedForAndFails) {
-  OtherProcess other([](Node& node, Parent&) {
+TEST_P(Failure, PayloadOfTheDeadCanStillBeAskedForAndFails) {
+  OtherProcess other(GetParam(), [](Node& node, Parent&) {
     const Bytes data(kLarge, std::byte{7});
     Operation sent[2];
     int next = 0;
@@ -131,7 +133,7 @@ TEST(Failure, PayloadOfTheDeadCanStillBeAskedForAndFails) {
     };
     progress_for_ever(node);
   });
-  Node node("ofi:tcp");
+  Node node(GetParam());
   mad_peer* const peer = other.peer_of(node);
   for (int i = 0; i < 2; ++i) {
     ASSERT_EQ(mad_send_header(node.engine(), peer, 1, "go", 2), MAD_SUCCESS);
@@ -148,9 +150,9 @@ TEST(Failure, PayloadOfTheDeadCanStillBeAskedForAndFails) {
   mad_discard(node.engine(), node.take().incoming);
 }
 
-TEST(Failure, TouchNoticesADeathWithoutAnyMessage) {
-  OtherProcess other([](Node& node, Parent&) { progress_for_ever(node); });
-  Node node("ofi:tcp");
+TEST_P(Failure, TouchNoticesADeathWithoutAnyMessage) {
+  OtherProcess other(GetParam(), [](Node& node, Parent&) { progress_for_ever(node); });
+  Node node(GetParam());
   mad_peer* const peer = other.peer_of(node);
   ASSERT_EQ(mad_peer_touch(node.engine(), peer), MAD_SUCCESS);
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
@@ -161,14 +163,14 @@ TEST(Failure, TouchNoticesADeathWithoutAnyMessage) {
   expect_gone(node, peer, MAD_ERR_PEER_FAILED);
 }
 
-TEST(Failure, GoodbyeIsToldFromADeath) {
-  OtherProcess other([](Node& node, Parent&) {
+TEST_P(Failure, GoodbyeIsToldFromADeath) {
+  OtherProcess other(GetParam(), [](Node& node, Parent&) {
     while (node.arrivals.empty()) node.progress();
     node.close();
     while (true) {
     }
   });
-  Node node("ofi:tcp");
+  Node node(GetParam());
   mad_peer* const peer = other.peer_of(node);
   ASSERT_EQ(mad_send_header(node.engine(), peer, 1, "x", 1), MAD_SUCCESS);
   ASSERT_TRUE(progress_until({&node}, [&] { return !node.departures.empty(); }));
@@ -176,13 +178,13 @@ TEST(Failure, GoodbyeIsToldFromADeath) {
   EXPECT_EQ(mad_send_header(node.engine(), peer, 1, "x", 1), MAD_ERR_CLOSED);
 }
 
-TEST(Failure, NobodyAtTheAddress) {
+TEST_P(Failure, NobodyAtTheAddress) {
   std::vector<unsigned char> address;
   {
-    Node other("ofi:tcp");
+    Node other(GetParam());
     address = other.address();
   }
-  Node node("ofi:tcp");
+  Node node(GetParam());
   mad_peer* peer = nullptr;
   ASSERT_EQ(mad_engine_peer(node.engine(), address.data(), address.size(), &peer), MAD_SUCCESS);
   const auto data = pattern(100, 1);
@@ -192,6 +194,8 @@ TEST(Failure, NobodyAtTheAddress) {
   EXPECT_EQ(sent.status, MAD_ERR_UNREACHABLE);
   expect_gone(node, peer, MAD_ERR_UNREACHABLE);
 }
+
+INSTANTIATE_TEST_SUITE_P(Engine, Failure, ::testing::ValuesIn(kNetworks), fabric_test_name);
 
 class Goodbye : public ::testing::TestWithParam<const char*> {};
 
@@ -263,10 +267,7 @@ TEST_P(Goodbye, CallbacksMayNotCloseAndDoNotProgress) {
   close_together({&a, &b});
 }
 
-INSTANTIATE_TEST_SUITE_P(Engine, Goodbye, ::testing::Values("loopback", "ofi:tcp"),
-                         [](const auto& info) {
-                           return std::string(info.param) == "loopback" ? "loopback" : "tcp";
-                         });
+INSTANTIATE_TEST_SUITE_P(Engine, Goodbye, ::testing::ValuesIn(kFabrics), fabric_test_name);
 
 }  // namespace
 }  // namespace mad::test

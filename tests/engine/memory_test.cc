@@ -134,10 +134,7 @@ TEST_P(Memory, PathPackIsWhatTakesTheWholeBuffer) {
   EXPECT_GE(peak - before, 2 * kBlocks * 64);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engine, Memory, ::testing::Values("loopback", "ofi:tcp"),
-                         [](const auto& info) {
-                           return std::string(info.param) == "loopback" ? "loopback" : "tcp";
-                         });
+INSTANTIATE_TEST_SUITE_P(Engine, Memory, ::testing::ValuesIn(kFabrics), fabric_test_name);
 
 }  // namespace
 }  // namespace mad::test

@@ -377,10 +377,7 @@ TEST_P(Message, UnmatchedHeadsStayWithinTheCredit) {
   }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Engine, Message, ::testing::Values("loopback", "ofi:tcp"),
-                         [](const auto& info) {
-                           return std::string(info.param) == "loopback" ? "loopback" : "tcp";
-                         });
+INSTANTIATE_TEST_SUITE_P(Engine, Message, ::testing::ValuesIn(kFabrics), fabric_test_name);
 
 }  // namespace
 }  // namespace mad::test

@@ -2,6 +2,7 @@
 #ifndef TESTS_ENGINE_NODE_H_
 #define TESTS_ENGINE_NODE_H_
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -14,6 +15,17 @@
 #include "tests/support/bytes.h"
 
 namespace mad::test {
+
+/// The fabrics that every test of an engine holds for; those between processes.
+inline constexpr const char* kFabrics[] = {"loopback", "tcp", "ofi:tcp"};
+inline constexpr const char* kNetworks[] = {"tcp", "ofi:tcp"};
+
+/// A fabric's name as a test's: for INSTANTIATE_TEST_SUITE_P.
+inline constexpr auto fabric_test_name = [](const auto& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), ':', '_');
+  return name;
+};
 
 /// An operation and what its callback said.
 struct Operation {

@@ -18,10 +18,11 @@ bool readable(int descriptor) {
 }
 
 // Dies with its parent, so that no test leaves a process behind.
-[[noreturn]] void run_child(const std::function<void(Node&, Parent&)>& body, int in, int out) {
+[[noreturn]] void run_child(const char* fabric, const std::function<void(Node&, Parent&)>& body,
+                            int in, int out) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   {
-    Node node("ofi:tcp");
+    Node node(fabric);
     const std::vector<unsigned char> address = node.address();
     const auto size = static_cast<unsigned char>(address.size());
     if (::write(out, &size, 1) != 1 || ::write(out, address.data(), size) != size) _exit(2);
@@ -37,14 +38,14 @@ void Parent::say(char word) { EXPECT_EQ(::write(out_, &word, 1), 1); }
 
 bool Parent::heard() const { return readable(in_); }
 
-OtherProcess::OtherProcess(const std::function<void(Node&, Parent&)>& body) {
+OtherProcess::OtherProcess(const char* fabric, const std::function<void(Node&, Parent&)>& body) {
   int to_child[2], from_child[2];
   if (::pipe(to_child) != 0 || ::pipe(from_child) != 0) std::abort();
   child_ = ::fork();
   if (child_ == 0) {
     ::close(to_child[1]);
     ::close(from_child[0]);
-    run_child(body, to_child[0], from_child[1]);
+    run_child(fabric, body, to_child[0], from_child[1]);
   }
   ::close(to_child[0]);
   ::close(from_child[1]);

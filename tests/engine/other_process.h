@@ -1,7 +1,7 @@
 // OtherProcess: an engine in a process of its own, for tests in which one of two engines dies.
 //
-// The child is forked before any engine of the test exists, runs `body` with a node on ofi:tcp and
-// leaves without running the parent's destructors.  Two pipes carry bytes between them.
+// The child is forked before any engine of the test exists, runs `body` with a node and leaves
+// without running the parent's destructors.  Two pipes carry bytes between them.
 #ifndef TESTS_ENGINE_OTHER_PROCESS_H_
 #define TESTS_ENGINE_OTHER_PROCESS_H_
 
@@ -30,8 +30,9 @@ class Parent {
 
 class OtherProcess {
  public:
-  /// `body` gets the child's node, on which it may wait for ever: the destructor kills it.
-  explicit OtherProcess(const std::function<void(Node&, Parent&)>& body);
+  /// `body` gets the child's node on `fabric`, on which it may wait for ever: the destructor kills
+  /// it.
+  OtherProcess(const char* fabric, const std::function<void(Node&, Parent&)>& body);
   ~OtherProcess();
   OtherProcess(const OtherProcess&) = delete;
   OtherProcess& operator=(const OtherProcess&) = delete;

@@ -20,12 +20,12 @@ bool within_seconds(int seconds, Reached&& reached) {
 }
 
 TEST(OtherProcess, TalksBothWaysAndByMessages) {
-  OtherProcess other([](Node& node, Parent& parent) {
+  OtherProcess other("tcp", [](Node& node, Parent& parent) {
     while (!parent.heard()) node.progress();
     parent.say('!');
     while (true) node.progress();
   });
-  Node node("ofi:tcp");
+  Node node("tcp");
   EXPECT_EQ(mad_send_header(node.engine(), other.peer_of(node), 1, "x", 1), MAD_SUCCESS);
   EXPECT_FALSE(other.heard());
   other.say('?');
@@ -36,7 +36,7 @@ TEST(OtherProcess, TalksBothWaysAndByMessages) {
 }
 
 TEST(OtherProcess, KillReturnsWhenItIsGone) {
-  OtherProcess other([](Node&, Parent& parent) {
+  OtherProcess other("tcp", [](Node&, Parent& parent) {
     while (!parent.heard()) {
     }
   });

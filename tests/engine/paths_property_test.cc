@@ -138,15 +138,16 @@ TEST_P(Paths, ArriveAsTheTypeMapSays) {
   EXPECT_EQ(done, GetParam().rounds);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engine, Paths,
-                         ::testing::Values(Setting{"loopback", "loopback", 0, 0, 40},
-                                           Setting{"loopback_rendezvous", "loopback", 1, 0, 25},
-                                           Setting{"loopback_small_packets", "loopback", 300, 100,
-                                                   25},
-                                           Setting{"tcp", "ofi:tcp", 0, 0, 15},
-                                           Setting{"tcp_rendezvous", "ofi:tcp", 1, 0, 10},
-                                           Setting{"tcp_small_packets", "ofi:tcp", 300, 100, 10}),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Engine, Paths,
+    ::testing::Values(Setting{"loopback", "loopback", 0, 0, 40},
+                      Setting{"loopback_rendezvous", "loopback", 1, 0, 25},
+                      Setting{"loopback_small_packets", "loopback", 300, 100, 25},
+                      Setting{"tcp", "tcp", 0, 0, 15}, Setting{"tcp_rendezvous", "tcp", 1, 0, 10},
+                      Setting{"tcp_small_packets", "tcp", 300, 100, 10},
+                      Setting{"ofi_tcp", "ofi:tcp", 0, 0, 10},
+                      Setting{"ofi_tcp_rendezvous", "ofi:tcp", 1, 0, 10}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace mad::test

@@ -104,10 +104,7 @@ TEST_P(Peers, ManyPeersTalkToEachOther) {
   close_together(all);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engine, Peers, ::testing::Values("loopback", "ofi:tcp"),
-                         [](const auto& info) {
-                           return std::string(info.param) == "loopback" ? "loopback" : "tcp";
-                         });
+INSTANTIATE_TEST_SUITE_P(Engine, Peers, ::testing::ValuesIn(kFabrics), fabric_test_name);
 
 TEST(Addresses, OfAnotherVersionAreRefused) {
   Node a("loopback"), b("loopback");

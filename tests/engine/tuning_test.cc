@@ -160,10 +160,7 @@ TEST_P(Tuning, SmallestStagingBudgetStillMovesEverything) {
   EXPECT_EQ(message(MAD_PATH_GATHER, tight).sender.sends[MAD_PATH_GATHER], 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engine, Tuning, ::testing::Values("loopback", "ofi:tcp"),
-                         [](const auto& info) {
-                           return std::string(info.param) == "loopback" ? "loopback" : "tcp";
-                         });
+INSTANTIATE_TEST_SUITE_P(Engine, Tuning, ::testing::ValuesIn(kFabrics), fabric_test_name);
 
 }  // namespace
 }  // namespace mad::test

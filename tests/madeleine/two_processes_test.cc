@@ -23,7 +23,7 @@ extern char** environ;
 namespace {
 
 constexpr int kSeconds = 40;
-constexpr const char* kFabric = "ofi:tcp";
+constexpr const char* kFabric = "tcp";
 constexpr const char* kInterface = "lo";
 
 std::string scratch(const std::string& name) {

@@ -30,7 +30,7 @@ RULES: Dict[str, Tuple[str, ...]] = {
     ),
     "netmod/abi": ("madlike", "datatype_path"),
 }  # fmt: skip
-# A driver knows the interface and itself, not the other drivers; a wrapper of drivers is a driver too.
+# A driver knows the interface, IP addresses and itself, not the other drivers; a wrapper of drivers is a driver too.
 _DRIVERS = "madlike/driver/"
 _TESTS = ("tests/", "gtest/")
 _QUOTED = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
@@ -47,7 +47,7 @@ def room_of(path: str) -> Optional[str]:
 
 def _allowed(room: str) -> Sequence[str]:
     if room.startswith(_DRIVERS):
-        return ("madlike/base", "madlike/driver/driver.h")
+        return ("madlike/base", "madlike/driver/driver.h", "madlike/driver/ip")
     return RULES[room]
 
 

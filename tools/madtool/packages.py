@@ -15,7 +15,8 @@ PACKAGES = (
     "libfabric-dev libhwloc-dev "
     # libmad and its tests
     "bazel-bootstrap bazel-rules-java bazel-rules-proto bazel-platforms googletest "
-    "libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libbenchmark-dev libisal-dev clang-format clang-tidy "
+    "libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libbenchmark-dev libisal-dev "
+    "libsodium-dev clang-format clang-tidy "
     # tests and plots
     "gnuplot-nox iproute2 procps"
 ).split()

@@ -7,17 +7,21 @@ from madtool.errors import Missing
 from madtool.stages import Report, Stage, Tally, run_all
 
 
+# Nothing in these packages, their tests included, starts a thread or knows of one.
+_WITHOUT_THREADS = ("datatype_path", "tests/datatypes", "tests/fuzz", "tests/support", "perf")
+
+
 def _packages() -> Tally:
     packages.ensure()
     return Tally(passed=1)
 
 
-def _sanitizers(*names: str) -> Stage:
+def _sanitizers(*names: str, left_out: Sequence[str] = ()) -> Stage:
     # A test whose tags name no-SANITIZER says beside the tag why it is left out.
     arguments = [f"--config={name}" for name in names]
     arguments.append("--test_tag_filters=" + ",".join(f"-no-{name}" for name in names))
     return Stage("+".join(names), 6, "the same tests under " + " and ".join(f"--config={name}" for name in names),
-                 lambda: bazel_tests.run(names[0], arguments), needs=("packages",))  # fmt: skip
+                 lambda: bazel_tests.run(names[0], arguments, left_out), needs=("packages",))  # fmt: skip
 
 
 def stages() -> List[Stage]:
@@ -30,7 +34,7 @@ def stages() -> List[Stage]:
         Stage("libmad", 4, "the library as it is installed", bazel_tests.build_libmad, have),
         Stage("unit", 7, "unit and property tests", lambda: bazel_tests.run("unit", []), have),
         _sanitizers("asan", "ubsan"),  # in one build, which takes little longer than either alone
-        _sanitizers("tsan"),
+        _sanitizers("tsan", left_out=_WITHOUT_THREADS),
         Stage("mpich", 18, "MPICH on ch4:mad", mpi_stages.build_mpich, have),
         Stage("mpi", 8, "MPI programs under mpiexec", mpi_stages.run_programs, ("mpich",)),
         Stage("suite", 20, "MPICH's own test suite", mpi_stages.run_suite, ("mpich",)),

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "madlike/driver/ofi/address.h"
+#include "madlike/driver/ip/address.h"
 #include "madlike/driver/ofi/status.h"
 
 namespace mad {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "madlike/driver/ofi/address.h"
+#include "madlike/driver/ip/address.h"
 
 namespace mad {
 namespace {

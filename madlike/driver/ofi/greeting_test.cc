@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "gtest/gtest.h"
-#include "madlike/driver/ofi/address.h"
+#include "madlike/driver/ip/address.h"
 
 namespace mad {
 namespace {

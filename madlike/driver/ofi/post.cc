@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "madlike/driver/ofi/address.h"
+#include "madlike/driver/ip/address.h"
 #include "madlike/driver/ofi/driver.h"
 #include "madlike/driver/ofi/status.h"
 

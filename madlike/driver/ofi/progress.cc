@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "madlike/driver/ofi/address.h"
+#include "madlike/driver/ip/address.h"
 #include "madlike/driver/ofi/driver.h"
 #include "madlike/driver/ofi/status.h"
 

@@ -10,7 +10,7 @@
 #include <exception>
 #include <random>
 
-#include "madlike/driver/ofi/address.h"
+#include "madlike/driver/ip/address.h"
 #include "madlike/driver/ofi/driver.h"
 #include "madlike/driver/ofi/status.h"
 

@@ -24,6 +24,7 @@ class IncludeRules(unittest.TestCase):
             ("madlike/message/messenger.cc", "madlike/driver/driver.h"),
             ("madlike/driver/ofi/endpoint.cc", "madlike/driver/ofi/fabric.h"),
             ("madlike/driver/ofi/endpoint.cc", "madlike/driver/driver.h"),
+            ("madlike/driver/tcp/setup.cc", "madlike/driver/ip/address.h"),
             ("datatype_path/transfer/send.cc", "madlike/message/messenger.h"),
             ("netmod/abi/engine.cc", "madlike/driver/ofi/driver.h"),
             ("datatype_path/cursor/cursor_test.cc", "tests/support/type_map.h"),

@@ -1,4 +1,4 @@
-#include "madlike/driver/ofi/address.h"
+#include "madlike/driver/ip/address.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -43,10 +43,35 @@ std::vector<std::byte> bytes_of(const Sockaddr& address) {
   return bytes;
 }
 
+struct InterfaceList {
+  InterfaceList() {
+    if (getifaddrs(&first) != 0) first = nullptr;
+  }
+  ~InterfaceList() {
+    if (first) freeifaddrs(first);
+  }
+  InterfaceList(const InterfaceList&) = delete;
+  InterfaceList& operator=(const InterfaceList&) = delete;
+  ifaddrs* first = nullptr;
+};
+
+// Which of an interface's addresses is taken: smaller ranks first.
+enum Rank { kV4, kV6, kLinkLocalV6, kRanks };
+
+Rank rank_of(const sockaddr* address) {
+  if (address->sa_family == AF_INET) return kV4;
+  return is_local_to_link(address) ? kLinkLocalV6 : kV6;
+}
+
+std::vector<std::byte> copy_bytes(const sockaddr* address) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(address);
+  return {bytes, bytes + size_of(address)};
+}
+
 }  // namespace
 
 Result<std::vector<std::byte>> to_address(const void* bytes, std::size_t size) {
-  const Status wrong(StatusCode::kInvalidArgument, "not an address of an ofi engine");
+  const Status wrong(StatusCode::kInvalidArgument, "not a socket address with a port");
   sa_family_t family = AF_UNSPEC;
   if (size < sizeof(sockaddr_in)) return wrong;
   std::memcpy(&family, static_cast<const std::byte*>(bytes) + offsetof(sockaddr, sa_family),
@@ -86,25 +111,30 @@ bool is_local_to_link(const sockaddr* address) {
 }
 
 Result<std::string> interface_address(const std::string& name) {
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) {
-    return Status(StatusCode::kNotFound, "this host's network interfaces cannot be listed");
-  }
-  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, freeifaddrs);
-  // IPv4 before global IPv6 before link-local IPv6.
-  std::string found[3];
+  Result<std::vector<std::byte>> address = listening_address(name);
+  if (!address.ok()) return address.status();
+  return host_text(reinterpret_cast<const sockaddr*>(address->data()));
+}
+
+Result<std::vector<std::byte>> listening_address(const std::string& name) {
+  const InterfaceList list;
+  const ifaddrs* found[kRanks] = {};
+  const ifaddrs* loopback = nullptr;
   std::set<std::string> names;
-  for (const ifaddrs* entry = list; entry; entry = entry->ifa_next) {
+  for (const ifaddrs* entry = list.first; entry; entry = entry->ifa_next) {
     if (!is_ip(entry->ifa_addr) || !(entry->ifa_flags & IFF_UP)) continue;
     names.insert(entry->ifa_name);
-    if (name != entry->ifa_name) continue;
-    const bool v4 = entry->ifa_addr->sa_family == AF_INET;
-    std::string& place = found[v4 ? 0 : is_local_to_link(entry->ifa_addr) ? 2 : 1];
-    if (place.empty()) place = host_text(entry->ifa_addr);
+    if (name.empty() ? (entry->ifa_flags & IFF_LOOPBACK) != 0 : name != entry->ifa_name) {
+      if (name.empty() && !loopback) loopback = entry;
+      continue;
+    }
+    const ifaddrs*& place = found[rank_of(entry->ifa_addr)];
+    if (!place) place = entry;
   }
-  for (const std::string& address : found) {
-    if (!address.empty()) return address;
+  for (const ifaddrs* entry : found) {
+    if (entry) return copy_bytes(entry->ifa_addr);
   }
+  if (loopback) return copy_bytes(loopback->ifa_addr);
   std::string sentence = "no network interface \"" + name + "\" with an IP address; there are:";
   for (const std::string& each : names) sentence += " " + each;
   return Status(StatusCode::kNotFound, sentence);

@@ -1,7 +1,7 @@
-// Addresses of ofi engines: the socket address each engine listens at, as bytes and as text, and
-// the network interfaces of this host.
-#ifndef MADLIKE_DRIVER_OFI_ADDRESS_H_
-#define MADLIKE_DRIVER_OFI_ADDRESS_H_
+// Socket addresses that engines listen at, as bytes and as text, and the network interfaces of this
+// host.  For every fabric that runs over IP.
+#ifndef MADLIKE_DRIVER_IP_ADDRESS_H_
+#define MADLIKE_DRIVER_IP_ADDRESS_H_
 
 #include <cstddef>
 #include <string>
@@ -27,6 +27,11 @@ bool is_local_to_link(const sockaddr* address);
 /// kNotFound: the sentence lists the interfaces there are.
 Result<std::string> interface_address(const std::string& name);
 
+/// The socket address, without port, of interface `name`; of the host's first interface that others
+/// can reach when it is empty, or the loopback one when there is no other.
+/// kNotFound: the sentence lists the interfaces there are.
+Result<std::vector<std::byte>> listening_address(const std::string& name);
+
 }  // namespace mad
 
-#endif  // MADLIKE_DRIVER_OFI_ADDRESS_H_
+#endif  // MADLIKE_DRIVER_IP_ADDRESS_H_

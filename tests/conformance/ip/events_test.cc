@@ -3,12 +3,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/conformance/ofi/raw_socket.h"
+#include "tests/conformance/ip/raw_socket.h"
 
 namespace mad {
 namespace {
 
-TEST_P(OfiDriverTest, ForeignBytesDisturbNobody) {
+TEST_P(IpDriverTest, ForeignBytesDisturbNobody) {
   Engine a(options());
   Engine b(options());
   const std::vector<Engine*> both{&a, &b};
@@ -21,7 +21,7 @@ TEST_P(OfiDriverTest, ForeignBytesDisturbNobody) {
   // connection thread of sockets 1.17 reads a started request to its end: there, a foreigner that
   // sends a part of one and stays keeps new peers out until it leaves (and closing the engine waits
   // for it).
-  const bool patient_provider = std::string(GetParam()) == "tcp";
+  const bool patient_provider = std::string(GetParam()) != "ofi:sockets";
   for (const std::size_t size : {http.size(), std::size_t{3}, std::size_t{0}}) {
     for (const bool close_it : {true, false}) {
       if (!close_it && size > 0 && !patient_provider) continue;
@@ -48,13 +48,13 @@ TEST_P(OfiDriverTest, ForeignBytesDisturbNobody) {
   for (const int fd : sockets) close(fd);
 }
 
-TEST_P(OfiDriverTest, KilledProcessIsNoticed) {
+TEST_P(IpDriverTest, KilledProcessIsNoticed) {
   int pipes[2];
   ASSERT_EQ(pipe(pipes), 0);
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    Result<std::unique_ptr<Driver>> driver = open_ofi(options());
+    Result<std::unique_ptr<Driver>> driver = try_open(options());
     if (!driver.ok()) _exit(1);
     const Bytes& address = (*driver)->address();
     if (write(pipes[1], address.data(), address.size()) < 0) _exit(1);
@@ -74,7 +74,7 @@ TEST_P(OfiDriverTest, KilledProcessIsNoticed) {
     }
     _exit(0);
   }
-  Bytes address(sizeof(sockaddr_in));
+  Bytes address(Engine(options()).driver->address().size());
   ASSERT_EQ(read(pipes[0], address.data(), address.size()), static_cast<ssize_t>(address.size()));
   Engine a(options());
   const ConnectionId id = a.connect(address);
@@ -96,15 +96,12 @@ TEST_P(OfiDriverTest, KilledProcessIsNoticed) {
   close(pipes[1]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ofi, OfiDriverTest, ::testing::Values("tcp", "sockets"),
-                         [](const auto& info) { return info.param; });
+MAD_FOR_ALL_FABRICS_OVER_IP(IpDriverTest);
 
-// sockets connects inside fi_connect(), blocking: what follows holds for tcp.
-
-TEST(OfiTcp, AListenerThatIsNoEngineIsAnError) {
+TEST_P(PatientIpDriverTest, AListenerThatIsNoEngineIsAnError) {
   Bytes address;
-  const int listener = raw_listener(4, &address);
-  Engine a(on_lo("tcp"));
+  const int listener = raw_listener(4, GetParam(), &address);
+  Engine a(options());
   const ConnectionId id = a.connect(address);
   for (int i = 0; i < 1000; ++i) a.station.poll();
   const int fd = accept(listener, nullptr, nullptr);
@@ -116,8 +113,8 @@ TEST(OfiTcp, AListenerThatIsNoEngineIsAnError) {
   close(listener);
 }
 
-TEST(OfiTcp, ForeignersThatLeaveAreForgotten) {
-  Engine a(on_lo("tcp"));
+TEST_P(PatientIpDriverTest, ForeignersThatLeaveAreForgotten) {
+  Engine a(options());
   const std::size_t before = open_files();
   for (int i = 0; i < 10; ++i) {
     const int fd = raw_connection(a.driver->address());
@@ -130,6 +127,8 @@ TEST(OfiTcp, ForeignersThatLeaveAreForgotten) {
       {&a}, [&] { return open_files() <= before; }, milliseconds(5000)))
       << open_files() - before << " files left";
 }
+
+MAD_FOR_PATIENT_FABRICS_OVER_IP(PatientIpDriverTest);
 
 }  // namespace
 }  // namespace mad

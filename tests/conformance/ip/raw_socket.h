@@ -1,6 +1,6 @@
 // Sockets that no engine stands behind.
-#ifndef TESTS_CONFORMANCE_OFI_RAW_SOCKET_H_
-#define TESTS_CONFORMANCE_OFI_RAW_SOCKET_H_
+#ifndef TESTS_CONFORMANCE_IP_RAW_SOCKET_H_
+#define TESTS_CONFORMANCE_IP_RAW_SOCKET_H_
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-#include "tests/conformance/ofi/engine.h"
+#include "tests/conformance/ip/engine.h"
 
 namespace mad {
 
@@ -16,14 +16,15 @@ namespace mad {
 inline int raw_connection(const Bytes& address) {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in peer;
-  EXPECT_EQ(address.size(), sizeof(peer));
+  EXPECT_GE(address.size(), sizeof(peer));  // tcp has a secret behind it
   std::memcpy(&peer, address.data(), sizeof(peer));
   EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&peer), sizeof(peer)), 0);
   return fd;
 }
 
-/// A listening socket on lo that no engine stands behind.
-inline int raw_listener(int backlog, Bytes* address) {
+/// A listening socket on lo that no engine stands behind, at what looks like an address of
+/// `fabric`.
+inline int raw_listener(int backlog, const std::string& fabric, Bytes* address) {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in name{};
   name.sin_family = AF_INET;
@@ -34,9 +35,10 @@ inline int raw_listener(int backlog, Bytes* address) {
   getsockname(fd, reinterpret_cast<sockaddr*>(&name), &size);
   address->resize(sizeof(name));
   std::memcpy(address->data(), &name, sizeof(name));
+  if (fabric == "tcp") address->resize(sizeof(name) + 16, std::byte{0x5E});  // the secret
   return fd;
 }
 
 }  // namespace mad
 
-#endif  // TESTS_CONFORMANCE_OFI_RAW_SOCKET_H_
+#endif  // TESTS_CONFORMANCE_IP_RAW_SOCKET_H_

@@ -3,13 +3,15 @@
 
 #include <cstring>
 
-#include "tests/conformance/ofi/raw_socket.h"
+#include "tests/conformance/ip/raw_socket.h"
 
 namespace mad {
 namespace {
 
 TEST(OfiOpen, UnknownProviderListsTheProviders) {
-  const Result<std::unique_ptr<Driver>> driver = open_ofi(on_lo("carrier_pigeon"));
+  OfiOptions options;
+  options.provider = "carrier_pigeon";
+  const Result<std::unique_ptr<Driver>> driver = open_ofi(options);
   ASSERT_FALSE(driver.ok());
   EXPECT_EQ(driver.status().code(), StatusCode::kNotFound);
   const std::string sentence(driver.status().message());
@@ -19,15 +21,17 @@ TEST(OfiOpen, UnknownProviderListsTheProviders) {
 }
 
 TEST(OfiOpen, ProviderWithoutConnectedEndpointsIsNotFound) {
-  const Result<std::unique_ptr<Driver>> driver = open_ofi(on_lo("udp"));
+  OfiOptions options;
+  options.provider = "udp";
+  const Result<std::unique_ptr<Driver>> driver = open_ofi(options);
   ASSERT_FALSE(driver.ok());
   EXPECT_EQ(driver.status().code(), StatusCode::kNotFound);
 }
 
-TEST(OfiOpen, UnknownInterfaceListsTheInterfaces) {
-  OfiOptions options = on_lo("tcp");
-  options.interface = "eth4711";
-  const Result<std::unique_ptr<Driver>> driver = open_ofi(options);
+TEST_P(IpDriverTest, UnknownInterfaceListsTheInterfaces) {
+  EngineOptions unknown = options();
+  unknown.interface = "eth4711";
+  const Result<std::unique_ptr<Driver>> driver = try_open(unknown);
   ASSERT_FALSE(driver.ok());
   EXPECT_EQ(driver.status().code(), StatusCode::kNotFound);
   const std::string sentence(driver.status().message());
@@ -35,7 +39,7 @@ TEST(OfiOpen, UnknownInterfaceListsTheInterfaces) {
   EXPECT_NE(sentence.find(" lo"), std::string::npos) << sentence;
 }
 
-TEST_P(OfiDriverTest, AnEngineDoesNotConnectToItself) {
+TEST_P(IpDriverTest, AnEngineDoesNotConnectToItself) {
   Engine engine(options());
   const Bytes& address = engine.driver->address();
   const Result<ConnectionId> id = engine.driver->connect(address.data(), address.size());
@@ -43,7 +47,7 @@ TEST_P(OfiDriverTest, AnEngineDoesNotConnectToItself) {
   EXPECT_EQ(id.status().code(), StatusCode::kInvalidArgument);
 }
 
-TEST_P(OfiDriverTest, EightEnginesTalkToEachOther) {
+TEST_P(IpDriverTest, EightEnginesTalkToEachOther) {
   constexpr std::size_t kEngines = 8;
   constexpr std::size_t kPackets = 20;
   std::vector<std::unique_ptr<Engine>> engines;
@@ -86,7 +90,7 @@ TEST_P(OfiDriverTest, EightEnginesTalkToEachOther) {
   }
 }
 
-TEST_P(OfiDriverTest, CrossingConnectsLeaveOneConnection) {
+TEST_P(IpDriverTest, CrossingConnectsLeaveOneConnection) {
   for (int round = 0; round < 40; ++round) {
     Engine a(options());
     Engine b(options());
@@ -115,7 +119,7 @@ TEST_P(OfiDriverTest, CrossingConnectsLeaveOneConnection) {
   }
 }
 
-TEST_P(OfiDriverTest, ARequestAfterOnesThatWereGivenUpStands) {
+TEST_P(IpDriverTest, ARequestAfterOnesThatWereGivenUpStands) {
   Engine a(options());
   Engine b(options());
   for (int i = 0; i < 10; ++i) {
@@ -137,22 +141,19 @@ TEST_P(OfiDriverTest, ARequestAfterOnesThatWereGivenUpStands) {
   EXPECT_TRUE(a.station.disconnected.empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Ofi, OfiDriverTest, ::testing::Values("tcp", "sockets"),
-                         [](const auto& info) { return info.param; });
+MAD_FOR_ALL_FABRICS_OVER_IP(IpDriverTest);
 
-// sockets connects inside fi_connect(), blocking: what follows holds for tcp.
-
-TEST(OfiTcp, AHostThatNeverAnswersIsGivenUp) {
+TEST_P(PatientIpDriverTest, AHostThatNeverAnswersIsGivenUp) {
   Bytes address;
-  const int listener = raw_listener(0, &address);
+  const int listener = raw_listener(0, GetParam(), &address);
   // The kernel drops further requests once the backlog is full.
   std::vector<int> filling;
   for (int i = 0; i < 3; ++i) {
     filling.push_back(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
     (void)::connect(filling.back(), reinterpret_cast<const sockaddr*>(address.data()),
-                    static_cast<socklen_t>(address.size()));
+                    sizeof(sockaddr_in));
   }
-  OfiOptions options = on_lo("tcp");
+  EngineOptions options = this->options();
   options.connect_timeout = milliseconds(300);
   Engine a(options);
   const ConnectionId id = a.connect(address);
@@ -164,8 +165,8 @@ TEST(OfiTcp, AHostThatNeverAnswersIsGivenUp) {
   close(listener);
 }
 
-TEST(OfiTcp, ABusyEngineIsWaitedFor) {
-  OfiOptions options = on_lo("tcp");
+TEST_P(PatientIpDriverTest, ABusyEngineIsWaitedFor) {
+  EngineOptions options = this->options();
   options.connect_timeout = milliseconds(100);
   Engine a(options);
   Engine b(options);
@@ -178,6 +179,8 @@ TEST(OfiTcp, ABusyEngineIsWaitedFor) {
   ASSERT_TRUE(send(a, to_b, bytes, {&a, &b}).ok());
   EXPECT_TRUE(pump({&a, &b}, [&] { return b.station.received.size() == 1; }));
 }
+
+MAD_FOR_PATIENT_FABRICS_OVER_IP(PatientIpDriverTest);
 
 }  // namespace
 }  // namespace mad

@@ -1,0 +1,37 @@
+#include "madlike/driver/tcp/chunk_pool.h"
+
+#include "gtest/gtest.h"
+
+namespace mad {
+namespace {
+
+TEST(TcpChunkPool, GivesAsManyAsAreAllowed) {
+  TcpChunkPool pool(2, 4096);
+  TcpChunk* const a = pool.take();
+  TcpChunk* const b = pool.take();
+  ASSERT_TRUE(a && b);
+  EXPECT_NE(a->bytes, b->bytes);
+  EXPECT_EQ(pool.take(), nullptr);
+  pool.allow_one_more();
+  TcpChunk* const c = pool.take();
+  ASSERT_TRUE(c);
+  pool.allow_one_less();
+  pool.drop_user(*a);
+  EXPECT_EQ(pool.take(), nullptr) << "two are in use, and no more are allowed";
+  pool.drop_user(*b);
+  EXPECT_EQ(pool.take(), b) << "the one used last is warm";
+}
+
+TEST(TcpChunkPool, AChunkIsFreeWhenNobodyUsesIt) {
+  TcpChunkPool pool(1, 4096);
+  TcpChunk* const chunk = pool.take();
+  ASSERT_TRUE(chunk);
+  pool.add_user(*chunk);
+  pool.drop_user(*chunk);
+  EXPECT_EQ(pool.take(), nullptr);
+  pool.drop_user(*chunk);
+  EXPECT_EQ(pool.take(), chunk);
+}
+
+}  // namespace
+}  // namespace mad

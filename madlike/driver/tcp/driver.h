@@ -1,0 +1,148 @@
+// TcpDriver: the class behind open_tcp().  Its parts stand in one file each: setup.cc (connections
+// come), ending.cc (and end), post.cc (sends and writes), progress.cc (the poll path).
+#ifndef MADLIKE_DRIVER_TCP_DRIVER_H_
+#define MADLIKE_DRIVER_TCP_DRIVER_H_
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "madlike/driver/driver.h"
+#include "madlike/driver/tcp/chunk_pool.h"
+#include "madlike/driver/tcp/connection.h"
+#include "madlike/driver/tcp/handshake.h"
+#include "madlike/driver/tcp/sockets.h"
+#include "madlike/driver/tcp/tcp.h"
+
+namespace mad {
+
+class TcpDriver : public Driver {
+ public:
+  /// `socket_address` is where `listener` listens.
+  TcpDriver(const TcpOptions& options, TcpSocket listener, std::vector<std::byte> socket_address,
+            TcpWatch watch);
+  /// Peers that were not disconnected see an engine that died.
+  ~TcpDriver() override;
+
+  const DriverCaps& caps() const override { return caps_; }
+  const std::vector<std::byte>& address() const override { return address_; }
+  Result<ConnectionId> connect(const std::byte* address, std::size_t size) override;
+  const std::vector<std::byte>& peer_address(ConnectionId connection) const override;
+  Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
+  Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
+  void withdraw(ConnectionId connection, const ExposureToken& token) override;
+  Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
+                    std::uint64_t offset, void* context) override;
+  std::size_t poll(Completion* out, std::size_t capacity) override;
+  Status watch(std::vector<pollfd>* out) override;
+  void release(void* buffer) override;
+  void disconnect(ConnectionId connection) override;
+
+ private:
+  using State = TcpConnection::State;
+
+  // So many connections are read without asking first which of them have something.
+  static constexpr std::size_t kReadUnasked = 2;
+
+  /// Only the peer of `connection` may write there, so that the key need not be a secret.
+  struct Exposure {
+    ConnectionId connection;
+    Segment memory;
+  };
+
+  /// The connection's record, or null: there is none, or it was left and forgotten.
+  TcpConnection* find(ConnectionId id) {
+    const auto found = connections_.find(id);
+    return found == connections_.end() ? nullptr : &found->second;
+  }
+
+  // setup.cc
+  TcpConnection& add_connection(const TcpAddress& address);
+  void set_state(TcpConnection& connection, State state);
+  void dial(TcpConnection& connection);
+  void on_handshake(TcpConnection& connection);
+  void on_dialed(TcpConnection& connection);
+  void on_challenge(TcpConnection& connection);
+  void on_verdict(TcpConnection& connection);
+  void handshake_broke(TcpConnection& connection);
+  void accept_strangers();
+  void on_stranger(std::uint32_t id);
+  bool challenge(TcpStranger& stranger);
+  void admit(TcpStranger& stranger);
+  void refuse_crossing(TcpStranger& stranger);
+  void accept(TcpConnection& connection, const TcpAnswer& answer, TcpStranger& stranger);
+  void tell(TcpConnection& connection, Completion::Kind kind, const Status& status);
+  void check_deadlines();
+  void on_deadline(TcpConnection& connection, TcpClock::time_point now);
+
+  // ending.cc
+  void close_socket(TcpConnection& connection);
+  void post_last(TcpConnection& connection);
+  void end_soon(ConnectionId connection, Status why);
+  void end_all_due();
+  void end(TcpConnection& connection, const Status& why);
+  void forget_left();
+  void linger();
+
+  // progress.cc
+  bool looking_is_due();
+  void look();
+  void flush_waiting();
+  void flush(TcpConnection& connection);
+  bool reads_unasked() const { return standing_.size() <= kReadUnasked; }
+  std::size_t receive(TcpConnection& connection, Completion* out, std::size_t capacity);
+  bool take_records(TcpConnection& connection, Completion* out, std::size_t capacity,
+                    std::size_t* count);
+  bool begin_write(TcpConnection& connection);
+  bool fill_write(TcpConnection& connection);
+  Segment write_target(const TcpConnection& connection);
+  bool read(TcpConnection& connection);
+  void on_end_of_stream(TcpConnection& connection, int error);
+  void drain(TcpConnection& connection);
+  std::size_t take_news(Completion* out, std::size_t capacity);
+
+  // post.cc
+  Status not_connected(const TcpConnection* connection) const;
+  void wait_to_send(TcpConnection& connection);
+  Status post(TcpConnection& connection, const TcpRecord& record, SegmentList packet,
+              Completion::Kind kind, void* context);
+
+  TcpOptions options_;
+  DriverCaps caps_;
+  TcpAddress own_;
+  std::vector<std::byte> address_;
+  std::uint64_t incarnation_;
+  std::uint64_t next_sequence_ = 1;
+
+  TcpWatch watch_;
+  TcpSocket listener_;
+  TcpChunkPool chunks_;  // outlives the connections
+  std::unordered_map<ConnectionId, TcpConnection> connections_;
+  ConnectionId next_connection_ = 0;
+  std::map<std::vector<std::byte>, ConnectionId> live_;  // by address; not kClosing, not kGone
+  std::vector<ConnectionId> standing_;                   // connected or closing
+  std::unordered_map<std::uint32_t, TcpStranger> strangers_;
+  std::uint32_t next_stranger_ = 0;
+  std::unordered_map<std::uint64_t, Exposure> exposures_;
+  std::uint64_t next_exposure_ = 1;
+
+  std::vector<TcpWatch::Ready> ready_;         // what look() found
+  std::vector<ConnectionId> readable_;         // connections to be read in this poll
+  std::vector<ConnectionId> sending_;          // whose outbox is not empty
+  std::vector<TcpOutbox::Finished> finished_;  // scratch of flush()
+  std::deque<Completion> news_;
+  std::vector<std::pair<ConnectionId, Status>> ending_;
+  std::vector<ConnectionId> leaving_;  // gone and left; forgotten once nobody names them
+  std::size_t unsettled_ = 0;          // connections under way or closing
+  bool look_soon_ = false;
+  std::uint32_t polls_ = 0;
+  long last_tick_ = 0;
+  long deadlines_tick_ = 0;
+};
+
+}  // namespace mad
+
+#endif  // MADLIKE_DRIVER_TCP_DRIVER_H_

@@ -1,0 +1,181 @@
+#include "madlike/driver/tcp/handshake.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <sodium.h>
+#include <sys/socket.h>
+
+#include <cstring>
+
+#include "madlike/driver/ip/address.h"
+
+namespace mad {
+namespace {
+
+constexpr char kMagic[6] = {'M', 'A', 'D', 'T', 'C', 'P'};
+constexpr std::uint8_t kVersion = 1;
+constexpr std::size_t kHelloPrefix = 8;
+
+// Every session has a key of its own, so that a number a direction is a nonce used once.
+enum class Direction : unsigned char { kToListener = 1, kToConnector = 2 };
+
+unsigned char* raw(std::byte* bytes) { return reinterpret_cast<unsigned char*>(bytes); }
+const unsigned char* raw(const std::byte* bytes) {
+  return reinterpret_cast<const unsigned char*>(bytes);
+}
+
+using SealNonce = std::array<unsigned char, crypto_secretbox_NONCEBYTES>;
+
+SealNonce nonce_of(Direction direction) { return {static_cast<unsigned char>(direction)}; }
+
+template <typename Plain>
+constexpr std::size_t kSealedBytes = sizeof(Plain) + crypto_secretbox_MACBYTES;
+
+template <typename Plain>
+std::array<std::byte, kSealedBytes<Plain>> seal_plain(const Plain& plain, const TcpSessionKey& key,
+                                                      Direction direction) {
+  std::array<std::byte, kSealedBytes<Plain>> sealed;
+  crypto_secretbox_easy(raw(sealed.data()), reinterpret_cast<const unsigned char*>(&plain),
+                        sizeof(plain), nonce_of(direction).data(), raw(key.data()));
+  return sealed;
+}
+
+template <typename Plain>
+bool open_sealed(const std::byte* sealed, const TcpSessionKey& key, Direction direction,
+                 Plain* plain) {
+  return crypto_secretbox_open_easy(reinterpret_cast<unsigned char*>(plain), raw(sealed),
+                                    kSealedBytes<Plain>, nonce_of(direction).data(),
+                                    raw(key.data())) == 0;
+}
+
+struct PlainAnswer {
+  std::uint64_t incarnation;
+  std::uint64_t sequence;
+  std::uint64_t address_bytes;
+  std::byte address[TcpAddress::kMostBytes];
+};
+static_assert(kSealedBytes<PlainAnswer> == TcpAnswer::kBytes);
+
+struct PlainVerdict {
+  std::uint64_t kind;
+  std::uint64_t incarnation;
+  std::uint64_t sequence;
+};
+static_assert(kSealedBytes<PlainVerdict> == TcpVerdict::kBytes);
+
+template <typename Value>
+Value random_value() {
+  Value value;
+  randombytes_buf(&value, sizeof(value));
+  return value;
+}
+
+}  // namespace
+
+Result<TcpAddress> TcpAddress::parse(const std::byte* bytes, std::size_t size) {
+  TcpAddress address;
+  if (size <= address.secret.size()) {
+    return Status(StatusCode::kInvalidArgument, "not the address of a tcp engine");
+  }
+  const std::size_t socket_bytes = size - address.secret.size();
+  Result<std::vector<std::byte>> socket = to_address(bytes, socket_bytes);
+  if (!socket.ok()) return socket.status();
+  address.socket = std::move(*socket);
+  std::memcpy(address.secret.data(), bytes + socket_bytes, address.secret.size());
+  return address;
+}
+
+std::vector<std::byte> TcpAddress::bytes() const {
+  std::vector<std::byte> all(socket);
+  all.insert(all.end(), secret.begin(), secret.end());
+  return all;
+}
+
+TcpSecret random_secret() { return random_value<TcpSecret>(); }
+TcpNonce random_nonce() { return random_value<TcpNonce>(); }
+std::uint64_t random_number() { return random_value<std::uint64_t>(); }
+
+TcpSessionKey session_key(const TcpSecret& secret, const TcpNonce& connectors,
+                          const TcpNonce& listeners) {
+  static_assert(sizeof(TcpSecret) >= crypto_generichash_KEYBYTES_MIN);
+  static_assert(sizeof(TcpSessionKey) == crypto_secretbox_KEYBYTES);
+  std::array<std::byte, 2 * sizeof(TcpNonce)> both;
+  std::memcpy(both.data(), connectors.data(), connectors.size());
+  std::memcpy(both.data() + connectors.size(), listeners.data(), listeners.size());
+  TcpSessionKey key;
+  crypto_generichash(raw(key.data()), key.size(), raw(both.data()), both.size(), raw(secret.data()),
+                     secret.size());
+  return key;
+}
+
+std::array<std::byte, TcpHello::kBytes> TcpHello::pack() const {
+  static_assert(kBytes == kHelloPrefix + sizeof(TcpNonce));
+  std::array<std::byte, kBytes> bytes{};
+  std::memcpy(bytes.data(), kMagic, sizeof(kMagic));
+  bytes[6] = std::byte{kVersion};
+  bytes[7] = static_cast<std::byte>(kind);
+  std::memcpy(bytes.data() + kHelloPrefix, nonce.data(), nonce.size());
+  return bytes;
+}
+
+std::optional<TcpNonce> TcpHello::parse(const std::byte* bytes, Kind kind) {
+  TcpHello hello;
+  hello.kind = kind;
+  std::memcpy(hello.nonce.data(), bytes + kHelloPrefix, hello.nonce.size());
+  const auto expected = hello.pack();
+  if (std::memcmp(bytes, expected.data(), kHelloPrefix) != 0) return std::nullopt;
+  return hello.nonce;
+}
+
+std::array<std::byte, TcpAnswer::kBytes> TcpAnswer::seal(const TcpSessionKey& key) const {
+  PlainAnswer plain{htole64(incarnation), htole64(sequence), htole64(address.size()), {}};
+  std::memcpy(plain.address, address.data(), std::min(address.size(), sizeof(plain.address)));
+  return seal_plain(plain, key, Direction::kToListener);
+}
+
+std::optional<TcpAnswer> TcpAnswer::open(const std::byte* bytes, const TcpSessionKey& key) {
+  PlainAnswer plain;
+  if (!open_sealed(bytes, key, Direction::kToListener, &plain)) return std::nullopt;
+  const std::uint64_t size = le64toh(plain.address_bytes);
+  if (size > sizeof(plain.address)) return std::nullopt;
+  const Result<TcpAddress> address = TcpAddress::parse(plain.address, size);
+  if (!address.ok()) return std::nullopt;
+  return TcpAnswer{address->bytes(), le64toh(plain.incarnation), le64toh(plain.sequence)};
+}
+
+std::array<std::byte, TcpVerdict::kBytes> TcpVerdict::seal(const TcpSessionKey& key) const {
+  const PlainVerdict plain{htole64(static_cast<std::uint64_t>(kind)), htole64(incarnation),
+                           htole64(sequence)};
+  return seal_plain(plain, key, Direction::kToConnector);
+}
+
+std::optional<TcpVerdict> TcpVerdict::open(const std::byte* bytes, const TcpSessionKey& key) {
+  PlainVerdict plain;
+  if (!open_sealed(bytes, key, Direction::kToConnector, &plain)) return std::nullopt;
+  const auto kind = static_cast<Kind>(le64toh(plain.kind));
+  if (kind != Kind::kAccepted && kind != Kind::kCrossing) return std::nullopt;
+  return TcpVerdict{kind, le64toh(plain.incarnation), le64toh(plain.sequence)};
+}
+
+void TcpMessageReader::expect(std::size_t size) {
+  size_ = size;
+  filled_ = 0;
+}
+
+TcpMessageReader::Outcome TcpMessageReader::read(int socket) {
+  while (filled_ < size_) {
+    const ssize_t got = recv(socket, bytes_.data() + filled_, size_ - filled_, MSG_DONTWAIT);
+    if (got > 0) {
+      filled_ += static_cast<std::size_t>(got);
+    } else if (got < 0 && errno == EINTR) {
+      continue;
+    } else if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      return Outcome::kWaiting;
+    } else {
+      return Outcome::kEnded;
+    }
+  }
+  return Outcome::kComplete;
+}
+
+}  // namespace mad

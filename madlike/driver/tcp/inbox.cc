@@ -1,0 +1,114 @@
+#include "madlike/driver/tcp/inbox.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mad {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+constexpr std::size_t aligned(std::size_t offset) {
+  return (offset + TcpRecord::kAlignment - 1) / TcpRecord::kAlignment * TcpRecord::kAlignment;
+}
+
+// What is to be left free before `bytes` so that what follows them is aligned.
+constexpr std::size_t lead_before(std::size_t bytes) { return aligned(bytes) - bytes; }
+
+}  // namespace
+
+std::size_t TcpInbox::chunk_bytes(std::size_t max_packet_bytes) {
+  const std::size_t record = TcpRecord::kMostBytes + aligned(max_packet_bytes);
+  return (2 * record + kPage - 1) / kPage * kPage;
+}
+
+TcpInbox::TcpInbox(TcpChunkPool& pool, std::size_t max_packet_bytes)
+    : pool_(pool), max_packet_bytes_(max_packet_bytes) {}
+
+TcpInbox::Found TcpInbox::next(Segment* packet) {
+  if (write_left_ > 0) return Found::kNothing;
+  const std::size_t skipped = std::min(padding_, available());
+  begin_ += skipped;
+  padding_ -= skipped;
+  needed_ = TcpRecord::kFixedBytes;
+  if (padding_ > 0 || available() < needed_) return Found::kNothing;
+  std::byte* const start = chunk_->bytes + begin_;
+  TcpRecord record;
+  if (!decode_record(start, &record)) return Found::kForeign;
+  needed_ = record.header_bytes();
+  if (record.kind == TcpRecord::Kind::kPacket) {
+    if (record.bytes > max_packet_bytes_) return Found::kForeign;
+    needed_ += record.bytes;
+  }
+  if (available() < needed_) return Found::kNothing;
+  begin_ += needed_;
+  needed_ = TcpRecord::kFixedBytes;
+  padding_ = record.padding_bytes();
+  switch (record.kind) {
+    case TcpRecord::Kind::kPacket:
+      *packet = {start + record.header_bytes(), record.bytes};
+      return Found::kPacket;
+    case TcpRecord::Kind::kWrite:
+      decode_write(start, &record);
+      write_ = record;
+      write_left_ = record.bytes;
+      return Found::kWrite;
+    case TcpRecord::Kind::kLast:
+      break;
+  }
+  return Found::kLast;
+}
+
+Segment TcpInbox::write_bytes() const {
+  if (empty()) return {};
+  return {chunk_->bytes + begin_, std::min(available(), write_left_)};
+}
+
+void TcpInbox::took_write_bytes(std::size_t bytes) {
+  begin_ += bytes;
+  write_left_ -= bytes;
+}
+
+Segment TcpInbox::room(std::size_t ahead, bool past) {
+  std::size_t start = begin_ % TcpRecord::kAlignment;
+  std::size_t missing = padding_ + needed_ - std::min(available(), padding_ + needed_);
+  if (empty()) {
+    start = lead_before((past ? 0 : write_left_) + padding_);
+    if (write_left_ > 0) missing = 0;
+  }
+  if (!make_room(start, available() + missing)) return {};
+  const std::size_t free = pool_.bytes_each() - end_;
+  return {chunk_->bytes + end_, std::min(free, missing + ahead)};
+}
+
+// Room for `bytes` from begin_ on, in this chunk or another one.  `start` keeps the alignment.
+bool TcpInbox::make_room(std::size_t start, std::size_t bytes) {
+  if (chunk_ != nullptr) {
+    const bool alone = chunk_->users == 1;
+    if (empty()) begin_ = end_ = alone ? start : aligned(end_) + start;
+    if (begin_ + bytes + TcpRecord::kMostBytes <= pool_.bytes_each()) return true;
+    if (alone) {
+      std::memmove(chunk_->bytes + start, chunk_->bytes + begin_, available());
+      end_ = start + available();
+      begin_ = start;
+      return true;
+    }
+  }
+  TcpChunk* const fresh = pool_.take();
+  if (fresh == nullptr) return false;
+  if (!empty()) std::memcpy(fresh->bytes + start, chunk_->bytes + begin_, available());
+  end_ = start + available();
+  begin_ = start;
+  if (chunk_ != nullptr) pool_.drop_user(*chunk_);
+  chunk_ = fresh;
+  return true;
+}
+
+void TcpInbox::give_up_chunk() {
+  if (chunk_ == nullptr) return;
+  pool_.drop_user(*chunk_);
+  chunk_ = nullptr;
+  begin_ = end_ = 0;
+}
+
+}  // namespace mad

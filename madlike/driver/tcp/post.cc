@@ -1,0 +1,83 @@
+// Posting: packets and remote writes, and the memory they go to.
+#include "madlike/driver/ip/address.h"
+#include "madlike/driver/tcp/driver.h"
+
+namespace mad {
+
+Status TcpDriver::not_connected(const TcpConnection* connection) const {
+  if (!connection) return StatusCode::kClosed;
+  return connection->under_way() ? Status(StatusCode::kAgain) : connection->gone;
+}
+
+Status TcpDriver::post_send(ConnectionId id, SegmentList packet, void* context) {
+  TcpConnection* const found = find(id);
+  if (!found || found->state != State::kConnected) return not_connected(found);
+  const std::size_t bytes = packet.bytes();
+  if (packet.count > caps_.max_iov || bytes > caps_.max_packet_bytes || bytes == 0) {
+    return Status(StatusCode::kInvalidArgument, "packet beyond the limits of " + caps_.name);
+  }
+  TcpRecord record;
+  record.bytes = static_cast<std::uint32_t>(bytes);
+  return post(*found, record, packet, Completion::Kind::kSent, context);
+}
+
+Status TcpDriver::post_write(ConnectionId id, SegmentList packet, const ExposureToken& token,
+                             std::uint64_t offset, void* context) {
+  TcpConnection* const found = find(id);
+  if (!found || found->state != State::kConnected) return not_connected(found);
+  const std::size_t bytes = packet.bytes();
+  if (packet.count > caps_.max_write_iov || bytes > caps_.max_write_bytes || bytes == 0) {
+    return Status(StatusCode::kInvalidArgument, "write beyond the limits of " + caps_.name);
+  }
+  TcpRecord record;
+  record.kind = TcpRecord::Kind::kWrite;
+  record.bytes = static_cast<std::uint32_t>(bytes);
+  record.key = token.key;
+  record.offset = token.address + offset;
+  return post(*found, record, packet, Completion::Kind::kWritten, context);
+}
+
+Status TcpDriver::post(TcpConnection& connection, const TcpRecord& record, SegmentList packet,
+                       Completion::Kind kind, void* context) {
+  const auto outcome =
+      connection.outbox.send(connection.socket.fd(), record, packet, {kind, context});
+  wait_to_send(connection);
+  switch (outcome) {
+    case TcpOutbox::Outcome::kSent:
+      return {};
+    case TcpOutbox::Outcome::kWaits:
+      return StatusCode::kInProgress;
+    case TcpOutbox::Outcome::kFull:
+      return StatusCode::kAgain;
+    case TcpOutbox::Outcome::kBroken:
+      break;
+  }
+  look_soon_ = true;  // its end follows what came before
+  return {StatusCode::kPeerFailed,
+          "the connection to " + to_text(connection.peer.socket) + " broke"};
+}
+
+// poll() sends what the socket did not take.
+void TcpDriver::wait_to_send(TcpConnection& connection) {
+  if (connection.outbox.empty() || connection.waits_to_send) return;
+  connection.waits_to_send = true;
+  sending_.push_back(connection.id);
+}
+
+Result<ExposureToken> TcpDriver::expose(ConnectionId id, Segment memory) {
+  TcpConnection* const found = find(id);
+  if (!found || found->state == State::kGone || found->state == State::kClosing) {
+    return not_connected(found);
+  }
+  const ExposureToken token{0, next_exposure_++};
+  exposures_.try_emplace(token.key, Exposure{id, memory});
+  ++found->exposed;
+  return token;
+}
+
+void TcpDriver::withdraw(ConnectionId id, const ExposureToken& token) {
+  TcpConnection* const connection = find(id);
+  if (connection && exposures_.erase(token.key) > 0) --connection->exposed;
+}
+
+}  // namespace mad

@@ -1,0 +1,302 @@
+// The poll path: what waits is sent, and sockets are read - all of them when there are few, else
+// those that have something.
+#include <errno.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "madlike/driver/ip/address.h"
+#include "madlike/driver/tcp/driver.h"
+
+namespace mad {
+namespace {
+
+constexpr std::uint32_t kLookEvery = 64;  // polls, where sockets are read unasked
+
+constexpr std::size_t kAhead = 68 * 1024;      // bytes of small packets, or one large, read at once
+constexpr std::size_t kBriefAhead = 4 * 1024;  // bytes behind a large one
+constexpr std::size_t kReadsPerPoll = 16;      // of one connection
+
+// Changes every few milliseconds and costs no system call.
+long coarse_tick() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return now.tv_nsec;
+}
+
+}  // namespace
+
+std::size_t TcpDriver::poll(Completion* out, std::size_t capacity) {
+  if (!sending_.empty()) flush_waiting();
+  if (looking_is_due()) look();
+  std::size_t count = take_news(out, capacity);
+  if (reads_unasked()) {
+    readable_.assign(standing_.begin(), standing_.end());
+    if (polls_ % 2 == 1) std::reverse(readable_.begin(), readable_.end());
+  }
+  std::size_t next = 0;
+  for (; next < readable_.size() && count < capacity; ++next) {
+    TcpConnection* const connection = find(readable_[next]);
+    if (!connection || !connection->stands()) continue;
+    count += receive(*connection, out + count, capacity - count);
+    if (connection->unread) break;
+  }
+  readable_.erase(readable_.begin(), readable_.begin() + static_cast<std::ptrdiff_t>(next));
+  if (!ending_.empty()) end_all_due();
+  if (!leaving_.empty()) forget_left();
+  return count;
+}
+
+std::size_t TcpDriver::take_news(Completion* out, std::size_t capacity) {
+  std::size_t count = 0;
+  while (count < capacity && !news_.empty()) {
+    out[count++] = std::move(news_.front());
+    news_.pop_front();
+  }
+  return count;
+}
+
+Status TcpDriver::watch(std::vector<pollfd>* out) {
+  if (!news_.empty() || !ending_.empty() || !readable_.empty()) return StatusCode::kAgain;
+  for (const ConnectionId id : sending_) {
+    TcpConnection& connection = *find(id);
+    if (connection.wakes_to_send) continue;
+    connection.wakes_to_send = true;
+    watch_.change(connection.socket.fd(), TcpWatch::Role::kConnection, id, true);
+  }
+  look_soon_ = true;  // a listener or a stranger may wake the caller
+  out->push_back({watch_.fd(), POLLIN, 0});
+  return StatusCode::kOk;
+}
+
+void TcpDriver::release(void* buffer) { chunks_.drop_user(*static_cast<TcpChunk*>(buffer)); }
+
+bool TcpDriver::looking_is_due() {
+  ++polls_;
+  if (!reads_unasked()) return readable_.empty();
+  if (look_soon_ || unsettled_ > 0 || !strangers_.empty() || polls_ >= kLookEvery) return true;
+  const long tick = coarse_tick();
+  if (tick == last_tick_) return false;
+  last_tick_ = tick;
+  return true;
+}
+
+void TcpDriver::look() {
+  polls_ = 0;
+  look_soon_ = false;
+  ready_.clear();
+  watch_.look(&ready_);
+  for (const TcpWatch::Ready& ready : ready_) {
+    switch (ready.role) {
+      case TcpWatch::Role::kListener:
+        accept_strangers();
+        break;
+      case TcpWatch::Role::kStranger:
+        on_stranger(ready.id);
+        break;
+      case TcpWatch::Role::kConnection: {
+        TcpConnection* const connection = find(ready.id);
+        if (!connection) break;
+        if (connection->under_way()) on_handshake(*connection);
+        if (connection->stands()) readable_.push_back(ready.id);
+        break;
+      }
+    }
+    end_all_due();
+  }
+  if (unsettled_ == 0 && strangers_.empty()) return;
+  const long tick = coarse_tick();
+  if (tick != deadlines_tick_) check_deadlines();
+  deadlines_tick_ = tick;
+  end_all_due();
+}
+
+void TcpDriver::flush_waiting() {
+  for (std::size_t i = 0; i < sending_.size(); ++i) flush(*find(sending_[i]));
+  const auto rests = [this](ConnectionId id) {
+    TcpConnection& connection = *find(id);
+    connection.waits_to_send = !connection.outbox.empty();
+    return !connection.waits_to_send;
+  };
+  sending_.erase(std::remove_if(sending_.begin(), sending_.end(), rests), sending_.end());
+}
+
+void TcpDriver::flush(TcpConnection& connection) {
+  finished_.clear();
+  const bool moved = connection.outbox.flush(connection.socket.fd(), &finished_);
+  for (const TcpOutbox::Finished& finished : finished_) {
+    Completion completion;
+    completion.kind = finished.kind;
+    completion.connection = connection.id;
+    completion.context = finished.context;
+    news_.push_back(std::move(completion));
+  }
+  const bool empty = connection.outbox.empty();
+  if (empty && connection.wakes_to_send) {
+    connection.wakes_to_send = false;
+    watch_.change(connection.socket.fd(), TcpWatch::Role::kConnection, connection.id);
+  }
+  if (connection.state != State::kClosing) return;
+  if (moved) connection.deadline = TcpClock::now() + options_.close_timeout;
+  if (!connection.last_posted) return post_last(connection);
+  if (empty) (void)shutdown(connection.socket.fd(), SHUT_WR);
+}
+
+// Takes what one connection has.  Stops once there is something to tell: packets are dealt with
+// while they are in the cache.
+std::size_t TcpDriver::receive(TcpConnection& connection, Completion* out, std::size_t capacity) {
+  std::size_t count = 0;
+  connection.unread = false;
+  bool more = true;
+  for (std::size_t reads = 0; take_records(connection, out, capacity, &count); ++reads) {
+    if (count > 0 || !more || reads == kReadsPerPoll) break;
+    more = read(connection);
+  }
+  connection.inbox.rest();
+  return count;
+}
+
+// What is in memory; false: nothing is to be read now.
+bool TcpDriver::take_records(TcpConnection& connection, Completion* out, std::size_t capacity,
+                             std::size_t* count) {
+  TcpInbox& inbox = connection.inbox;
+  for (;;) {
+    if (inbox.write_left() > 0 && !fill_write(connection)) return true;
+    if (*count == capacity) {
+      connection.unread = !inbox.empty();
+      return false;
+    }
+    Segment packet;
+    switch (inbox.next(&packet)) {
+      case TcpInbox::Found::kNothing:
+        return true;
+      case TcpInbox::Found::kPacket: {
+        if (connection.state == State::kClosing) break;
+        Completion& completion = out[(*count)++];
+        completion.kind = Completion::Kind::kReceived;
+        completion.connection = connection.id;
+        completion.context = nullptr;
+        completion.bytes = packet;
+        completion.buffer = inbox.chunk();
+        completion.status = Status();
+        connection.told = true;
+        chunks_.add_user(*inbox.chunk());
+        break;
+      }
+      case TcpInbox::Found::kWrite:
+        if (begin_write(connection)) break;
+        [[fallthrough]];
+      case TcpInbox::Found::kForeign:
+        end_soon(connection.id, Status(StatusCode::kProtocol,
+                                       to_text(connection.peer.socket) +
+                                           " sent what no tcp engine of this version sends"));
+        return false;
+      case TcpInbox::Found::kLast:
+        connection.peer_finished = true;
+        end_soon(connection.id, connection.state == State::kClosing
+                                    ? connection.gone
+                                    : Status(StatusCode::kClosed, "the peer disconnected"));
+        return false;
+    }
+  }
+}
+
+// Whether the write that begins is one into memory that this peer was given.
+bool TcpDriver::begin_write(TcpConnection& connection) {
+  const TcpRecord& write = connection.inbox.write();
+  const Segment memory = write_target(connection);
+  if (memory.data == nullptr) return connection.state == State::kClosing;
+  return write.bytes <= memory.size;
+}
+
+// The exposed memory from the next byte of the write on; empty: it was withdrawn, or never was.
+Segment TcpDriver::write_target(const TcpConnection& connection) {
+  const TcpRecord& write = connection.inbox.write();
+  const auto found = exposures_.find(write.key);
+  if (found == exposures_.end() || found->second.connection != connection.id) return {};
+  const Segment memory = found->second.memory;
+  const std::uint64_t done = write.bytes - connection.inbox.write_left();
+  if (write.offset > memory.size || done > memory.size - write.offset) return {};
+  const std::size_t offset = write.offset + done;
+  return {memory.begin() + offset, memory.size - offset};
+}
+
+// Brings the bytes of the write that are in memory where they belong; false: some are missing.
+bool TcpDriver::fill_write(TcpConnection& connection) {
+  TcpInbox& inbox = connection.inbox;
+  const Segment bytes = inbox.write_bytes();
+  if (bytes.size > 0) {
+    const Segment target = write_target(connection);
+    if (target.size >= bytes.size) std::memcpy(target.data, bytes.data, bytes.size);
+    inbox.took_write_bytes(bytes.size);
+  }
+  return inbox.write_left() == 0;
+}
+
+// Reads the socket once; whether it may have more.
+bool TcpDriver::read(TcpConnection& connection) {
+  TcpInbox& inbox = connection.inbox;
+  std::array<Segment, 2> places;
+  std::size_t count = 0;
+  std::size_t past = 0;
+  if (inbox.write_left() > 0) {
+    const Segment target = write_target(connection);
+    past = std::min(target.size, inbox.write_left());
+    if (past > 0) places[count++] = {target.data, past};
+  }
+  const bool brief = past > 0 || connection.exposed > 0 || !inbox.empty();
+  const Segment room = inbox.room(brief ? kBriefAhead : kAhead, past > 0);
+  if (room.size == 0) {
+    look_soon_ = true;
+    return false;
+  }
+  places[count++] = room;
+  msghdr message{};
+  message.msg_iov = reinterpret_cast<iovec*>(places.data());
+  message.msg_iovlen = count;
+  ssize_t got = 0;
+  do {
+    got = recvmsg(connection.socket.fd(), &message, MSG_DONTWAIT);
+  } while (got < 0 && errno == EINTR);
+  if (got <= 0) {
+    if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) {
+      on_end_of_stream(connection, got == 0 ? 0 : errno);
+    }
+    return false;
+  }
+  // Less than there was room for is all that the socket had.
+  const auto bytes = static_cast<std::size_t>(got);
+  const std::size_t passed = std::min(bytes, past);
+  inbox.read_past(passed);
+  inbox.filled(bytes - passed);
+  if (connection.state == State::kClosing) {
+    connection.deadline = TcpClock::now() + options_.close_timeout;
+  }
+  return bytes == past + room.size;
+}
+
+void TcpDriver::on_end_of_stream(TcpConnection& connection, int error) {
+  const std::string peer = to_text(connection.peer.socket);
+  Status why = connection.gone;
+  if (connection.state != State::kClosing) {
+    why = error == 0 ? Status(StatusCode::kPeerFailed, "the engine at " + peer + " is gone")
+                     : tcp_status(StatusCode::kPeerFailed, "the connection to " + peer, error);
+  }
+  end_soon(connection.id, std::move(why));
+}
+
+// Takes everything that came before the connection's end.
+void TcpDriver::drain(TcpConnection& connection) {
+  const std::size_t due = ending_.size();
+  while (ending_.size() == due) {
+    std::array<Completion, 16> news;
+    const std::size_t count = receive(connection, news.data(), news.size());
+    news_.insert(news_.end(), news.begin(), news.begin() + static_cast<std::ptrdiff_t>(count));
+    if (count == 0) return;
+  }
+}
+
+}  // namespace mad

@@ -1,0 +1,127 @@
+#include "madlike/driver/tcp/sockets.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstring>
+
+#include "madlike/driver/ip/address.h"
+
+namespace mad {
+namespace {
+
+// A host that is gone without a word is noticed after about 40 seconds of silence.
+constexpr int kIdleSeconds = 20;
+constexpr int kProbeSeconds = 5;
+constexpr int kProbes = 4;
+
+const sockaddr* as_sockaddr(const std::vector<std::byte>& address) {
+  return reinterpret_cast<const sockaddr*>(address.data());
+}
+
+TcpSocket new_socket(const std::vector<std::byte>& address) {
+  return TcpSocket(
+      ::socket(as_sockaddr(address)->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+epoll_event event_of(TcpWatch::Role role, std::uint32_t id, bool writable) {
+  epoll_event event{};
+  event.events = EPOLLIN | (writable ? EPOLLOUT : 0u);
+  event.data.u64 = (std::uint64_t{static_cast<std::uint32_t>(role)} << 32) | id;
+  return event;
+}
+
+}  // namespace
+
+Status tcp_status(StatusCode code, const std::string& what, int error) {
+  return {code, what + ": " + std::strerror(error)};
+}
+
+Result<TcpSocket> tcp_listen(std::vector<std::byte>* address) {
+  TcpSocket listener = new_socket(*address);
+  sockaddr_storage name{};
+  socklen_t size = sizeof(name);
+  const auto length = static_cast<socklen_t>(address->size());
+  if (!listener || bind(listener.fd(), as_sockaddr(*address), length) != 0 ||
+      listen(listener.fd(), SOMAXCONN) != 0 ||
+      getsockname(listener.fd(), reinterpret_cast<sockaddr*>(&name), &size) != 0) {
+    return tcp_status(StatusCode::kInternal, "listening for peers", errno);
+  }
+  Result<std::vector<std::byte>> named = to_address(&name, size);
+  if (!named.ok()) return named.status();
+  *address = std::move(*named);
+  return listener;
+}
+
+Result<TcpSocket> tcp_dial(const std::vector<std::byte>& address) {
+  TcpSocket socket = new_socket(address);
+  const auto length = static_cast<socklen_t>(address.size());
+  if (socket && connect(socket.fd(), as_sockaddr(address), length) != 0 && errno != EINPROGRESS) {
+    return tcp_status(StatusCode::kUnreachable, "connecting to " + to_text(address), errno);
+  }
+  if (!socket) return tcp_status(StatusCode::kNoMemory, "opening a socket", errno);
+  return socket;
+}
+
+int tcp_dialed(int socket) {
+  int error = 0;
+  socklen_t size = sizeof(error);
+  return getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
+}
+
+TcpSocket tcp_accept(int listener) {
+  int fd = -1;
+  do {
+    fd = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  } while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+  return TcpSocket(fd);
+}
+
+void tcp_configure(int socket) {
+  const auto set = [socket](int level, int name, int value) {
+    (void)setsockopt(socket, level, name, &value, sizeof(value));
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, kProbeSeconds);
+  set(IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+}
+
+bool tcp_send(int socket, const std::byte* bytes, std::size_t size) {
+  ssize_t sent = 0;
+  do {
+    sent = ::send(socket, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent == static_cast<ssize_t>(size);
+}
+
+Result<TcpWatch> TcpWatch::open() {
+  TcpSocket epoll(epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll) return tcp_status(StatusCode::kNoMemory, "watching sockets", errno);
+  return TcpWatch(std::move(epoll));
+}
+
+bool TcpWatch::add(int socket, Role role, std::uint32_t id, bool writable) {
+  epoll_event event = event_of(role, id, writable);
+  return epoll_ctl(epoll_.fd(), EPOLL_CTL_ADD, socket, &event) == 0;
+}
+
+bool TcpWatch::change(int socket, Role role, std::uint32_t id, bool writable) {
+  epoll_event event = event_of(role, id, writable);
+  return epoll_ctl(epoll_.fd(), EPOLL_CTL_MOD, socket, &event) == 0;
+}
+
+void TcpWatch::look(std::vector<Ready>* out) {
+  std::array<epoll_event, 64> events;
+  const int count = epoll_wait(epoll_.fd(), events.data(), static_cast<int>(events.size()), 0);
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t data = events[static_cast<std::size_t>(i)].data.u64;
+    out->push_back({static_cast<Role>(data >> 32), static_cast<std::uint32_t>(data)});
+  }
+}
+
+}  // namespace mad

@@ -1,0 +1,59 @@
+// The system calls around sockets: listening, dialing, and who has something to say.
+#ifndef MADLIKE_DRIVER_TCP_SOCKETS_H_
+#define MADLIKE_DRIVER_TCP_SOCKETS_H_
+
+#include <sys/epoll.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "madlike/base/status.h"
+#include "madlike/driver/tcp/connection.h"
+
+namespace mad {
+
+/// `what` failed with errno `error`.
+Status tcp_status(StatusCode code, const std::string& what, int error);
+
+/// Listens at a free port of `address` (see listening_address()), which it becomes.
+Result<TcpSocket> tcp_listen(std::vector<std::byte>* address);
+/// Starts connecting to `address`; the socket is ready to write once that is decided.
+Result<TcpSocket> tcp_dial(const std::vector<std::byte>& address);
+/// How that was decided: 0, or an errno.
+int tcp_dialed(int socket);
+/// Somebody who connected; empty: nobody does now.
+TcpSocket tcp_accept(int listener);
+/// As a socket of ours is to be: packets leave at once, a host that is gone is noticed.
+void tcp_configure(int socket);
+/// Sends a handshake message, which an empty socket takes whole; false: it is broken.
+bool tcp_send(int socket, const std::byte* bytes, std::size_t size);
+
+/// Which sockets have something to say.
+class TcpWatch {
+ public:
+  enum class Role : std::uint32_t { kListener, kStranger, kConnection };
+  struct Ready {
+    Role role;
+    std::uint32_t id;
+  };
+
+  static Result<TcpWatch> open();
+
+  /// Reports when there is something to read, and with `writable` when it can be written, too.
+  bool add(int socket, Role role, std::uint32_t id, bool writable = false);
+  bool change(int socket, Role role, std::uint32_t id, bool writable = false);
+
+  /// Appends what is ready now; never waits.
+  void look(std::vector<Ready>* out);
+  /// Readable when something is ready.
+  int fd() const { return epoll_.fd(); }
+
+ private:
+  explicit TcpWatch(TcpSocket epoll) : epoll_(std::move(epoll)) {}
+  TcpSocket epoll_;
+};
+
+}  // namespace mad
+
+#endif  // MADLIKE_DRIVER_TCP_SOCKETS_H_

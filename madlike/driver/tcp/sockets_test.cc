@@ -1,0 +1,90 @@
+#include "madlike/driver/tcp/sockets.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "gtest/gtest.h"
+#include "madlike/driver/ip/address.h"
+
+namespace mad {
+namespace {
+
+// Looks until something is ready, for at most two seconds.
+std::vector<TcpWatch::Ready> wait_for_something(TcpWatch& watch) {
+  std::vector<TcpWatch::Ready> ready;
+  for (int i = 0; i < 2000 && ready.empty(); ++i) {
+    watch.look(&ready);
+    if (ready.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return ready;
+}
+
+TEST(TcpSockets, ListenDialAcceptAndSee) {
+  auto address = listening_address("lo");
+  ASSERT_TRUE(address.ok());
+  std::vector<std::byte> name = *address;
+  auto listener = tcp_listen(&name);
+  ASSERT_TRUE(listener.ok()) << listener.status().message();
+  auto watch = TcpWatch::open();
+  ASSERT_TRUE(watch.ok());
+  ASSERT_TRUE(watch->add(listener->fd(), TcpWatch::Role::kListener, 0));
+  std::vector<TcpWatch::Ready> ready;
+  watch->look(&ready);
+  EXPECT_TRUE(ready.empty());
+  EXPECT_FALSE(tcp_accept(listener->fd()));
+
+  auto dialed = tcp_dial(name);
+  ASSERT_TRUE(dialed.ok()) << dialed.status().message();
+  ready = wait_for_something(*watch);
+  ASSERT_EQ(ready.size(), 1u);
+  EXPECT_EQ(ready[0].role, TcpWatch::Role::kListener);
+  const TcpSocket accepted = tcp_accept(listener->fd());
+  ASSERT_TRUE(accepted);
+  EXPECT_EQ(tcp_dialed(dialed->fd()), 0);
+  tcp_configure(accepted.fd());
+
+  ASSERT_TRUE(watch->add(dialed->fd(), TcpWatch::Role::kConnection, 7));
+  const std::byte byte{1};
+  ASSERT_TRUE(tcp_send(accepted.fd(), &byte, 1));
+  ready = wait_for_something(*watch);
+  ASSERT_EQ(ready.size(), 1u);
+  EXPECT_EQ(ready[0].role, TcpWatch::Role::kConnection);
+  EXPECT_EQ(ready[0].id, 7u);
+  pollfd sleeper{watch->fd(), POLLIN, 0};
+  EXPECT_EQ(poll(&sleeper, 1, 0), 1);
+}
+
+TEST(TcpSockets, NobodyListensThere) {
+  auto address = listening_address("lo");
+  ASSERT_TRUE(address.ok());
+  std::vector<std::byte> name = *address;
+  ASSERT_TRUE(tcp_listen(&name).ok());  // and closed again
+  auto dialed = tcp_dial(name);
+  if (!dialed.ok()) {
+    EXPECT_EQ(dialed.status().code(), StatusCode::kUnreachable);
+    return;
+  }
+  auto watch = TcpWatch::open();
+  ASSERT_TRUE(watch.ok());
+  ASSERT_TRUE(watch->add(dialed->fd(), TcpWatch::Role::kConnection, 1, true));
+  ASSERT_FALSE(wait_for_something(*watch).empty());
+  EXPECT_EQ(tcp_dialed(dialed->fd()), ECONNREFUSED);
+}
+
+TEST(TcpSockets, ASocketIsClosedOnce) {
+  TcpSocket a(dup(0));
+  const int fd = a.fd();
+  TcpSocket b(std::move(a));
+  EXPECT_FALSE(a);  // NOLINT(bugprone-use-after-move): that is what is asked
+  EXPECT_EQ(b.fd(), fd);
+  b = TcpSocket(dup(0));
+  EXPECT_TRUE(b);
+  b.close();
+  EXPECT_FALSE(b);
+}
+
+}  // namespace
+}  // namespace mad

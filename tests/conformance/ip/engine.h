@@ -1,0 +1,156 @@
+// Engine: a driver of a test over IP on lo, with what it said.
+#ifndef TESTS_CONFORMANCE_IP_ENGINE_H_
+#define TESTS_CONFORMANCE_IP_ENGINE_H_
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "madlike/driver/ofi/ofi.h"
+#include "madlike/driver/tcp/tcp.h"
+#include "tests/conformance/driver_conformance.h"
+#include "tests/support/bytes.h"
+
+namespace mad {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+/// What the fabrics over IP have in common.
+struct EngineOptions {
+  std::string fabric;  // "tcp", "ofi:tcp", "ofi:sockets"
+  std::string interface = "lo";
+  milliseconds connect_timeout{10000};
+  milliseconds close_timeout{10000};
+  bool few_buffers = false;  // memory for few packets that are not yet released
+};
+
+inline Result<std::unique_ptr<Driver>> try_open(const EngineOptions& options) {
+  const auto fill = [&options](auto& specific) {
+    specific.interface = options.interface;
+    specific.connect_timeout = options.connect_timeout;
+    specific.close_timeout = options.close_timeout;
+  };
+  if (options.fabric == "tcp") {
+    TcpOptions tcp;
+    fill(tcp);
+    if (options.few_buffers) tcp.receive_chunks = 2;
+    return open_tcp(tcp);
+  }
+  OfiOptions ofi;
+  fill(ofi);
+  if (options.few_buffers) ofi.receive_buffers = 4;
+  ofi.provider = options.fabric.substr(options.fabric.find(':') + 1);
+  return open_ofi(ofi);
+}
+
+inline std::unique_ptr<Driver> open(const EngineOptions& options) {
+  Result<std::unique_ptr<Driver>> driver = try_open(options);
+  EXPECT_TRUE(driver.ok()) << driver.status().message();
+  return driver.ok() ? std::move(*driver) : nullptr;
+}
+
+/// An open driver and what it said.
+struct Engine {
+  explicit Engine(const EngineOptions& options) : driver(open(options)), station(*driver) {}
+  ConnectionId connect(const Bytes& address) {
+    Result<ConnectionId> id = driver->connect(address.data(), address.size());
+    EXPECT_TRUE(id.ok()) << id.status().message();
+    return id.ok() ? *id : 0;
+  }
+  ConnectionId connect(const Engine& peer) { return connect(peer.driver->address()); }
+  std::unique_ptr<Driver> driver;
+  Station station;
+};
+
+inline bool pump(const std::vector<Engine*>& engines, const std::function<bool()>& done,
+                 milliseconds limit = milliseconds(20000)) {
+  const auto deadline = Clock::now() + limit;
+  while (!done()) {
+    for (Engine* engine : engines) engine->station.poll();
+    if (Clock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+inline Status send(Engine& from, ConnectionId to, Bytes& bytes,
+                   const std::vector<Engine*>& engines) {
+  const Segment segment{bytes.data(), bytes.size()};
+  Status status = StatusCode::kAgain;
+  pump(engines, [&] {
+    status = from.driver->post_send(to, {&segment, 1}, &bytes);
+    return !status.again();
+  });
+  return status;
+}
+
+inline Bytes number_of(std::size_t value, std::size_t size = sizeof(std::size_t)) {
+  Bytes bytes(size);
+  std::memcpy(bytes.data(), &value, sizeof(value));
+  return bytes;
+}
+
+/// Files this process has open: what a driver closes, it does not keep.
+inline std::size_t open_files() {
+  std::size_t count = 0;
+  for (int fd = 0; fd < 1024; ++fd) count += fcntl(fd, F_GETFD) != -1;
+  return count;
+}
+
+/// Posts packets of `bytes` until the fabric takes none for a while.
+struct Filled {
+  std::size_t accepted = 0;  // packets
+  std::size_t pending = 0;   // of them, whose completion is to follow
+};
+inline Filled fill(Engine& from, ConnectionId to, Bytes& bytes) {
+  const Segment segment{bytes.data(), bytes.size()};
+  Filled filled;
+  auto last = Clock::now();
+  while (Clock::now() - last < milliseconds(50)) {
+    const Status status = from.driver->post_send(to, {&segment, 1}, &bytes);
+    EXPECT_FALSE(status.error()) << status.message();
+    if (!status.again()) last = Clock::now();
+    if (!status.again()) ++filled.accepted;
+    if (status.in_progress()) ++filled.pending;
+    from.station.poll();
+  }
+  return filled;
+}
+
+/// What holds for every fabric over IP.
+class IpDriverTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  EngineOptions options() const {
+    EngineOptions options;
+    options.fabric = GetParam();
+    return options;
+  }
+};
+
+/// What does not hold for libfabric's sockets, which connects inside fi_connect(), blocking, keeps
+/// memory of its own and reads a foreigner's request to its end.
+class PatientIpDriverTest : public IpDriverTest {};
+
+inline std::string fabric_test_name(const ::testing::TestParamInfo<const char*>& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), ':', '_');
+  return name;
+}
+
+#define MAD_FOR_ALL_FABRICS_OVER_IP(fixture)                                                \
+  INSTANTIATE_TEST_SUITE_P(Ip, fixture, ::testing::Values("tcp", "ofi:tcp", "ofi:sockets"), \
+                           fabric_test_name)
+#define MAD_FOR_PATIENT_FABRICS_OVER_IP(fixture) \
+  INSTANTIATE_TEST_SUITE_P(Ip, fixture, ::testing::Values("tcp", "ofi:tcp"), fabric_test_name)
+
+}  // namespace mad
+
+#endif  // TESTS_CONFORMANCE_IP_ENGINE_H_
