@@ -123,11 +123,16 @@ Plan choose_send_plan(const Shape& shape, std::uint64_t count, const DriverCaps&
           "asked for: short runs staged, long runs referenced"};
 }
 
-Plan choose_receive_plan(const Shape& shape, std::uint64_t count, Mode mode) {
+Plan choose_receive_plan(const Shape& shape, std::uint64_t count, const Tuning& tuning, Mode mode) {
   if (mode == Mode::kPack) {
     return {Path::kPack, Plan::kNever, 0, "asked for: collected, then unpacked"};
   }
   if (one_run(shape, count)) return {Path::kContiguous, Plan::kNever, 0, "one run, in place"};
+  if (mode == Mode::kGather) return {Path::kGather, 1, 0, "asked for: every run in place"};
+  const bool may_scatter = mode != Mode::kPipeline && times(shape.runs, count) <= tuning.max_blocks;
+  if (may_scatter && shape.mean_run() >= tuning.min_reference) {
+    return {Path::kGather, 1, 0, "long runs, each in place"};
+  }
   return {Path::kPipeline, Plan::kNever, 0, "unpacked as it arrives"};
 }
 

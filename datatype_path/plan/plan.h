@@ -58,8 +58,9 @@ struct Plan {
 Plan choose_send_plan(const Shape& shape, std::uint64_t count, const DriverCaps& caps,
                       const Tuning& tuning, Mode mode);
 
-/// For receiving: kContiguous in place, kPipeline unpacked as it arrives, kPack collected first.
-Plan choose_receive_plan(const Shape& shape, std::uint64_t count, Mode mode);
+/// For receiving: kContiguous in place, kGather in place run by run where the fabric can (unpacked
+/// as it arrives where not), kPipeline unpacked as it arrives, kPack collected first.
+Plan choose_receive_plan(const Shape& shape, std::uint64_t count, const Tuning& tuning, Mode mode);
 
 }  // namespace mad
 

@@ -164,18 +164,29 @@ TEST(SendPlan, every_plan_has_its_reason) {
       for (const Shape& shape :
            {one_run(8), one_run(1 << 20), shape_of({{9, 9}}), shape_of({{9, 9999}, {9, 9}})}) {
         EXPECT_FALSE(choose_send_plan(shape, 3, caps_with(limit), {}, mode).reason.empty());
-        EXPECT_FALSE(choose_receive_plan(shape, 3, mode).reason.empty());
+        EXPECT_FALSE(choose_receive_plan(shape, 3, {}, mode).reason.empty());
       }
     }
   }
 }
 
 TEST(ReceivePlan, is_in_place_or_as_it_arrives) {
-  EXPECT_EQ(choose_receive_plan(one_run(64), 7, Mode::kAuto).path, Path::kContiguous);
-  EXPECT_EQ(choose_receive_plan(one_run(64, false), 1, Mode::kGather).path, Path::kContiguous);
-  EXPECT_EQ(choose_receive_plan(one_run(64, false), 2, Mode::kAuto).path, Path::kPipeline);
-  EXPECT_EQ(choose_receive_plan(shape_of({{9, 9999}}), 1, Mode::kGather).path, Path::kPipeline);
-  EXPECT_EQ(choose_receive_plan(one_run(64), 7, Mode::kPack).path, Path::kPack);
+  const auto path = [](const Shape& shape, std::uint64_t count, Mode mode) {
+    return choose_receive_plan(shape, count, {}, mode).path;
+  };
+  EXPECT_EQ(path(one_run(64), 7, Mode::kAuto), Path::kContiguous);
+  EXPECT_EQ(path(one_run(64, false), 1, Mode::kGather), Path::kContiguous);
+  EXPECT_EQ(path(one_run(64, false), 2, Mode::kAuto), Path::kPipeline);
+  EXPECT_EQ(path(one_run(64), 7, Mode::kPack), Path::kPack);
+  // Long runs are received where they belong, short ones if that is asked for.
+  EXPECT_EQ(path(shape_of({{9, 9999}}), 1, Mode::kAuto), Path::kGather);
+  EXPECT_EQ(path(shape_of({{9, 9999}}), 1, Mode::kHybrid), Path::kGather);
+  EXPECT_EQ(path(shape_of({{9, 9999}}), 1, Mode::kPipeline), Path::kPipeline);
+  EXPECT_EQ(path(shape_of({{9, 9}}), 1, Mode::kAuto), Path::kPipeline);
+  EXPECT_EQ(path(shape_of({{9, 9}}), 1, Mode::kGather), Path::kGather);
+  Tuning few;
+  few.max_blocks = 8;
+  EXPECT_EQ(choose_receive_plan(shape_of({{9, 9999}}), 1, few, Mode::kAuto).path, Path::kPipeline);
 }
 
 TEST(Names, are_those_of_the_interface) {

@@ -57,8 +57,8 @@ std::size_t LayoutSource::take_long_run(Packet& packet, std::size_t left, bool p
   return taken;
 }
 
-LayoutSink::LayoutSink(BlockProgramPtr program, void* base, std::uint64_t count)
-    : program_(std::move(program)), cursor_(*program_, base, count) {}
+LayoutSink::LayoutSink(BlockProgramPtr program, void* base, std::uint64_t count, bool in_place)
+    : program_(std::move(program)), cursor_(*program_, base, count), in_place_(in_place) {}
 
 void LayoutSink::seek(std::uint64_t offset) {
   if (cursor_.position() != offset) cursor_.seek(offset);
@@ -70,14 +70,15 @@ void LayoutSink::place(std::uint64_t offset, Segment bytes) {
   cursor_.unpack(bytes.data, bytes.size);
 }
 
-Segment LayoutSink::in_place(std::uint64_t offset, std::uint64_t size) {
-  if (offset > cursor_.total() || size > cursor_.total() - offset) return {};
+std::size_t LayoutSink::runs(std::uint64_t offset, std::uint64_t size, Segment* out,
+                             std::size_t capacity) {
+  if (offset > cursor_.total() || size > cursor_.total() - offset) return 0;
   seek(offset);
   Cursor ahead = cursor_;  // what is placed next probably starts here
-  Segment run;
   std::size_t listed = 0;
-  ahead.segments(&run, 1, static_cast<std::size_t>(size), &listed);
-  return listed == size ? run : Segment{};
+  const std::size_t count =
+      ahead.segments(out, in_place_ ? capacity : 1, static_cast<std::size_t>(size), &listed);
+  return in_place_ || listed == size ? count : 0;
 }
 
 }  // namespace mad

@@ -38,16 +38,20 @@ class LayoutSource final : public PayloadSource {
 
 class LayoutSink final : public PayloadSink {
  public:
-  LayoutSink(BlockProgramPtr program, void* base, std::uint64_t count);
+  /// With `in_place` the layout's runs are long enough to be written one by one, else they are
+  /// listed only where all bytes asked for are one run.
+  LayoutSink(BlockProgramPtr program, void* base, std::uint64_t count, bool in_place);
 
   void place(std::uint64_t offset, Segment bytes) override;
-  Segment in_place(std::uint64_t offset, std::uint64_t size) override;
+  std::size_t runs(std::uint64_t offset, std::uint64_t size, Segment* out,
+                   std::size_t capacity) override;
 
  private:
   void seek(std::uint64_t offset);
 
   BlockProgramPtr program_;
   Cursor cursor_;
+  bool in_place_;
 };
 
 }  // namespace mad

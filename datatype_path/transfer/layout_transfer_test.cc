@@ -2,6 +2,7 @@
 #include "datatype_path/transfer/layout_transfer.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -113,7 +114,7 @@ TEST(LayoutSource, keeps_its_program_alive) {
       BlockProgram::compile(*TypeDesc::vector(4, 1, 8, TypeDesc::bytes(4).value()).value()).value();
   std::vector<std::byte> memory(32, std::byte{7});
   LayoutSource source(program, memory.data(), 1, LayoutSource::kNeverReference);
-  LayoutSink sink(program, memory.data(), 1);
+  LayoutSink sink(program, memory.data(), 1, false);
   const std::weak_ptr<const BlockProgram> watched = program;
   program.reset();
   EXPECT_FALSE(watched.expired());
@@ -136,7 +137,7 @@ TEST(LayoutSink, takes_fragments_in_any_order) {
     }
     Arena expected(s.map, std::byte{0xee}), memory(s.map, std::byte{0xee});
     test::unpack(s.map, payload, expected);
-    LayoutSink sink(s.program, memory.base(), s.count);
+    LayoutSink sink(s.program, memory.base(), s.count, false);
     for (const auto& [at, size] : test::fragments(payload.size(), 300, random)) {
       sink.place(at, {payload.data() + at, size});
     }
@@ -148,7 +149,7 @@ TEST(LayoutSink, ignores_what_lies_beyond_its_end) {
   const auto program =
       BlockProgram::compile(*TypeDesc::vector(2, 1, 8, TypeDesc::bytes(4).value()).value()).value();
   std::vector<std::byte> memory(12), payload(100, std::byte{9});
-  LayoutSink sink(program, memory.data(), 1);
+  LayoutSink sink(program, memory.data(), 1, false);
   sink.place(8, {payload.data(), payload.size()});
   sink.place(UINT64_MAX, {payload.data(), payload.size()});
   EXPECT_EQ(memory, std::vector<std::byte>(12));
@@ -165,7 +166,8 @@ TEST(LayoutSink, is_in_place_exactly_where_the_bytes_are_one_run) {
     Sample s(random);
     if (s.packed.empty()) continue;
     const std::vector<std::int64_t> places = test::byte_places(s.map);
-    LayoutSink sink(s.program, s.memory.base(), s.count);
+    LayoutSink sink(s.program, s.memory.base(), s.count, false);
+    LayoutSink scattered_sink(s.program, s.memory.base(), s.count, true);
     for (int i = 0; i < 8; ++i) {
       const auto offset = static_cast<std::size_t>(random.between(0, places.size() - 1));
       const auto left = static_cast<std::int64_t>(places.size() - offset);
@@ -177,16 +179,31 @@ TEST(LayoutSink, is_in_place_exactly_where_the_bytes_are_one_run) {
                              places.begin() + static_cast<std::ptrdiff_t>(offset + size),
                              [](auto a, auto b) { return b != a + 1; }) ==
               places.begin() + static_cast<std::ptrdiff_t>(offset + size);
-      const Segment found = sink.in_place(offset, size);
-      ASSERT_EQ(found.size, one_run ? size : 0) << offset << " " << size << " " << s.text();
+      Segment found;
+      ASSERT_EQ(sink.runs(offset, size, &found, 1), one_run ? 1u : 0u) << s.text();
       if (one_run) {
+        ASSERT_EQ(found.size, size) << offset << " " << size << " " << s.text();
         ASSERT_EQ(found.begin(), &s.memory[places[offset]]);
       }
+      // Run by run it is in place everywhere.
+      std::array<Segment, 5> runs;
+      const std::size_t count = scattered_sink.runs(offset, size, runs.data(), runs.size());
+      ASSERT_GE(count, 1u);
+      std::size_t at = offset;
+      for (std::size_t r = 0; r < count; ++r) {
+        ASSERT_GT(runs[r].size, 0u);
+        for (std::size_t k = 0; k < runs[r].size; ++k) {
+          ASSERT_EQ(runs[r].begin() + k, &s.memory[places[at++]]) << s.text();
+        }
+      }
+      ASSERT_LE(at, offset + size);
+      ASSERT_TRUE(count == runs.size() || at == offset + size) << s.text();
       ++(one_run ? in_place : scattered);
     }
-    ASSERT_EQ(sink.in_place(places.size(), 1).size, 0u);
-    ASSERT_EQ(sink.in_place(places.size() + 1, 0).size, 0u);
-    ASSERT_EQ(sink.in_place(1, UINT64_MAX).size, 0u);
+    Segment none;
+    ASSERT_EQ(sink.runs(places.size(), 1, &none, 1), 0u);
+    ASSERT_EQ(sink.runs(places.size() + 1, 0, &none, 1), 0u);
+    ASSERT_EQ(scattered_sink.runs(1, UINT64_MAX, &none, 1), 0u);
   }
   EXPECT_GT(in_place, 100);
   EXPECT_GT(scattered, 100);
@@ -195,11 +212,12 @@ TEST(LayoutSink, is_in_place_exactly_where_the_bytes_are_one_run) {
 TEST(Layout, of_no_bytes_has_no_place) {
   const auto program =
       BlockProgram::compile(*TypeDesc::contiguous(0, TypeDesc::bytes(4).value()).value()).value();
-  LayoutSink sink(program, nullptr, 1000);
+  LayoutSink sink(program, nullptr, 1000, false);
   std::byte some[4] = {};
   sink.place(0, {some, 4});
-  EXPECT_EQ(sink.in_place(0, 0).size, 0u);
-  EXPECT_EQ(sink.in_place(0, 1).size, 0u);
+  Segment run;
+  EXPECT_EQ(sink.runs(0, 0, &run, 1), 0u);
+  EXPECT_EQ(sink.runs(0, 1, &run, 1), 0u);
 }
 
 }  // namespace

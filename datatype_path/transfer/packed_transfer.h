@@ -35,8 +35,9 @@ class PackedSink final : public PayloadSink {
   PackedSink(BlockProgramPtr program, void* base, std::uint64_t count, std::uint64_t bytes);
 
   void place(std::uint64_t offset, Segment bytes) override { collected_.place(offset, bytes); }
-  Segment in_place(std::uint64_t offset, std::uint64_t size) override {
-    return collected_.in_place(offset, size);
+  std::size_t runs(std::uint64_t offset, std::uint64_t size, Segment* out,
+                   std::size_t capacity) override {
+    return collected_.runs(offset, size, out, capacity);
   }
   /// Unpacks the first `bytes`, once they are all there.
   void finish(std::uint64_t bytes);

@@ -16,7 +16,7 @@ PayloadSink& ReceiveTransfer::start_layout(const BlockProgramPtr& program, void*
     Cursor cursor(*program, base, count);
     return start_run(cursor.next_run(static_cast<std::size_t>(cursor.total())));
   }
-  return sink_.emplace<LayoutSink>(program, base, count);
+  return sink_.emplace<LayoutSink>(program, base, count, plan.path == Path::kGather);
 }
 
 }  // namespace mad

@@ -37,7 +37,7 @@ TEST(ReceiveTransfer, every_plan_places_the_payload) {
     for (const Mode mode : kModes) {
       Arena memory = untouched;
       const auto pieces = test::fragments(payload.size(), 300, random);
-      const Plan plan = choose_receive_plan(s.program->shape(), s.count, mode);
+      const Plan plan = choose_receive_plan(s.program->shape(), s.count, {}, mode);
       const test::Allocations before = test::allocations();
       PayloadSink& sink =
           transfer.start_layout(s.program, memory.base(), s.count, payload.size(), plan);
@@ -61,12 +61,14 @@ TEST(ReceiveTransfer, places_one_run_where_it_is) {
                .value())
           .value();
   std::vector<std::byte> memory(16);
-  const Plan plan = choose_receive_plan(program->shape(), 1, Mode::kAuto);
+  const Plan plan = choose_receive_plan(program->shape(), 1, {}, Mode::kAuto);
   ASSERT_EQ(plan.path, Path::kContiguous);
   ReceiveTransfer transfer;
   PayloadSink& sink = transfer.start_layout(program, memory.data(), 1, 8, plan);
-  EXPECT_EQ(sink.in_place(0, 8).begin(), memory.data() + 4);
-  EXPECT_EQ(sink.in_place(0, 9).size, 0u);
+  Segment run;
+  ASSERT_EQ(sink.runs(0, 8, &run, 1), 1u);
+  EXPECT_EQ(run.begin(), memory.data() + 4);
+  EXPECT_EQ(sink.runs(0, 9, &run, 1), 0u);
 }
 
 TEST(ReceiveTransfer, collecting_fails_cleanly_without_memory) {

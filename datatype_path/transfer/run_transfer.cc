@@ -28,9 +28,10 @@ void RunSink::place(std::uint64_t offset, Segment bytes) {
   std::memcpy(run_.begin() + offset, bytes.data, std::min(bytes.size, run_.size - offset));
 }
 
-Segment RunSink::in_place(std::uint64_t offset, std::uint64_t size) {
-  if (offset > run_.size || size > run_.size - offset) return {};
-  return {run_.begin() + offset, static_cast<std::size_t>(size)};
+std::size_t RunSink::runs(std::uint64_t offset, std::uint64_t size, Segment* out, std::size_t) {
+  if (offset > run_.size || size > run_.size - offset) return 0;
+  *out = {run_.begin() + offset, static_cast<std::size_t>(size)};
+  return 1;
 }
 
 }  // namespace mad

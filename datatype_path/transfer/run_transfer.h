@@ -28,7 +28,8 @@ class RunSink final : public PayloadSink {
   explicit RunSink(Segment run) : run_(run) {}
 
   void place(std::uint64_t offset, Segment bytes) override;
-  Segment in_place(std::uint64_t offset, std::uint64_t size) override;
+  std::size_t runs(std::uint64_t offset, std::uint64_t size, Segment* out,
+                   std::size_t capacity) override;
 
  private:
   Segment run_;

@@ -91,12 +91,16 @@ TEST(RunSink, ignores_what_lies_beyond_its_end) {
 TEST(RunSink, is_in_place_within_its_bounds) {
   std::vector<std::byte> memory(10);
   RunSink sink(all(memory));
-  EXPECT_EQ(sink.in_place(0, 10).begin(), memory.data());
-  EXPECT_EQ(sink.in_place(3, 7).begin(), memory.data() + 3);
-  EXPECT_EQ(sink.in_place(3, 7).size, 7u);
-  EXPECT_EQ(sink.in_place(3, 8).size, 0u);
-  EXPECT_EQ(sink.in_place(11, 0).size, 0u);
-  EXPECT_EQ(sink.in_place(1, UINT64_MAX).size, 0u);
+  const auto found = [&sink](std::uint64_t offset, std::uint64_t size) {
+    Segment run;
+    return sink.runs(offset, size, &run, 1) == 1 ? run : Segment{};
+  };
+  EXPECT_EQ(found(0, 10).begin(), memory.data());
+  EXPECT_EQ(found(3, 7).begin(), memory.data() + 3);
+  EXPECT_EQ(found(3, 7).size, 7u);
+  EXPECT_EQ(found(3, 8).size, 0u);
+  EXPECT_EQ(found(11, 0).size, 0u);
+  EXPECT_EQ(found(1, UINT64_MAX).size, 0u);
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ struct DriverCaps {
   bool remote_write = false;      // expose() and post_write() work
   std::size_t max_write_iov = 0;  // local segments in one post_write()
   std::size_t max_write_bytes = 0;  // bytes of one post_write()
+  bool scattered_writes = false;    // expose_scattered() works
 };
 
 /// One connected (or connecting) remote engine; ids are small, dense and never used again.
@@ -43,6 +44,17 @@ using ConnectionId = std::uint32_t;
 struct ExposureToken {
   std::uint64_t address = 0;  // what the peer adds its offset to
   std::uint64_t key = 0;
+};
+
+/// Memory of many runs, seen as one row of bytes.
+class ScatteredMemory {
+ public:
+  virtual ~ScatteredMemory() = default;
+  /// Lists the runs that [offset, offset + size) stands in, in order: at most `capacity` of them,
+  /// which cover a first part of it, in `out`.  Returns how many; 0: this memory is not for
+  /// listing.
+  virtual std::size_t runs(std::uint64_t offset, std::uint64_t size, Segment* out,
+                           std::size_t capacity) = 0;
 };
 
 struct Completion {
@@ -88,6 +100,13 @@ class Driver {
   /// Lets the peer write into `memory` until withdraw().  Only with caps().remote_write.
   virtual Result<ExposureToken> expose(ConnectionId connection, Segment memory) = 0;
   virtual void withdraw(ConnectionId connection, const ExposureToken& token) = 0;
+  /// The same for the `size` bytes of `memory` from `first` on, which poll() asks for its runs as
+  /// bytes come.  Only with caps().scattered_writes.
+  virtual Result<ExposureToken> expose_scattered(ConnectionId /*connection*/,
+                                                 ScatteredMemory& /*memory*/,
+                                                 std::uint64_t /*first*/, std::uint64_t /*size*/) {
+    return Status(StatusCode::kInvalidArgument, "this fabric's writes go to one run");
+  }
 
   /// Places `packet` at `offset` in memory the peer exposed.  ok: accepted, and its segments are
   /// free; kInProgress: kWritten follows; kAgain; error.  A packet posted with post_send() after

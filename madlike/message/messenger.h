@@ -33,15 +33,12 @@ class PayloadSource {
 };
 
 /// Where a message's payload goes.
-class PayloadSink {
+class PayloadSink : public ScatteredMemory {
  public:
-  virtual ~PayloadSink() = default;
   /// Takes `bytes`, which stand at `offset` of the payload.  Fragments may come in any order and
   /// end anywhere.
   virtual void place(std::uint64_t offset, Segment bytes) = 0;
-  /// The memory that [offset, offset + size) of the payload occupies when that is one run, else an
-  /// empty segment.  Lets a peer write in place.
-  virtual Segment in_place(std::uint64_t offset, std::uint64_t size) = 0;
+  // runs() lets a peer write in place.
 };
 
 class Endpoint;         // one peer; owned by the messenger, lives as long as it does (or release())
@@ -121,7 +118,7 @@ struct MessageCounters {
   std::uint64_t packets_received = 0;
   std::uint64_t staged_bytes = 0;      // payload bytes copied into packets
   std::uint64_t referenced_bytes = 0;  // payload bytes gathered from user memory by the driver
-  std::uint64_t written_bytes = 0;     // payload bytes placed by remote writes
+  std::uint64_t written_bytes = 0;     // of both, payload bytes placed by remote writes
   std::uint64_t unexpected_bytes =
       0;  // payload bytes kept for messages that were not matched at once
 };

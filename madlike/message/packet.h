@@ -17,7 +17,7 @@ namespace mad {
 
 class Packet {
  public:
-  static constexpr std::size_t kMaxSegments = 64;
+  static constexpr std::size_t kMaxSegments = 256;
 
   /// `memory` is the packet's staging memory; `max_segments` (1..kMaxSegments) and `max_bytes` are
   /// the driver's.

@@ -101,7 +101,7 @@ TEST_F(PacketTest, ResetEmptiesIt) {
   EXPECT_EQ(p.segments().count, 0u);
   EXPECT_EQ(p.staging_room().size, sizeof(memory_));
   EXPECT_TRUE(p.can_reference());
-  p.reset(1000, 100);  // more than any packet holds
+  p.reset(1000, 1000);  // more segments than any packet holds
   for (std::size_t i = 0; i < Packet::kMaxSegments; ++i) EXPECT_EQ(p.reference({user_, 1}), 1u);
   EXPECT_FALSE(p.can_reference());
 }

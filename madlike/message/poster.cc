@@ -24,11 +24,8 @@ std::uint64_t fill_packet(Core& core, OutgoingPacket& packet, OutgoingMessage& m
   const std::size_t bytes = packet.packet.bytes() - before;
   const std::size_t copied = packet.packet.staged_bytes() - staged;
   core.counters.staged_bytes += copied;
-  if (packet.use == OutgoingPacket::Use::kWrite) {
-    core.counters.written_bytes += bytes;
-  } else {
-    core.counters.referenced_bytes += bytes - copied;
-  }
+  core.counters.referenced_bytes += bytes - copied;
+  if (packet.use == OutgoingPacket::Use::kWrite) core.counters.written_bytes += bytes;
   if (bytes > copied) packet.message = &message;
   return bytes;
 }

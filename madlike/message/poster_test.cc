@@ -298,7 +298,8 @@ TEST_F(PosterTest, FillingCountsWhatIsCopiedGatheredAndWritten) {
   OutgoingPacket& write = *poster_.take(to_, Use::kWrite);
   EXPECT_EQ(fill_packet(core_, write, message, 100), 100u);
   EXPECT_EQ(core_.counters.written_bytes, 100u);
-  EXPECT_EQ(core_.counters.referenced_bytes, 51u);
+  EXPECT_EQ(core_.counters.staged_bytes, 100u);
+  EXPECT_EQ(core_.counters.referenced_bytes, 101u);
 }
 
 TEST(Poster, CreditLeavesInPiecesThatAFrameCanCarry) {

@@ -150,9 +150,13 @@ void Receiver::open_window(IncomingMessage& message) {
   Driver& driver = *message.endpoint->driver;
   const std::uint64_t rest = message.accepted - message.received;
   if (!driver.caps().remote_write || rest < core_.config.write_threshold) return;
-  const Segment memory = message.sink->in_place(message.received, rest);
-  if (memory.size != rest) return;
-  auto token = driver.expose(message.endpoint->connection, memory);
+  Segment memory;
+  if (message.sink->runs(message.received, rest, &memory, 1) == 0) return;
+  const ConnectionId connection = message.endpoint->connection;
+  const bool one_run = memory.size == rest;
+  if (!one_run && !driver.caps().scattered_writes) return;
+  auto token = one_run ? driver.expose(connection, memory)
+                       : driver.expose_scattered(connection, *message.sink, message.received, rest);
   if (!token.ok()) return;  // data packets, then
   message.window = *token;
   message.has_window = true;

@@ -57,9 +57,10 @@ class BytesSink final : public PayloadSink {
     }
     std::memcpy(bytes.data() + offset, piece.data, piece.size);
   }
-  Segment in_place(std::uint64_t offset, std::uint64_t size) override {
-    if (!one_run_ || offset + size > bytes.size()) return {};
-    return {bytes.data() + offset, static_cast<std::size_t>(size)};
+  std::size_t runs(std::uint64_t offset, std::uint64_t size, Segment* out, std::size_t) override {
+    if (!one_run_ || offset + size > bytes.size()) return 0;
+    *out = {bytes.data() + offset, static_cast<std::size_t>(size)};
+    return 1;
   }
 
   Bytes bytes;

@@ -111,11 +111,12 @@ mad::Plan send_plan(const mad::Payload& payload, mad_path path, const mad::Drive
                                mode_of(path));
 }
 
-mad::Plan receive_plan(const mad::Payload& payload, mad_path path) {
+mad::Plan receive_plan(const mad::Payload& payload, mad_path path, const mad::Tuning& tuning) {
   if (payload.program == nullptr) {
-    return mad::choose_receive_plan(shape_of_bytes(payload.bytes), 1, mad::Mode::kAuto);
+    return mad::choose_receive_plan(shape_of_bytes(payload.bytes), 1, tuning, mad::Mode::kAuto);
   }
-  return mad::choose_receive_plan((*payload.program)->shape(), payload.count, mode_of(path));
+  return mad::choose_receive_plan((*payload.program)->shape(), payload.count, tuning,
+                                  mode_of(path));
 }
 
 // The first `bytes` of a payload that is planned as one run.
@@ -210,7 +211,7 @@ Status mad_engine::receive(mad_incoming* incoming, const mad::Payload& payload, 
     *received = 0;
     return {};
   }
-  const mad::Plan plan = receive_plan(payload, path);
+  const mad::Plan plan = receive_plan(payload, path, tuning_);
   auto operation = held_by(&receives_, static_cast<mad::ReceiveOperation*>(nullptr));
   mad::PayloadSink* sink = nullptr;
   try {

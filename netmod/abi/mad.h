@@ -315,7 +315,7 @@ typedef struct mad_counters {
   uint64_t packets_received;
   uint64_t staged_bytes;     /* payload copied into packets on its way out */
   uint64_t referenced_bytes; /* payload gathered from user memory */
-  uint64_t written_bytes;    /* payload placed by remote writes */
+  uint64_t written_bytes;    /* of both, placed by remote writes */
   uint64_t unexpected_bytes; /* payload kept for messages nobody waited for */
 } mad_counters;
 MAD_API const mad_counters* mad_engine_counters(mad_engine* engine);

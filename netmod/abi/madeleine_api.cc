@@ -212,7 +212,7 @@ extern "C" int mad_unpack_layout(mad_unpacking* session, void* base, uint64_t co
       return mad::to_abi(session->session->unpack(run, mode));
     }
     mad::PieceSink piece;
-    piece.sink = std::make_unique<mad::LayoutSink>(type->program, base, count);
+    piece.sink = std::make_unique<mad::LayoutSink>(type->program, base, count, false);
     piece.bytes = bytes;
     return mad::to_abi(session->session->unpack(std::move(piece), mode));
   });

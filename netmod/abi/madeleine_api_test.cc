@@ -152,7 +152,7 @@ TEST(MadeleineApi, LongRunsOfALayoutAreReferencedNotCopied) {
       });
   EXPECT_EQ(got[kBlock * kBlocks - 1], 7);
   const mad_counters& counters = *mad_engine_counters(a.handle);
-  EXPECT_GE(counters.referenced_bytes + counters.written_bytes, kBlock * kBlocks);
+  EXPECT_GE(counters.referenced_bytes, kBlock * kBlocks);
   EXPECT_LT(counters.staged_bytes, kBlock);
 }
 
@@ -186,7 +186,7 @@ TEST(MadeleineApi, MessagesAreCountedByTheirPacketsAndBytesOnly) {
   EXPECT_EQ(sender.headers, 0u);
   EXPECT_GE(sender.packets_sent, 2u);
   EXPECT_GE(receiver.packets_received, 2u);
-  EXPECT_GE(sender.staged_bytes + sender.referenced_bytes + sender.written_bytes, sent.size());
+  EXPECT_GE(sender.staged_bytes + sender.referenced_bytes, sent.size());
 }
 
 TEST(MadeleineApi, MismatchesAreErrorsWithASentence) {

@@ -327,6 +327,60 @@ TEST_P(DriverConformance, RemoteWritesAreVisibleBeforeAFollowingPacket) {
   pair.b->withdraw(to_a, *token);
 }
 
+// Runs of `run` bytes, `stride` apart.
+class Strided : public ScatteredMemory {
+ public:
+  Strided(Bytes& memory, std::size_t run, std::size_t stride)
+      : memory_(memory), run_(run), stride_(stride) {}
+  std::size_t runs(std::uint64_t offset, std::uint64_t size, Segment* out,
+                   std::size_t capacity) override {
+    std::size_t count = 0;
+    for (; count < capacity && size > 0; ++count) {
+      const std::size_t in_run = static_cast<std::size_t>(offset) % run_;
+      const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(run_ - in_run, size));
+      out[count] = {memory_.data() + offset / run_ * stride_ + in_run, bytes};
+      offset += bytes;
+      size -= bytes;
+    }
+    return count;
+  }
+
+ private:
+  Bytes& memory_;
+  std::size_t run_, stride_;
+};
+
+TEST_P(DriverConformance, ScatteredWritesGoToEveryRun) {
+  establish();
+  const DriverCaps& caps = pair.a->caps();
+  if (!caps.scattered_writes) GTEST_SKIP() << "this fabric's writes go to one run";
+  constexpr std::size_t kFirst = 13;
+  std::uint64_t word = 1;
+  const Segment done{&word, sizeof(word)};
+  for (const std::size_t run : {1, 7, 64, 1000, 4096}) {
+    const std::size_t size = std::min<std::size_t>(caps.max_write_bytes, run * 700);
+    const std::size_t total = 3 * size + 5;
+    Bytes memory((kFirst + total) / run * run * 2 + 2 * run, std::byte{0xEE});
+    Strided strided(memory, run, 2 * run);
+    const auto token = pair.b->expose_scattered(to_a, strided, kFirst, total);
+    ASSERT_TRUE(token.ok()) << token.status().message();
+    const Bytes bytes = pattern(total, static_cast<unsigned>(run));
+    b->received.clear();
+    for (std::size_t at = 0; at < total; at += size) {
+      Segment piece{const_cast<std::byte*>(bytes.data()) + at, std::min(size, total - at)};
+      ASSERT_FALSE(write(*a, to_b, {&piece, 1}, *token, at, &word).error());
+    }
+    ASSERT_FALSE(send(*a, to_b, {&done, 1}, &word).error());
+    ASSERT_TRUE(pump([&] { return b->received.size() == 1; }));
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+      const std::size_t at = i / (2 * run) * run + i % (2 * run);  // in a run, or behind one
+      const bool written = i % (2 * run) < run && at >= kFirst && at < kFirst + total;
+      ASSERT_EQ(memory[i], written ? bytes[at - kFirst] : std::byte{0xEE}) << run << " " << i;
+    }
+    pair.b->withdraw(to_a, *token);
+  }
+}
+
 TEST_P(DriverConformance, DisconnectDeliversWhatWasAccepted) {
   establish();
   Bytes bytes = pattern(std::min<std::size_t>(pair.a->caps().max_packet_bytes, 4096), 6);

@@ -82,13 +82,23 @@ Status FaultyDriver::post_send(ConnectionId connection, SegmentList packet, void
   return after_post(connection, inner_->post_send(connection, packet, context));
 }
 
-Result<ExposureToken> FaultyDriver::expose(ConnectionId connection, Segment memory) {
+Status FaultyDriver::before_expose(ConnectionId connection) {
   if (cut_.count(connection) != 0) return death();
-  if (happens(plan_.refuse_expose)) {
-    ++counts_.refused_exposures;
-    return Status(StatusCode::kNoMemory, "exposing memory was refused by the fault plan");
-  }
-  return inner_->expose(connection, memory);
+  if (!happens(plan_.refuse_expose)) return {};
+  ++counts_.refused_exposures;
+  return {StatusCode::kNoMemory, "exposing memory was refused by the fault plan"};
+}
+
+Result<ExposureToken> FaultyDriver::expose(ConnectionId connection, Segment memory) {
+  const Status refused = before_expose(connection);
+  return refused.ok() ? inner_->expose(connection, memory) : refused;
+}
+
+Result<ExposureToken> FaultyDriver::expose_scattered(ConnectionId connection,
+                                                     ScatteredMemory& memory, std::uint64_t first,
+                                                     std::uint64_t size) {
+  const Status refused = before_expose(connection);
+  return refused.ok() ? inner_->expose_scattered(connection, memory, first, size) : refused;
 }
 
 void FaultyDriver::withdraw(ConnectionId connection, const ExposureToken& token) {

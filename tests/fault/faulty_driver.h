@@ -65,6 +65,8 @@ class FaultyDriver final : public Driver {
   Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
   Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
   void withdraw(ConnectionId connection, const ExposureToken& token) override;
+  Result<ExposureToken> expose_scattered(ConnectionId connection, ScatteredMemory& memory,
+                                         std::uint64_t first, std::uint64_t size) override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
@@ -79,6 +81,7 @@ class FaultyDriver final : public Driver {
   };
 
   bool happens(unsigned per_thousand) { return random_() % 1000 < per_thousand; }
+  Status before_expose(ConnectionId connection);
   Status before_post(ConnectionId connection);
   Status after_post(ConnectionId connection, Status status);
   void hold(const Completion& completion);

@@ -80,9 +80,10 @@ class Receiving final : public PayloadSink {
     ASSERT_LE(offset + bytes.size, accepted) << "a fragment beyond what was accepted";
     std::memcpy(bytes_.data() + offset, bytes.data, bytes.size);
   }
-  Segment in_place(std::uint64_t offset, std::uint64_t size) override {
-    if (!one_run_) return {};
-    return {bytes_.data() + offset, static_cast<std::size_t>(size)};
+  std::size_t runs(std::uint64_t offset, std::uint64_t size, Segment* out, std::size_t) override {
+    if (!one_run_) return 0;
+    *out = {bytes_.data() + offset, static_cast<std::size_t>(size)};
+    return 1;
   }
   bool right() const {
     for (std::uint64_t i = 0; i < accepted; ++i) {

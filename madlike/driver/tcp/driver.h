@@ -34,6 +34,8 @@ class TcpDriver : public Driver {
   Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
   Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
   void withdraw(ConnectionId connection, const ExposureToken& token) override;
+  Result<ExposureToken> expose_scattered(ConnectionId connection, ScatteredMemory& memory,
+                                         std::uint64_t first, std::uint64_t size) override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
@@ -49,8 +51,14 @@ class TcpDriver : public Driver {
 
   /// Only the peer of `connection` may write there, so that the key need not be a secret.
   struct Exposure {
+    /// The runs of its bytes from `offset` on, at most `size` of them; their number.
+    std::size_t runs(std::uint64_t offset, std::size_t size, Segment* out,
+                     std::size_t capacity) const;
     ConnectionId connection;
-    Segment memory;
+    std::uint64_t size;
+    Segment run;                 // all of it, or
+    ScatteredMemory* scattered;  // from its byte `first` on
+    std::uint64_t first;
   };
 
   /// The connection's record, or null: there is none, or it was left and forgotten.
@@ -98,7 +106,8 @@ class TcpDriver : public Driver {
                     std::size_t* count);
   bool begin_write(TcpConnection& connection);
   bool fill_write(TcpConnection& connection);
-  Segment write_target(const TcpConnection& connection);
+  std::size_t write_target(const TcpConnection& connection, std::size_t size, Segment* out,
+                           std::size_t capacity);
   bool read(TcpConnection& connection);
   void on_end_of_stream(TcpConnection& connection, int error);
   void drain(TcpConnection& connection);
@@ -107,6 +116,7 @@ class TcpDriver : public Driver {
   // post.cc
   Status not_connected(const TcpConnection* connection) const;
   void wait_to_send(TcpConnection& connection);
+  Result<ExposureToken> expose(const Exposure& exposure);
   Status post(TcpConnection& connection, const TcpRecord& record, SegmentList packet,
               Completion::Kind kind, void* context);
 
@@ -126,7 +136,9 @@ class TcpDriver : public Driver {
   std::vector<ConnectionId> standing_;                   // connected or closing
   std::unordered_map<std::uint32_t, TcpStranger> strangers_;
   std::uint32_t next_stranger_ = 0;
-  std::unordered_map<std::uint64_t, Exposure> exposures_;
+  using ExposureTable = std::unordered_map<std::uint64_t, Exposure>;
+  ExposureTable exposures_;
+  std::vector<ExposureTable::node_type> spare_exposures_;  // so that exposing allocates nothing
   std::uint64_t next_exposure_ = 1;
 
   std::vector<TcpWatch::Ready> ready_;         // what look() found

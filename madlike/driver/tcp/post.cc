@@ -1,4 +1,6 @@
 // Posting: packets and remote writes, and the memory they go to.
+#include <utility>
+
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/tcp/driver.h"
 
@@ -65,19 +67,47 @@ void TcpDriver::wait_to_send(TcpConnection& connection) {
 }
 
 Result<ExposureToken> TcpDriver::expose(ConnectionId id, Segment memory) {
-  TcpConnection* const found = find(id);
+  return expose(Exposure{id, memory.size, memory, nullptr, 0});
+}
+
+Result<ExposureToken> TcpDriver::expose_scattered(ConnectionId id, ScatteredMemory& memory,
+                                                  std::uint64_t first, std::uint64_t size) {
+  return expose(Exposure{id, size, {}, &memory, first});
+}
+
+Result<ExposureToken> TcpDriver::expose(const Exposure& exposure) {
+  TcpConnection* const found = find(exposure.connection);
   if (!found || found->state == State::kGone || found->state == State::kClosing) {
     return not_connected(found);
   }
   const ExposureToken token{0, next_exposure_++};
-  exposures_.try_emplace(token.key, Exposure{id, memory});
+  if (spare_exposures_.empty()) {
+    exposures_.try_emplace(token.key, exposure);
+  } else {
+    auto& spare = spare_exposures_.back();
+    spare.key() = token.key;
+    spare.mapped() = exposure;
+    exposures_.insert(std::move(spare));
+    spare_exposures_.pop_back();
+  }
   ++found->exposed;
   return token;
 }
 
+std::size_t TcpDriver::Exposure::runs(std::uint64_t offset, std::size_t bytes, Segment* out,
+                                      std::size_t capacity) const {
+  if (scattered != nullptr) return scattered->runs(first + offset, bytes, out, capacity);
+  *out = {run.begin() + offset, bytes};
+  return 1;
+}
+
 void TcpDriver::withdraw(ConnectionId id, const ExposureToken& token) {
   TcpConnection* const connection = find(id);
-  if (connection && exposures_.erase(token.key) > 0) --connection->exposed;
+  if (!connection) return;
+  auto withdrawn = exposures_.extract(token.key);
+  if (withdrawn.empty()) return;
+  --connection->exposed;
+  spare_exposures_.push_back(std::move(withdrawn));
 }
 
 }  // namespace mad

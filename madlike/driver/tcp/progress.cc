@@ -19,6 +19,7 @@ constexpr std::uint32_t kLookEvery = 64;  // polls, where sockets are read unask
 constexpr std::size_t kAhead = 68 * 1024;      // bytes of small packets, or one large, read at once
 constexpr std::size_t kBriefAhead = 4 * 1024;  // bytes behind a large one
 constexpr std::size_t kReadsPerPoll = 16;      // of one connection
+constexpr std::size_t kMaxRuns = 128;          // that a write is read to at once
 
 // Changes every few milliseconds and costs no system call.
 long coarse_tick() {
@@ -206,54 +207,64 @@ bool TcpDriver::take_records(TcpConnection& connection, Completion* out, std::si
 
 // Whether the write that begins is one into memory that this peer was given.
 bool TcpDriver::begin_write(TcpConnection& connection) {
-  const TcpRecord& write = connection.inbox.write();
-  const Segment memory = write_target(connection);
-  if (memory.data == nullptr) return connection.state == State::kClosing;
-  return write.bytes <= memory.size;
-}
-
-// The exposed memory from the next byte of the write on; empty: it was withdrawn, or never was.
-Segment TcpDriver::write_target(const TcpConnection& connection) {
+  if (connection.state == State::kClosing) return true;
   const TcpRecord& write = connection.inbox.write();
   const auto found = exposures_.find(write.key);
-  if (found == exposures_.end() || found->second.connection != connection.id) return {};
-  const Segment memory = found->second.memory;
+  if (found == exposures_.end() || found->second.connection != connection.id) return false;
+  const std::uint64_t size = found->second.size;
+  return write.offset <= size && write.bytes <= size - write.offset;
+}
+
+// Where the next `size` bytes of the write under way belong, or the first of them; 0: nowhere, the
+// memory was withdrawn.
+std::size_t TcpDriver::write_target(const TcpConnection& connection, std::size_t size, Segment* out,
+                                    std::size_t capacity) {
+  const TcpRecord& write = connection.inbox.write();
+  const auto found = exposures_.find(write.key);
+  if (found == exposures_.end() || found->second.connection != connection.id) return 0;
   const std::uint64_t done = write.bytes - connection.inbox.write_left();
-  if (write.offset > memory.size || done > memory.size - write.offset) return {};
-  const std::size_t offset = write.offset + done;
-  return {memory.begin() + offset, memory.size - offset};
+  return found->second.runs(write.offset + done, size, out, capacity);
 }
 
 // Brings the bytes of the write that are in memory where they belong; false: some are missing.
 bool TcpDriver::fill_write(TcpConnection& connection) {
   TcpInbox& inbox = connection.inbox;
-  const Segment bytes = inbox.write_bytes();
-  if (bytes.size > 0) {
-    const Segment target = write_target(connection);
-    if (target.size >= bytes.size) std::memcpy(target.data, bytes.data, bytes.size);
-    inbox.took_write_bytes(bytes.size);
+  while (inbox.write_bytes().size > 0) {
+    Segment bytes = inbox.write_bytes();
+    std::array<Segment, kMaxRuns> runs;
+    const std::size_t count = write_target(connection, bytes.size, runs.data(), runs.size());
+    std::size_t taken = count == 0 ? bytes.size : 0;  // nobody wants them any more
+    for (std::size_t i = 0; i < count; ++i) {
+      std::memcpy(runs[i].data, bytes.begin() + taken, runs[i].size);
+      taken += runs[i].size;
+    }
+    inbox.took_write_bytes(taken);
   }
   return inbox.write_left() == 0;
 }
 
-// Reads the socket once; whether it may have more.
+// Reads the socket once; whether it may have more.  The bytes of a write go where they belong, what
+// follows them into the inbox.
 bool TcpDriver::read(TcpConnection& connection) {
   TcpInbox& inbox = connection.inbox;
-  std::array<Segment, 2> places;
+  std::array<Segment, kMaxRuns + 1> places;
   std::size_t count = 0;
   std::size_t past = 0;
   if (inbox.write_left() > 0) {
-    const Segment target = write_target(connection);
-    past = std::min(target.size, inbox.write_left());
-    if (past > 0) places[count++] = {target.data, past};
+    count = write_target(connection, inbox.write_left(), places.data(), kMaxRuns);
+    past = SegmentList{places.data(), count}.bytes();
   }
-  const bool brief = past > 0 || connection.exposed > 0 || !inbox.empty();
-  const Segment room = inbox.room(brief ? kBriefAhead : kAhead, past > 0);
-  if (room.size == 0) {
-    look_soon_ = true;
-    return false;
+  std::size_t asked = past;
+  if (past == inbox.write_left() || past == 0) {
+    const bool brief = past > 0 || connection.exposed > 0 || !inbox.empty();
+    const Segment room = inbox.room(brief ? kBriefAhead : kAhead, past > 0);
+    if (room.size == 0) {
+      look_soon_ = true;
+      return false;
+    }
+    places[count++] = room;
+    asked += room.size;
   }
-  places[count++] = room;
   msghdr message{};
   message.msg_iov = reinterpret_cast<iovec*>(places.data());
   message.msg_iovlen = count;
@@ -267,7 +278,6 @@ bool TcpDriver::read(TcpConnection& connection) {
     }
     return false;
   }
-  // Less than there was room for is all that the socket had.
   const auto bytes = static_cast<std::size_t>(got);
   const std::size_t passed = std::min(bytes, past);
   inbox.read_past(passed);
@@ -275,7 +285,7 @@ bool TcpDriver::read(TcpConnection& connection) {
   if (connection.state == State::kClosing) {
     connection.deadline = TcpClock::now() + options_.close_timeout;
   }
-  return bytes == past + room.size;
+  return bytes == asked;  // less than there was room for is all that the socket had
 }
 
 void TcpDriver::on_end_of_stream(TcpConnection& connection, int error) {

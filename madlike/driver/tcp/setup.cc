@@ -38,6 +38,7 @@ TcpDriver::TcpDriver(const TcpOptions& options, TcpSocket listener,
   caps_.remote_write = true;
   caps_.max_write_iov = caps_.max_iov;
   caps_.max_write_bytes = kMaxWriteBytes;
+  caps_.scattered_writes = true;
   watch_.add(listener_.fd(), TcpWatch::Role::kListener, 0);
 }
 

@@ -50,8 +50,9 @@ class BytesSink final : public PayloadSink {
   void place(std::uint64_t offset, Segment bytes) override {
     if (bytes.size > 0) std::memcpy(run_.begin() + offset, bytes.data, bytes.size);
   }
-  Segment in_place(std::uint64_t offset, std::uint64_t size) override {
-    return {run_.begin() + offset, static_cast<std::size_t>(size)};
+  std::size_t runs(std::uint64_t offset, std::uint64_t size, Segment* out, std::size_t) override {
+    *out = {run_.begin() + offset, static_cast<std::size_t>(size)};
+    return 1;
   }
 
  private:

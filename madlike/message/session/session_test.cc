@@ -116,7 +116,7 @@ class StridedSink final : public PayloadSink {
       bytes_[(at / 8) * 16 + at % 8] = bytes.begin()[i];
     }
   }
-  Segment in_place(std::uint64_t, std::uint64_t) override { return {}; }
+  std::size_t runs(std::uint64_t, std::uint64_t, Segment*, std::size_t) override { return 0; }
 
  private:
   Bytes& bytes_;
