@@ -28,11 +28,13 @@ void skip(std::vector<Segment>& segments, std::size_t* first, std::size_t taken)
 
 // How many bytes the socket took; 0: none now, or broken_.
 std::size_t TcpOutbox::write(int socket, const Segment* segments, std::size_t count) {
+  constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
   msghdr message{};
   message.msg_iov = reinterpret_cast<iovec*>(const_cast<Segment*>(segments));
   message.msg_iovlen = count;
   for (;;) {
-    const ssize_t taken = sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t taken = count == 1 ? ::send(socket, segments->data, segments->size, kFlags)
+                                     : sendmsg(socket, &message, kFlags);
     if (taken >= 0) return static_cast<std::size_t>(taken);
     if (errno == EINTR) continue;
     broken_ = errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOBUFS && errno != ENOMEM;
@@ -45,21 +47,42 @@ TcpOutbox::Outcome TcpOutbox::send(int socket, const TcpRecord& record, SegmentL
   if (broken_) return Outcome::kBroken;
   std::size_t taken = 0;
   if (count_ == 0) {
-    std::array<std::byte, TcpRecord::kMostBytes> header;
-    encode_record(record, header.data());
-    std::array<Segment, kMaxSegments + 2> all;
-    all[0] = {header.data(), record.header_bytes()};
-    std::copy(bytes.begin(), bytes.end(), all.begin() + 1);
-    std::size_t count = 1 + bytes.count;
-    const std::size_t padding = record.padding_bytes();
-    if (padding > 0) all[count++] = {const_cast<std::byte*>(kPadding), padding};
-    taken = write(socket, all.data(), count);
+    taken = record.bytes <= kCopyBytes ? write_small(socket, record, bytes)
+                                       : write_large(socket, record, bytes);
     if (broken_) return Outcome::kBroken;
-    if (taken == record.header_bytes() + record.bytes + padding) return Outcome::kSent;
+    const std::size_t all = record.header_bytes() + record.bytes + record.padding_bytes();
+    if (taken == all) return Outcome::kSent;
   }
   if (count_ == kDepth) return Outcome::kFull;
   add(record, bytes, taken, tell);
   return record.bytes <= kCopyBytes ? Outcome::kSent : Outcome::kWaits;
+}
+
+// One buffer costs the system less than a list of them.
+std::size_t TcpOutbox::write_small(int socket, const TcpRecord& record, SegmentList bytes) {
+  std::array<std::byte, TcpRecord::kMostBytes + kCopyBytes + TcpRecord::kAlignment> whole;
+  encode_record(record, whole.data());
+  std::byte* end = whole.data() + record.header_bytes();
+  for (const Segment& segment : bytes) {
+    if (segment.size > 0) std::memcpy(end, segment.data, segment.size);
+    end += segment.size;
+  }
+  std::memset(end, 0, record.padding_bytes());
+  end += record.padding_bytes();
+  const Segment one{whole.data(), static_cast<std::size_t>(end - whole.data())};
+  return write(socket, &one, 1);
+}
+
+std::size_t TcpOutbox::write_large(int socket, const TcpRecord& record, SegmentList bytes) {
+  std::array<std::byte, TcpRecord::kMostBytes> header;
+  encode_record(record, header.data());
+  std::array<Segment, kMaxSegments + 2> all;
+  all[0] = {header.data(), record.header_bytes()};
+  std::copy(bytes.begin(), bytes.end(), all.begin() + 1);
+  std::size_t count = 1 + bytes.count;
+  const std::size_t padding = record.padding_bytes();
+  if (padding > 0) all[count++] = {const_cast<std::byte*>(kPadding), padding};
+  return write(socket, all.data(), count);
 }
 
 void TcpOutbox::add(const TcpRecord& record, SegmentList bytes, std::size_t taken, Finished tell) {

@@ -56,6 +56,8 @@ class TcpOutbox {
   void add(const TcpRecord& record, SegmentList bytes, std::size_t taken, Finished tell);
   void pop(std::vector<Finished>* finished);
   std::size_t write(int socket, const Segment* segments, std::size_t count);
+  std::size_t write_small(int socket, const TcpRecord& record, SegmentList bytes);
+  std::size_t write_large(int socket, const TcpRecord& record, SegmentList bytes);
 
   std::array<Waiting, kDepth> waiting_;
   std::size_t first_ = 0;

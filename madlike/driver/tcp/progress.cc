@@ -14,7 +14,7 @@
 namespace mad {
 namespace {
 
-constexpr std::uint32_t kLookEvery = 64;  // polls, where sockets are read unasked
+constexpr std::uint32_t kLookEvery = 256;  // polls, where sockets are read unasked
 
 constexpr std::size_t kAhead = 68 * 1024;      // bytes of small packets, or one large, read at once
 constexpr std::size_t kBriefAhead = 4 * 1024;  // bytes behind a large one
@@ -270,7 +270,8 @@ bool TcpDriver::read(TcpConnection& connection) {
   message.msg_iovlen = count;
   ssize_t got = 0;
   do {
-    got = recvmsg(connection.socket.fd(), &message, MSG_DONTWAIT);
+    got = count == 1 ? recv(connection.socket.fd(), places[0].data, places[0].size, MSG_DONTWAIT)
+                     : recvmsg(connection.socket.fd(), &message, MSG_DONTWAIT);
   } while (got < 0 && errno == EINTR);
   if (got <= 0) {
     if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) {
