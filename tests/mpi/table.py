@@ -45,9 +45,10 @@ def _counters(name: str, args: Tuple[str, ...], env: Dict[str, str]) -> Test:
     return Test(f"counters-{name}", "counters", 2, args=args, env=env)
 
 
-def _death(scene: str, np: int = 3) -> Test:
-    return Test(f"death-{scene}", "death", np, args=(scene,), mpiexec=("-disable-auto-cleanup",), shell=True,
-                expect="ok" if scene == "leaving" else "survives", timeout=60)  # fmt: skip
+def _death(scene: str, fabric: str = "tcp") -> Test:
+    name = f"death-{scene}" if fabric == "tcp" else f"death-{scene}-{fabric.partition(':')[0]}"
+    return Test(name, "death", 3, args=(scene,), env=_variable("FABRIC", fabric), mpiexec=("-disable-auto-cleanup",),
+                expect="ok" if scene == "leaving" else "survives", shell=True)  # fmt: skip
 
 
 TESTS = (
@@ -73,7 +74,9 @@ TESTS = (
     Test("bounded", "bounded", 2),
     Test("crowd", "crowd", 16, timeout=120),
     Test("large", "large", 2, timeout=180),
-    # On another fabric.
+    # On other fabrics.
+    *(Test(f"{program}-ofi", program, np, env=_variable("FABRIC", "ofi:tcp"), timeout=120)
+      for program, np in (("hello", 4), ("first_contact", 2), ("collectives", 4), ("ports", 4), ("parting", 2))),  # fmt: skip
     Test("combiners-sockets", "combiners", 2, env=_variable("FABRIC", "ofi:sockets")),
     # Everything else that MPI does.
     Test("collectives", "collectives", 4),
@@ -109,10 +112,12 @@ TESTS = (
     _refused("bad-max-blocks", "MAX_BLOCKS", "-1", "MPIR_CVAR_CH4_MAD_MAX_BLOCKS", "-1"),
     # Strangers, deaths, and ends in good order.
     # Not on sockets: there the provider's own listening thread, in libfabric, crashes.
-    Test("foreign", "foreign", 3, env=_variable("FABRIC", "ofi:tcp")),
+    Test("foreign", "foreign", 3),
+    Test("foreign-ofi", "foreign", 3, env=_variable("FABRIC", "ofi:tcp")),
     *map(_death, ("receiving", "receiving-gapped", "sending", "sending-gapped", "awaited", "awaited-unknown",
                   "any-source", "unknown", "unmatched", "probed", "partitioned", "partitioned-receiver", "collective",
                   "one-sided", "one-sided-open", "locking", "lock-queued", "group-post", "group-complete", "group-test", "leaving")),
+    *(_death(scene, "ofi:tcp") for scene in ("receiving", "sending-gapped", "any-source", "one-sided", "leaving")),
     Test("last-words", "last_words", 3),
     Test("sessions", "sessions", 2),
     # The benchmark.

@@ -49,15 +49,17 @@ struct TcpConnection {
     kDialing,    // the host has not answered
     kAsking,     // our request left, the engine's challenge is awaited
     kAnswering,  // our answer left, its verdict is awaited
-    kAwaiting,   // refused because the peer's own request is under way; it must come, or we ask
-                 // again
+    kAwaiting,   // refused because another connection of the two is under way or ends; that must
+                 // come, or we ask again
     kConnected,
     kClosing,  // disconnect() was called: the last record is to leave, then the peer closes
     kGone
   };
 
   // After a crossing refusal the peer's request normally comes at once.
-  static constexpr std::chrono::milliseconds kAskAgain{250};
+  static constexpr std::chrono::milliseconds kAskAgain{50};
+  // Times that the peer's host may answer and then end the connection before it stands.
+  static constexpr int kAttempts = 4;
 
   TcpConnection(ConnectionId its_id, TcpAddress its_address, TcpChunkPool& pool,
                 std::size_t max_packet_bytes)
@@ -81,9 +83,7 @@ struct TcpConnection {
   TcpNonce nonce{};
   TcpSessionKey key{};
 
-  // Of the peer's request or verdict.
-  std::uint64_t peer_incarnation = 0;
-  std::uint64_t peer_sequence = 0;
+  int broken_attempts = 0;
 
   /// kDialing: give up; kAwaiting: ask again; kClosing: the peer takes nothing.
   TcpClock::time_point deadline;
@@ -94,10 +94,9 @@ struct TcpConnection {
   bool waits_to_send = false;  // the outbox is not empty
   bool wakes_to_send = false;  // a sleeper is woken when the socket takes more
   bool last_posted = false;
-  bool peer_finished = false;  // its last record has come
-  bool told = false;           // the caller knows of this connection
-  bool left = false;           // and has called disconnect(), or never heard of it
-  Status gone;                 // kClosing, kGone: why
+  bool told = false;  // the caller knows of this connection
+  bool left = false;  // and has called disconnect(), or never heard of it
+  Status gone;        // kClosing, kGone: why
 };
 
 struct TcpStranger {

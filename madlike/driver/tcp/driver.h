@@ -76,12 +76,13 @@ class TcpDriver : public Driver {
   void on_challenge(TcpConnection& connection);
   void on_verdict(TcpConnection& connection);
   void handshake_broke(TcpConnection& connection);
+  void ask_again_soon(TcpConnection& connection);
   void accept_strangers();
   void on_stranger(std::uint32_t id);
   bool challenge(TcpStranger& stranger);
   void admit(TcpStranger& stranger);
   void refuse_crossing(TcpStranger& stranger);
-  void accept(TcpConnection& connection, const TcpAnswer& answer, TcpStranger& stranger);
+  void accept(TcpConnection& connection, TcpStranger& stranger);
   void tell(TcpConnection& connection, Completion::Kind kind, const Status& status);
   void check_deadlines();
   void on_deadline(TcpConnection& connection, TcpClock::time_point now);
@@ -106,11 +107,11 @@ class TcpDriver : public Driver {
                     std::size_t* count);
   bool begin_write(TcpConnection& connection);
   bool fill_write(TcpConnection& connection);
+  void lost_target(const TcpConnection& connection);
   std::size_t write_target(const TcpConnection& connection, std::size_t size, Segment* out,
                            std::size_t capacity);
   bool read(TcpConnection& connection);
   void on_end_of_stream(TcpConnection& connection, int error);
-  void drain(TcpConnection& connection);
   std::size_t take_news(Completion* out, std::size_t capacity);
 
   // post.cc
@@ -124,17 +125,16 @@ class TcpDriver : public Driver {
   DriverCaps caps_;
   TcpAddress own_;
   std::vector<std::byte> address_;
-  std::uint64_t incarnation_;
-  std::uint64_t next_sequence_ = 1;
 
   TcpWatch watch_;
   TcpSocket listener_;
+  TcpSocket spare_;      // see tcp_accept()
   TcpChunkPool chunks_;  // outlives the connections
   std::unordered_map<ConnectionId, TcpConnection> connections_;
   ConnectionId next_connection_ = 0;
   std::map<std::vector<std::byte>, ConnectionId> live_;  // by address; not kClosing, not kGone
   std::vector<ConnectionId> standing_;                   // connected or closing
-  std::unordered_map<std::uint32_t, TcpStranger> strangers_;
+  std::map<std::uint32_t, TcpStranger> strangers_;       // the oldest first
   std::uint32_t next_stranger_ = 0;
   using ExposureTable = std::unordered_map<std::uint64_t, Exposure>;
   ExposureTable exposures_;
@@ -153,6 +153,8 @@ class TcpDriver : public Driver {
   std::uint32_t polls_ = 0;
   long last_tick_ = 0;
   long deadlines_tick_ = 0;
+  TcpClock::time_point looked_;  // when deadlines were last compared with the time
+  bool last_first_ = false;      // which of two connections is read first
 };
 
 }  // namespace mad

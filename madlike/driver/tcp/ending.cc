@@ -13,7 +13,14 @@
 
 namespace mad {
 
-TcpDriver::~TcpDriver() { linger(); }
+TcpDriver::~TcpDriver() {
+  listener_.close();
+  strangers_.clear();
+  for (auto& entry : connections_) {
+    if (entry.second.state != State::kClosing) end(entry.second, StatusCode::kClosed);
+  }
+  linger();
+}
 
 void TcpDriver::close_socket(TcpConnection& connection) {
   connection.socket.close();
@@ -80,6 +87,7 @@ void TcpDriver::end(TcpConnection& connection, const Status& why) {
     if (connection.told) tell(connection, Completion::Kind::kDisconnected, why);
   }
   set_state(connection, State::kGone);
+  connection.inbox.give_up_chunk();
   chunks_.allow_one_less();
   connection.left = connection.left || !connection.told;
   if (connection.left) leaving_.push_back(connection.id);

@@ -5,7 +5,9 @@
 #include <sodium.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "madlike/driver/ip/address.h"
 
@@ -49,8 +51,6 @@ bool open_sealed(const std::byte* sealed, const TcpSessionKey& key, Direction di
 }
 
 struct PlainAnswer {
-  std::uint64_t incarnation;
-  std::uint64_t sequence;
   std::uint64_t address_bytes;
   std::byte address[TcpAddress::kMostBytes];
 };
@@ -58,8 +58,6 @@ static_assert(kSealedBytes<PlainAnswer> == TcpAnswer::kBytes);
 
 struct PlainVerdict {
   std::uint64_t kind;
-  std::uint64_t incarnation;
-  std::uint64_t sequence;
 };
 static_assert(kSealedBytes<PlainVerdict> == TcpVerdict::kBytes);
 
@@ -93,7 +91,6 @@ std::vector<std::byte> TcpAddress::bytes() const {
 
 TcpSecret random_secret() { return random_value<TcpSecret>(); }
 TcpNonce random_nonce() { return random_value<TcpNonce>(); }
-std::uint64_t random_number() { return random_value<std::uint64_t>(); }
 
 TcpSessionKey session_key(const TcpSecret& secret, const TcpNonce& connectors,
                           const TcpNonce& listeners) {
@@ -128,8 +125,9 @@ std::optional<TcpNonce> TcpHello::parse(const std::byte* bytes, Kind kind) {
 }
 
 std::array<std::byte, TcpAnswer::kBytes> TcpAnswer::seal(const TcpSessionKey& key) const {
-  PlainAnswer plain{htole64(incarnation), htole64(sequence), htole64(address.size()), {}};
-  std::memcpy(plain.address, address.data(), std::min(address.size(), sizeof(plain.address)));
+  const std::vector<std::byte> own = address.bytes();
+  PlainAnswer plain{htole64(own.size()), {}};
+  std::memcpy(plain.address, own.data(), std::min(own.size(), sizeof(plain.address)));
   return seal_plain(plain, key, Direction::kToListener);
 }
 
@@ -138,14 +136,13 @@ std::optional<TcpAnswer> TcpAnswer::open(const std::byte* bytes, const TcpSessio
   if (!open_sealed(bytes, key, Direction::kToListener, &plain)) return std::nullopt;
   const std::uint64_t size = le64toh(plain.address_bytes);
   if (size > sizeof(plain.address)) return std::nullopt;
-  const Result<TcpAddress> address = TcpAddress::parse(plain.address, size);
+  Result<TcpAddress> address = TcpAddress::parse(plain.address, size);
   if (!address.ok()) return std::nullopt;
-  return TcpAnswer{address->bytes(), le64toh(plain.incarnation), le64toh(plain.sequence)};
+  return TcpAnswer{std::move(*address)};
 }
 
 std::array<std::byte, TcpVerdict::kBytes> TcpVerdict::seal(const TcpSessionKey& key) const {
-  const PlainVerdict plain{htole64(static_cast<std::uint64_t>(kind)), htole64(incarnation),
-                           htole64(sequence)};
+  const PlainVerdict plain{htole64(static_cast<std::uint64_t>(kind))};
   return seal_plain(plain, key, Direction::kToConnector);
 }
 
@@ -154,7 +151,7 @@ std::optional<TcpVerdict> TcpVerdict::open(const std::byte* bytes, const TcpSess
   if (!open_sealed(bytes, key, Direction::kToConnector, &plain)) return std::nullopt;
   const auto kind = static_cast<Kind>(le64toh(plain.kind));
   if (kind != Kind::kAccepted && kind != Kind::kCrossing) return std::nullopt;
-  return TcpVerdict{kind, le64toh(plain.incarnation), le64toh(plain.sequence)};
+  return TcpVerdict{kind};
 }
 
 void TcpMessageReader::expect(std::size_t size) {

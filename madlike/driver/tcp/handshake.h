@@ -4,8 +4,8 @@
 //   connector                      listener
 //   request:   nonce           →
 //                              ←   challenge: nonce
-//   answer:    sealed {address, incarnation, sequence}  →
-//                              ←   verdict: sealed {accepted | crossing, incarnation, sequence}
+//   answer:    sealed address  →
+//                              ←   verdict: sealed {accepted | crossing}
 //
 // Sealed is encrypted and authenticated (libsodium's secretbox) under a key made of the secret and
 // both nonces.  Addresses, which hold secrets, travel sealed only.  What follows a verdict is not
@@ -41,7 +41,6 @@ struct TcpAddress {
 /// Random values that nobody can guess.
 TcpSecret random_secret();
 TcpNonce random_nonce();
-std::uint64_t random_number();
 
 TcpSessionKey session_key(const TcpSecret& secret, const TcpNonce& connectors,
                           const TcpNonce& listeners);
@@ -59,34 +58,29 @@ struct TcpHello {
   TcpNonce nonce{};
 };
 
-/// What the connector says of itself.  Incarnation and sequence tell a request that was given up
-/// from a new one.
+/// What the connector says of itself.
 struct TcpAnswer {
-  static constexpr std::size_t kBytes = 104;
+  static constexpr std::size_t kBytes = 88;
 
   std::array<std::byte, kBytes> seal(const TcpSessionKey& key) const;
   /// Empty: made without the secret, or damaged.
   static std::optional<TcpAnswer> open(const std::byte* bytes, const TcpSessionKey& key);
 
-  std::vector<std::byte> address;
-  std::uint64_t incarnation = 0;
-  std::uint64_t sequence = 0;
+  TcpAddress address;
 };
 
 struct TcpVerdict {
   enum class Kind : std::uint64_t {
     kAccepted = 1,
-    kCrossing = 2  // the listener's own request to the connector stands instead
+    kCrossing = 2  // another connection of the two stands, or is to stand, instead
   };
-  static constexpr std::size_t kBytes = 40;
+  static constexpr std::size_t kBytes = 24;
 
   std::array<std::byte, kBytes> seal(const TcpSessionKey& key) const;
   /// Empty: made without the secret, or damaged.
   static std::optional<TcpVerdict> open(const std::byte* bytes, const TcpSessionKey& key);
 
   Kind kind = Kind::kAccepted;
-  std::uint64_t incarnation = 0;
-  std::uint64_t sequence = 0;
 };
 
 /// One handshake message as it comes, byte by byte if need be; never a byte of what follows it.
@@ -99,8 +93,6 @@ class TcpMessageReader {
   void expect(std::size_t size);
   Outcome read(int socket);
   const std::byte* bytes() const { return bytes_.data(); }
-  /// Whether the peer has sent anything.
-  bool started() const { return filled_ > 0; }
 
  private:
   std::array<std::byte, kMostBytes> bytes_{};

@@ -58,11 +58,12 @@ class TcpInbox {
   void rest() {
     if (empty()) give_up_chunk();
   }
+  /// Nothing more is to come out of it.
+  void give_up_chunk();
 
  private:
   std::size_t available() const { return end_ - begin_; }
   bool make_room(std::size_t start, std::size_t bytes);
-  void give_up_chunk();
 
   TcpChunkPool& pool_;
   std::size_t max_packet_bytes_;

@@ -31,12 +31,14 @@ long coarse_tick() {
 }  // namespace
 
 std::size_t TcpDriver::poll(Completion* out, std::size_t capacity) {
+  if (!ending_.empty()) end_all_due();
   if (!sending_.empty()) flush_waiting();
   if (looking_is_due()) look();
   std::size_t count = take_news(out, capacity);
   if (reads_unasked()) {
     readable_.assign(standing_.begin(), standing_.end());
-    if (polls_ % 2 == 1) std::reverse(readable_.begin(), readable_.end());
+    last_first_ = !last_first_;
+    if (last_first_) std::reverse(readable_.begin(), readable_.end());
   }
   std::size_t next = 0;
   for (; next < readable_.size() && count < capacity; ++next) {
@@ -108,7 +110,6 @@ void TcpDriver::look() {
     }
     end_all_due();
   }
-  if (unsettled_ == 0 && strangers_.empty()) return;
   const long tick = coarse_tick();
   if (tick != deadlines_tick_) check_deadlines();
   deadlines_tick_ = tick;
@@ -196,7 +197,6 @@ bool TcpDriver::take_records(TcpConnection& connection, Completion* out, std::si
                                            " sent what no tcp engine of this version sends"));
         return false;
       case TcpInbox::Found::kLast:
-        connection.peer_finished = true;
         end_soon(connection.id, connection.state == State::kClosing
                                     ? connection.gone
                                     : Status(StatusCode::kClosed, "the peer disconnected"));
@@ -221,9 +221,19 @@ std::size_t TcpDriver::write_target(const TcpConnection& connection, std::size_t
                                     std::size_t capacity) {
   const TcpRecord& write = connection.inbox.write();
   const auto found = exposures_.find(write.key);
-  if (found == exposures_.end() || found->second.connection != connection.id) return 0;
+  if (connection.state != State::kConnected || found == exposures_.end() ||
+      found->second.connection != connection.id) {
+    return 0;
+  }
   const std::uint64_t done = write.bytes - connection.inbox.write_left();
   return found->second.runs(write.offset + done, size, out, capacity);
+}
+
+// Nothing that follows such a write may be received.
+void TcpDriver::lost_target(const TcpConnection& connection) {
+  end_soon(connection.id,
+           Status(StatusCode::kPeerFailed, "memory that " + to_text(connection.peer.socket) +
+                                               " is writing is not exposed any more"));
 }
 
 // Brings the bytes of the write that are in memory where they belong; false: some are missing.
@@ -233,7 +243,11 @@ bool TcpDriver::fill_write(TcpConnection& connection) {
     Segment bytes = inbox.write_bytes();
     std::array<Segment, kMaxRuns> runs;
     const std::size_t count = write_target(connection, bytes.size, runs.data(), runs.size());
-    std::size_t taken = count == 0 ? bytes.size : 0;  // nobody wants them any more
+    if (count == 0 && connection.state == State::kConnected) {
+      lost_target(connection);
+      return false;
+    }
+    std::size_t taken = count == 0 ? bytes.size : 0;  // a closing connection wants nothing
     for (std::size_t i = 0; i < count; ++i) {
       std::memcpy(runs[i].data, bytes.begin() + taken, runs[i].size);
       taken += runs[i].size;
@@ -253,6 +267,10 @@ bool TcpDriver::read(TcpConnection& connection) {
   if (inbox.write_left() > 0) {
     count = write_target(connection, inbox.write_left(), places.data(), kMaxRuns);
     past = SegmentList{places.data(), count}.bytes();
+    if (past == 0 && connection.state == State::kConnected) {
+      lost_target(connection);
+      return false;
+    }
   }
   std::size_t asked = past;
   if (past == inbox.write_left() || past == 0) {
@@ -297,17 +315,6 @@ void TcpDriver::on_end_of_stream(TcpConnection& connection, int error) {
                      : tcp_status(StatusCode::kPeerFailed, "the connection to " + peer, error);
   }
   end_soon(connection.id, std::move(why));
-}
-
-// Takes everything that came before the connection's end.
-void TcpDriver::drain(TcpConnection& connection) {
-  const std::size_t due = ending_.size();
-  while (ending_.size() == due) {
-    std::array<Completion, 16> news;
-    const std::size_t count = receive(connection, news.data(), news.size());
-    news_.insert(news_.end(), news.begin(), news.begin() + static_cast<std::ptrdiff_t>(count));
-    if (count == 0) return;
-  }
 }
 
 }  // namespace mad

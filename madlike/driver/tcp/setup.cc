@@ -15,8 +15,11 @@
 namespace mad {
 namespace {
 
-// Strangers who may stand at the door at once; another one waits in the listener's backlog.
+// Strangers who may stand at the door at once: one more takes the place of the oldest.
 constexpr std::size_t kMostStrangers = 256;
+constexpr int kAcceptedAtOnce = 64;
+// Deadlines move by pauses of poll() longer than this.
+constexpr std::chrono::milliseconds kPause{1000};
 // A connection carries one thing at a time: a longer write would keep small packets waiting.
 constexpr std::size_t kMaxWriteBytes = 1024 * 1024;
 
@@ -27,9 +30,9 @@ TcpDriver::TcpDriver(const TcpOptions& options, TcpSocket listener,
     : options_(options),
       own_{std::move(socket_address), random_secret()},
       address_(own_.bytes()),
-      incarnation_(random_number()),
       watch_(std::move(watch)),
       listener_(std::move(listener)),
+      spare_(tcp_spare()),
       chunks_(options.receive_chunks, TcpInbox::chunk_bytes(options.max_packet_bytes)) {
   caps_.name = "tcp";
   caps_.max_iov = TcpOutbox::kMaxSegments;
@@ -39,7 +42,7 @@ TcpDriver::TcpDriver(const TcpOptions& options, TcpSocket listener,
   caps_.max_write_iov = caps_.max_iov;
   caps_.max_write_bytes = kMaxWriteBytes;
   caps_.scattered_writes = true;
-  watch_.add(listener_.fd(), TcpWatch::Role::kListener, 0);
+  looked_ = TcpClock::now();
 }
 
 Result<std::unique_ptr<Driver>> open_tcp(const TcpOptions& options) {
@@ -53,6 +56,9 @@ Result<std::unique_ptr<Driver>> open_tcp(const TcpOptions& options) {
   if (!listener.ok()) return listener.status();
   Result<TcpWatch> watch = TcpWatch::open();
   if (!watch.ok()) return watch.status();
+  if (!watch->add(listener->fd(), TcpWatch::Role::kListener, 0)) {
+    return tcp_status(StatusCode::kNoMemory, "watching sockets", errno);
+  }
   try {
     return std::unique_ptr<Driver>(std::make_unique<TcpDriver>(
         options, std::move(*listener), std::move(*address), std::move(*watch)));
@@ -122,7 +128,9 @@ void TcpDriver::dial(TcpConnection& connection) {
   Result<TcpSocket> socket = tcp_dial(connection.peer.socket);
   if (!socket.ok()) return end_soon(connection.id, socket.status());
   connection.socket = std::move(*socket);
-  watch_.add(connection.socket.fd(), TcpWatch::Role::kConnection, connection.id, true);
+  if (!watch_.add(connection.socket.fd(), TcpWatch::Role::kConnection, connection.id, true)) {
+    end_soon(connection.id, tcp_status(StatusCode::kNoMemory, "watching a socket", errno));
+  }
 }
 
 void TcpDriver::on_handshake(TcpConnection& connection) {
@@ -168,28 +176,31 @@ void TcpDriver::on_challenge(TcpConnection& connection) {
                            to_text(connection.peer.socket) + " is no tcp engine of this version"));
   }
   connection.key = session_key(connection.peer.secret, connection.nonce, *nonce);
-  const auto answer = TcpAnswer{address_, incarnation_, next_sequence_++}.seal(connection.key);
+  const auto answer = TcpAnswer{own_}.seal(connection.key);
   set_state(connection, State::kAnswering);
   connection.reader.expect(TcpVerdict::kBytes);
   if (!tcp_send(connection.socket.fd(), answer.data(), answer.size())) handshake_broke(connection);
+}
+
+void TcpDriver::ask_again_soon(TcpConnection& connection) {
+  close_socket(connection);
+  set_state(connection, State::kAwaiting);
+  connection.deadline = TcpClock::now() + TcpConnection::kAskAgain;
 }
 
 void TcpDriver::on_verdict(TcpConnection& connection) {
   const auto verdict = TcpVerdict::open(connection.reader.bytes(), connection.key);
   if (!verdict) return handshake_broke(connection);
   if (verdict->kind == TcpVerdict::Kind::kCrossing) {
-    close_socket(connection);
-    set_state(connection, State::kAwaiting);
-    connection.deadline = TcpClock::now() + TcpConnection::kAskAgain;
-    return;
+    return ask_again_soon(connection);
   }
-  connection.peer_incarnation = verdict->incarnation;
-  connection.peer_sequence = verdict->sequence;
   set_state(connection, State::kConnected);
   tell(connection, Completion::Kind::kConnected, {});
 }
 
+// The peer may have given up on us, who were not polled, or have had no file left for us.
 void TcpDriver::handshake_broke(TcpConnection& connection) {
+  if (++connection.broken_attempts < TcpConnection::kAttempts) return ask_again_soon(connection);
   end_soon(connection.id,
            Status(StatusCode::kUnreachable,
                   to_text(connection.peer.socket) +
@@ -200,17 +211,21 @@ void TcpDriver::handshake_broke(TcpConnection& connection) {
 // The listener's side.
 
 void TcpDriver::accept_strangers() {
-  while (strangers_.size() < kMostStrangers) {
-    TcpSocket socket = tcp_accept(listener_.fd());
+  for (int i = 0; i < kAcceptedAtOnce; ++i) {
+    TcpSocket socket = tcp_accept(listener_.fd(), &spare_);
     if (!socket) return;
+    if (strangers_.size() == kMostStrangers) strangers_.erase(strangers_.begin());
     const std::uint32_t id = next_stranger_++;
     TcpStranger& stranger = strangers_[id];
     stranger.socket = std::move(socket);
     stranger.deadline = TcpClock::now() + options_.stranger_timeout;
     stranger.reader.expect(TcpHello::kBytes);
     tcp_configure(stranger.socket.fd());
-    watch_.add(stranger.socket.fd(), TcpWatch::Role::kStranger, id);
-    on_stranger(id);  // most have said something already
+    if (watch_.add(stranger.socket.fd(), TcpWatch::Role::kStranger, id)) {
+      on_stranger(id);  // most have said something already
+    } else {
+      strangers_.erase(id);
+    }
   }
 }
 
@@ -233,6 +248,7 @@ bool TcpDriver::challenge(TcpStranger& stranger) {
   stranger.key = session_key(own_.secret, *nonce, own.nonce);
   stranger.state = TcpStranger::State::kAnswering;
   stranger.reader.expect(TcpAnswer::kBytes);
+  stranger.deadline = TcpClock::now() + options_.stranger_timeout;
   const auto bytes = own.pack();
   return tcp_send(stranger.socket.fd(), bytes.data(), bytes.size());
 }
@@ -240,44 +256,33 @@ bool TcpDriver::challenge(TcpStranger& stranger) {
 // Whoever answers rightly is an engine that was told our address.
 void TcpDriver::admit(TcpStranger& stranger) {
   const auto answer = TcpAnswer::open(stranger.reader.bytes(), stranger.key);
-  if (!answer || answer->address == address_) return;
-  const Result<TcpAddress> peer = TcpAddress::parse(answer->address.data(), answer->address.size());
-  if (!peer.ok()) return;
-  const auto found = live_.find(answer->address);
-  if (found == live_.end()) return accept(add_connection(*peer), *answer, stranger);
+  if (!answer) return;
+  const std::vector<std::byte> address = answer->address.bytes();
+  if (address == address_) return;
+  const auto found = live_.find(address);
+  if (found == live_.end()) return accept(add_connection(answer->address), stranger);
   TcpConnection& known = *find(found->second);
-  if (known.under_way()) {
-    if (known.state != State::kAwaiting && address_ < answer->address) {
-      return refuse_crossing(stranger);
-    }
-    close_socket(known);
-    return accept(known, *answer, stranger);
-  }
-  // The connection stands for us.  Either this request crossed it and was given up meanwhile, or
-  // the peer has lost or left the connection and asks anew.
-  if (answer->incarnation == known.peer_incarnation && answer->sequence <= known.peer_sequence) {
-    return refuse_crossing(stranger);
-  }
-  drain(known);
-  end(known, Status(StatusCode::kPeerFailed,
-                    "the engine at " + to_text(known.peer.socket) + " started a new connection"));
-  accept(add_connection(*peer), *answer, stranger);
+  // A connection that stands is used to its end, also when the peer has left or lost it and asks
+  // anew: it asks again.
+  const bool ours_stands = known.stands();
+  const bool ours_is_to_stand =
+      known.under_way() && known.state != State::kAwaiting && address_ < address;
+  if (ours_stands || ours_is_to_stand) return refuse_crossing(stranger);
+  close_socket(known);
+  accept(known, stranger);
 }
 
 void TcpDriver::refuse_crossing(TcpStranger& stranger) {
-  const auto verdict = TcpVerdict{TcpVerdict::Kind::kCrossing, 0, 0}.seal(stranger.key);
+  const auto verdict = TcpVerdict{TcpVerdict::Kind::kCrossing}.seal(stranger.key);
   (void)tcp_send(stranger.socket.fd(), verdict.data(), verdict.size());
 }
 
-void TcpDriver::accept(TcpConnection& connection, const TcpAnswer& answer, TcpStranger& stranger) {
-  connection.peer_incarnation = answer.incarnation;
-  connection.peer_sequence = answer.sequence;
+void TcpDriver::accept(TcpConnection& connection, TcpStranger& stranger) {
   connection.socket = std::move(stranger.socket);
   const int fd = connection.socket.fd();
   watch_.change(fd, TcpWatch::Role::kConnection, connection.id);
   set_state(connection, State::kConnected);
-  const auto verdict =
-      TcpVerdict{TcpVerdict::Kind::kAccepted, incarnation_, next_sequence_++}.seal(stranger.key);
+  const auto verdict = TcpVerdict{TcpVerdict::Kind::kAccepted}.seal(stranger.key);
   if (!tcp_send(fd, verdict.data(), verdict.size())) {
     return end_soon(connection.id,
                     Status(StatusCode::kPeerFailed, to_text(connection.peer.socket) +
@@ -297,6 +302,11 @@ void TcpDriver::tell(TcpConnection& connection, Completion::Kind kind, const Sta
 
 void TcpDriver::check_deadlines() {
   const TcpClock::time_point now = TcpClock::now();
+  const auto pause = now - looked_ > kPause ? now - looked_ : TcpClock::duration::zero();
+  looked_ = now;
+  if (unsettled_ == 0 && strangers_.empty()) return;
+  for (auto& entry : connections_) entry.second.deadline += pause;
+  for (auto& entry : strangers_) entry.second.deadline += pause;
   for (auto& entry : connections_) {
     TcpConnection& connection = entry.second;
     const bool has_one = connection.under_way() || connection.state == State::kClosing;

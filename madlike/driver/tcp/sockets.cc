@@ -1,6 +1,7 @@
 #include "madlike/driver/tcp/sockets.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -13,7 +14,8 @@
 namespace mad {
 namespace {
 
-// A host that is gone without a word is noticed after about 40 seconds of silence.
+// A host that is gone without a word is noticed after about 40 seconds of silence; while it owes us
+// an acknowledgement, only when the system has sent that often enough (tcp_retries2: minutes).
 constexpr int kIdleSeconds = 20;
 constexpr int kProbeSeconds = 5;
 constexpr int kProbes = 4;
@@ -72,11 +74,18 @@ int tcp_dialed(int socket) {
   return getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
 }
 
-TcpSocket tcp_accept(int listener) {
+TcpSocket tcp_spare() { return TcpSocket(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+
+TcpSocket tcp_accept(int listener, TcpSocket* spare) {
   int fd = -1;
   do {
     fd = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
   } while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+  if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+    spare->close();
+    (void)TcpSocket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+    *spare = tcp_spare();
+  }
   return TcpSocket(fd);
 }
 
@@ -116,7 +125,7 @@ bool TcpWatch::change(int socket, Role role, std::uint32_t id, bool writable) {
 }
 
 void TcpWatch::look(std::vector<Ready>* out) {
-  std::array<epoll_event, 64> events;
+  std::array<epoll_event, 1024> events;
   const int count = epoll_wait(epoll_.fd(), events.data(), static_cast<int>(events.size()), 0);
   for (int i = 0; i < count; ++i) {
     const std::uint64_t data = events[static_cast<std::size_t>(i)].data.u64;

@@ -22,8 +22,11 @@ Result<TcpSocket> tcp_listen(std::vector<std::byte>* address);
 Result<TcpSocket> tcp_dial(const std::vector<std::byte>& address);
 /// How that was decided: 0, or an errno.
 int tcp_dialed(int socket);
-/// Somebody who connected; empty: nobody does now.
-TcpSocket tcp_accept(int listener);
+/// Somebody who connected; empty: nobody does now.  Who comes when this process may open no more
+/// files is closed, with the help of `spare`, rather than left waiting.
+TcpSocket tcp_accept(int listener, TcpSocket* spare);
+/// A file descriptor for that.
+TcpSocket tcp_spare();
 /// As a socket of ours is to be: packets leave at once, a host that is gone is noticed.
 void tcp_configure(int socket);
 /// Sends a handshake message, which an empty socket takes whole; false: it is broken.

@@ -34,14 +34,16 @@ TEST(TcpSockets, ListenDialAcceptAndSee) {
   std::vector<TcpWatch::Ready> ready;
   watch->look(&ready);
   EXPECT_TRUE(ready.empty());
-  EXPECT_FALSE(tcp_accept(listener->fd()));
+  TcpSocket spare = tcp_spare();
+  ASSERT_TRUE(spare);
+  EXPECT_FALSE(tcp_accept(listener->fd(), &spare));
 
   auto dialed = tcp_dial(name);
   ASSERT_TRUE(dialed.ok()) << dialed.status().message();
   ready = wait_for_something(*watch);
   ASSERT_EQ(ready.size(), 1u);
   EXPECT_EQ(ready[0].role, TcpWatch::Role::kListener);
-  const TcpSocket accepted = tcp_accept(listener->fd());
+  const TcpSocket accepted = tcp_accept(listener->fd(), &spare);
   ASSERT_TRUE(accepted);
   EXPECT_EQ(tcp_dialed(dialed->fd()), 0);
   tcp_configure(accepted.fd());

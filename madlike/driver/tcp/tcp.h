@@ -19,12 +19,12 @@ namespace mad {
 struct TcpOptions {
   std::string interface;  // network interface, e.g. "lo"; empty: the first that others can reach
   std::size_t max_packet_bytes = 65 * 1024;  // 64 KiB of payload and the headers before it
-  std::size_t receive_chunks = 16;  // of 128 KiB; packets that are not yet released stand in them
+  std::size_t receive_chunks = 16;  // of 132 KiB; packets that are not yet released stand in them
   /// How long a host may leave a connection attempt without any answer.  A host that answered may
-  /// take its time: its engine accepts when it is polled.
+  /// take its time: its engine accepts when it is polled.  Time without poll() does not count.
   std::chrono::milliseconds connect_timeout{10000};
   /// How long who connected to us may take to prove that it knows our address.
-  std::chrono::milliseconds stranger_timeout{10000};
+  std::chrono::milliseconds stranger_timeout{60000};
   /// How long a connection that disconnect() ends may stay without its peer taking anything.
   std::chrono::milliseconds close_timeout{10000};
   /// How long closing the driver may wait for what disconnect() still has to send.
