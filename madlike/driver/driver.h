@@ -9,7 +9,7 @@
 // error) completion.  The bytes of a kReceived completion belong to the driver; the caller reads
 // them in place and gives them back with release().  Every packet accepted with kInProgress gets
 // exactly one completion, also when the connection dies, in any order; kReceived packets of one
-// connection come in the order sent.
+// connection come in the order sent, and the pieces of one without others of it between them.
 #ifndef MADLIKE_DRIVER_DRIVER_H_
 #define MADLIKE_DRIVER_DRIVER_H_
 
@@ -35,6 +35,9 @@ struct DriverCaps {
   std::size_t max_write_iov = 0;  // local segments in one post_write()
   std::size_t max_write_bytes = 0;  // bytes of one post_write()
   bool scattered_writes = false;    // expose_scattered() works
+  /// Packets longer than this may arrive in pieces, the first of at least this many bytes; 0: every
+  /// packet arrives whole.
+  std::size_t piece_bytes = 0;
 };
 
 /// One connected (or connecting) remote engine; ids are small, dense and never used again.
@@ -61,15 +64,18 @@ struct Completion {
   enum class Kind {
     kSent,         // context's packet left; its segments are free.  status tells success
     kWritten,      // context's remote write left; its segments are free.  status tells success
-    kReceived,     // `bytes` arrived from `connection`; give back with release(buffer)
+    kReceived,     // `bytes` arrived from `connection`, `rest` more of the same packet follow;
+                   // they stay until release(buffer), or that of a later piece if this has none;
+                   // with a rest it is the last of its connection in one poll()
     kConnected,    // connection can carry packets (informative; posting before it is allowed)
     kDisconnected  // connection is gone, status says why; nothing more arrives from it
   };
   Kind kind = Kind::kSent;
   ConnectionId connection = 0;
   void* context = nullptr;  // as given to post_send() / post_write()
-  Segment bytes;            // kReceived: 8-byte aligned
-  void* buffer = nullptr;   // kReceived: what release() wants
+  Segment bytes;            // kReceived: where a packet begins 8-byte aligned
+  std::size_t rest = 0;     // kReceived: bytes
+  void* buffer = nullptr;   // kReceived: what release() wants; null: nothing
   Status status;            // ok, or kPeerFailed / kUnreachable / ...
 };
 
@@ -115,6 +121,15 @@ class Driver {
   virtual Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                             std::uint64_t offset, void* context) = 0;
 
+  /// Has the rest of a packet, whose first piece was the last that poll() handed out of
+  /// `connection`, read straight to `memory`, from its byte `first` on.  ok: when it is there, one
+  /// kReceived without bytes follows; until then, or disconnect(), the memory is the driver's.
+  /// kAgain: not here or not any more, and the rest comes in pieces.
+  virtual Status place_rest(ConnectionId /*connection*/, ScatteredMemory& /*memory*/,
+                            std::uint64_t /*first*/) {
+    return StatusCode::kAgain;
+  }
+
   /// Takes up to `capacity` completions, making progress; 0 when nothing happened.  Never blocks.
   virtual std::size_t poll(Completion* out, std::size_t capacity) = 0;
 
@@ -123,13 +138,14 @@ class Driver {
   /// now; kNotFound: this fabric cannot tell.
   virtual Status watch(std::vector<pollfd>* out) = 0;
 
-  /// Gives back the buffer of a kReceived completion.
+  /// Gives back the buffer of a kReceived completion; not null.
   virtual void release(void* buffer) = 0;
 
   /// Ends a connection in good order: what was accepted is still sent.  While memory is exposed to
-  /// the peer there is no good order: the connection ends at once, and no write goes on.  Also
-  /// after kDisconnected this is the caller's last word on the connection, but for withdraw(): the
-  /// driver may forget it then, and posts fail.
+  /// the peer there is no good order: the connection ends at once, and no write goes on.  A rest
+  /// that place_rest() was called for is dropped.  Also after kDisconnected this is the caller's
+  /// last word on the connection, but for withdraw(): the driver may forget it then, and posts
+  /// fail.
   virtual void disconnect(ConnectionId connection) = 0;
 };
 

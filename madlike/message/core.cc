@@ -49,7 +49,9 @@ void Core::finish_if_done(OutgoingMessage& message) {
 }
 
 void Core::remove(IncomingMessage& message) {
-  --message.endpoint->arrivals;
+  Endpoint& from = *message.endpoint;
+  --from.arrivals;
+  if (from.begun.message == &message) from.begun.message = nullptr;
   incoming.remove(message);
 }
 

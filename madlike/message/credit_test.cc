@@ -146,7 +146,7 @@ TEST(Credit, AMessageOfTheEagerLimitIsOnePacket) {
     p.a.reference_from = reference_from;
     const std::uint64_t before = p.packets();
     const std::uint64_t answers = p.b.messenger->counters().packets_sent;
-    p.a.send(p.to_b, 1, pattern(MessengerConfig{}.eager_limit), std::string(48, 'h'));
+    p.a.send(p.to_b, 1, pattern(64 * 1024), std::string(48, 'h'));
     ASSERT_TRUE(settle(p.a, p.b, [&] { return p.b.arrived.size() == 1; }));
     ASSERT_EQ(p.b.arrived[0].done, 1);
     EXPECT_TRUE(p.b.arrived[0].sink->bytes == p.a.sent[0].bytes);

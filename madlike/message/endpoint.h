@@ -69,6 +69,14 @@ class Endpoint {
 
   std::size_t arrivals = 0;  // messages of it in the table of incoming ones
 
+  /// The packet of it that arrives in pieces, while some is missing.
+  struct Begun {
+    std::size_t left = 0;                // bytes to come, all of them payload
+    std::uint64_t offset = 0;            // of the next one in that payload
+    IncomingMessage* message = nullptr;  // whose payload it is; null: nobody wants it
+  };
+  Begun begun;
+
   IncomingList clearances;  // clear-to-send and refusals that wait
   FirstFrames first_frames;
   OutgoingList streaming;              // messages whose rest is leaving

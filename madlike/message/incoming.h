@@ -22,7 +22,8 @@ class IncomingMessage {
   enum class Phase {
     kFree,      // in the table's free list
     kArriving,  // on_message() is running; the head is in the driver's buffer
-    kKept,      // nobody waited; the head is in `kept`
+    kKept,      // nobody waited; the head is in `kept`, or on its way there
+    kHead,      // accepted, nothing is wanted but the head, of which some is on its way
     kClearing,  // accepted, the clear-to-send waits for its turn
     kRefusing,  // done here, the refusal waits for its turn
     kReceiving  // the rest is on its way
@@ -38,8 +39,10 @@ class IncomingMessage {
   IncomingMessage* next = nullptr;
   std::uint64_t payload_bytes = 0;
   std::uint64_t accepted = 0;  // bytes wanted
-  std::uint64_t received = 0;  // bytes in place
-  Segment head;
+  std::uint64_t received = 0;  // bytes in place, the head counted as soon as it is accepted
+  Segment head;                // of which this is here and not in place
+  std::size_t head_bytes = 0;  // all of it
+  std::size_t charged = 0;     // bytes of credit it holds
   std::unique_ptr<std::byte[]> kept;
   PayloadSink* sink = nullptr;
   void* context = nullptr;

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "madlike/base/segment.h"
@@ -104,7 +105,9 @@ class MessageEvents {
 };
 
 struct MessengerConfig {
-  std::size_t eager_limit = 64 * 1024;  // bytes of payload that may travel with the header
+  /// Bytes of payload that may travel with the header; by default 64 KiB, and 256 KiB where a
+  /// driver can receive them in place.
+  std::optional<std::size_t> eager_limit;
   std::size_t peer_credit =
       256 * 1024;  // bytes of unmatched heads a peer keeps for us, and we for it
   std::size_t packet_bytes =

@@ -57,8 +57,9 @@ void Progress::handle(std::size_t fabric, const Completion& completion) {
     }
     case Completion::Kind::kReceived: {
       Endpoint& from = peers_.welcome(fabric, completion.connection);
-      if (from.live()) return receiver_.packet(from, completion.bytes, completion.buffer);
-      return from.driver->release(completion.buffer);
+      if (from.live()) return receiver_.packet(from, completion);
+      if (completion.buffer != nullptr) from.driver->release(completion.buffer);
+      return;
     }
     case Completion::Kind::kConnected:
       (void)peers_.welcome(fabric, completion.connection);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace mad {
 namespace {
@@ -13,47 +14,79 @@ Status violation(const char* what) {
 
 }  // namespace
 
-void Receiver::packet(Endpoint& from, Segment bytes, void* buffer) {
+void Receiver::packet(Endpoint& from, const Completion& arrived) {
+  void* buffer = arrived.buffer;
+  const Status status = from.begun.left > 0 ? next_piece(from, arrived.bytes, arrived.rest)
+                                            : first_piece(from, arrived, &buffer);
+  release(from, buffer);
+  if (status.error()) core_.end(from, status);
+}
+
+void Receiver::release(const Endpoint& from, void* buffer) {
+  if (buffer != nullptr) from.driver->release(buffer);
+}
+
+// A whole packet mostly.
+Status Receiver::first_piece(Endpoint& from, const Completion& arrived, void** buffer) {
   ++core_.counters.packets_received;
+  const Segment bytes = arrived.bytes;
   Frame frame;
-  Status status = decode_frame(bytes, &frame);
+  Status status = decode_frame(bytes, &frame, arrived.rest);
   if (status.ok() && from.hello_received == (frame.kind == FrameKind::kHello)) {
     status = violation(from.hello_received ? "a second HELLO" : "a frame before HELLO");
   }
   if (status.ok() && frame.credit > from.peer_granted - from.credit) {
     status = violation("more credit than it ever got");
   }
-  if (status.ok()) {
-    const Segment body{bytes.begin() + kFrameBytes, frame.body_bytes};
-    switch (frame.kind) {
-      case FrameKind::kHello:
-        hello(from, frame);
-        break;
-      case FrameKind::kMessage:
-        status = message(from, frame, body);
-        break;
-      case FrameKind::kClear:
-        status = clear(from, frame, body);
-        break;
-      case FrameKind::kData:
-        status = data(from, frame, body, &buffer);
-        break;
-      case FrameKind::kPlaced:
-        status = placed(from, frame);
-        break;
-      case FrameKind::kRefuse:
-        status = refuse(from, frame);
-        break;
-      case FrameKind::kCredit:
-        from.credit += frame.credit;
-        break;
-      case FrameKind::kGoodbye:
-        status = Status(StatusCode::kClosed, "the peer left in good order");
-        break;
-    }
+  if (status.error()) return status;
+  from.begun.left = arrived.rest;
+  const Segment body{bytes.begin() + kFrameBytes, bytes.size - kFrameBytes};
+  switch (frame.kind) {
+    case FrameKind::kHello:
+      hello(from, frame);
+      return {};
+    case FrameKind::kMessage:
+      return message(from, frame, body);
+    case FrameKind::kClear:
+      return clear(from, frame, body);
+    case FrameKind::kData:
+      return data(from, frame, body, buffer);
+    case FrameKind::kPlaced:
+      return placed(from, frame);
+    case FrameKind::kRefuse:
+      return refuse(from, frame);
+    case FrameKind::kCredit:
+      from.credit += frame.credit;
+      return {};
+    case FrameKind::kGoodbye:
+      return {StatusCode::kClosed, "the peer left in good order"};
   }
-  if (buffer != nullptr) from.driver->release(buffer);
-  if (status.error()) core_.end(from, status);
+  return {};
+}
+
+// More of a packet that has begun: payload of one message.
+Status Receiver::next_piece(Endpoint& from, Segment bytes, std::size_t rest) {
+  Endpoint::Begun& begun = from.begun;
+  IncomingMessage* const message = begun.message;
+  if (message != nullptr && message->sink == nullptr) {
+    std::memcpy(message->head.end(), bytes.data, bytes.size);
+    message->head.size += bytes.size;
+    core_.counters.unexpected_bytes += bytes.size;
+  } else if (message != nullptr && bytes.size > 0 && begun.offset < message->accepted) {
+    bytes.size = std::min<std::uint64_t>(bytes.size, message->accepted - begun.offset);
+    message->sink->place(begun.offset, bytes);
+  }
+  begun.offset += begun.left - rest;  // bytes that the driver placed itself, too
+  begun.left = rest;
+  if (rest > 0 || message == nullptr) return {};
+  begun.message = nullptr;
+  if (message->phase == IncomingMessage::Phase::kHead) {
+    finish_head(*message);
+  } else if (message->sink != nullptr) {
+    message->received = std::max(message->received, begun.offset);
+    if (message->received == message->accepted) finish(*message, {});
+  }
+  return {};
 }
 
 void Receiver::hello(Endpoint& from, const Frame& frame) {
@@ -64,7 +97,8 @@ void Receiver::hello(Endpoint& from, const Frame& frame) {
 
 Status Receiver::message(Endpoint& from, const Frame& frame, Segment body) {
   const std::size_t padded = padded_bytes(frame.header_bytes);
-  const std::size_t head = body.size - padded;
+  if (padded > body.size) return violation("a longer header than this engine takes");
+  const std::size_t head = frame.body_bytes - padded;
   if (head > core_.config.peer_credit - from.charged) return violation("a head without credit");
   IncomingMessage* arrival = nullptr;
   if (frame.length > 0) {
@@ -74,7 +108,10 @@ Status Receiver::message(Endpoint& from, const Frame& frame, Segment body) {
     ++from.arrivals;
     arrival->peer_id = frame.id;
     arrival->payload_bytes = frame.length;
-    arrival->head = {body.begin() + padded, head};
+    arrival->head = {body.begin() + padded, body.size - padded};
+    arrival->head_bytes = arrival->charged = head;
+    if (from.begun.left > 0) from.begun.message = arrival;
+    from.begun.offset = arrival->head.size;
   }
   from.credit += frame.credit;
   from.charged += head;
@@ -86,11 +123,16 @@ Status Receiver::message(Endpoint& from, const Frame& frame, Segment body) {
   return {};
 }
 
+void Receiver::give_credit_back(IncomingMessage& message) {
+  core_.return_credit(*message.endpoint, message.charged);
+  message.charged = 0;
+}
+
 // Nobody waited: the driver wants its buffer back.
 void Receiver::keep_head(IncomingMessage& message) {
   message.phase = IncomingMessage::Phase::kKept;
-  if (message.head.size == 0) return;
-  message.kept.reset(new (std::nothrow) std::byte[message.head.size]);
+  if (message.head_bytes == 0) return;
+  message.kept.reset(new (std::nothrow) std::byte[message.head_bytes]);
   if (message.kept == nullptr) {
     message.head_lost = true;
     return;
@@ -107,6 +149,7 @@ Status Receiver::accept(IncomingMessage& message, PayloadSink& sink, std::uint64
     core_.remove(message);
     return {StatusCode::kNoMemory, "the message's first bytes could not be kept"};
   }
+  const bool just_arrived = message.phase == IncomingMessage::Phase::kArriving;
   const Segment head = message.head;
   const std::uint64_t accepted = std::min(bytes, message.payload_bytes);
   if (accepted <= head.size) {
@@ -118,14 +161,19 @@ Status Receiver::accept(IncomingMessage& message, PayloadSink& sink, std::uint64
     core_.remove(message);
     return from.end;
   }
-  core_.return_credit(from, head.size);
+  give_credit_back(message);
   message.sink = &sink;
   message.context = context;
   message.accepted = accepted;
-  message.received = head.size;
-  message.phase = IncomingMessage::Phase::kClearing;
-  open_window(message);
-  sender_.clear(message);
+  if (accepted <= message.head_bytes) {
+    message.phase = IncomingMessage::Phase::kHead;
+  } else {
+    message.received = message.head_bytes;
+    message.phase = IncomingMessage::Phase::kClearing;
+    open_window(message);
+    sender_.clear(message);
+  }
+  if (just_arrived) claim_rest_of_head(message);
   // Placed while the sender already gets to know where the rest goes.
   if (head.size > 0) sink.place(0, head);
   message.kept.reset();
@@ -133,9 +181,19 @@ Status Receiver::accept(IncomingMessage& message, PayloadSink& sink, std::uint64
   return StatusCode::kInProgress;
 }
 
+// The rest of the head is read by the driver, if it can do that, to where it belongs.
+void Receiver::claim_rest_of_head(IncomingMessage& message) {
+  const Endpoint& from = *message.endpoint;
+  if (from.begun.message != &message || message.accepted < message.head_bytes) return;
+  Segment first;
+  if (message.sink->runs(from.begun.offset, from.begun.left, &first, 1) == 0) return;
+  (void)from.driver->place_rest(from.connection, *message.sink, from.begun.offset);
+}
+
 void Receiver::discard(IncomingMessage& message) {
   Endpoint& from = *message.endpoint;
-  core_.return_credit(from, message.head.size);
+  give_credit_back(message);
+  if (from.begun.message == &message) from.begun.message = nullptr;
   if (message.peer_id == 0 || !from.live()) {
     core_.remove(message);
     return;
@@ -220,10 +278,14 @@ Status Receiver::data(Endpoint& from, const Frame& frame, Segment body, void** b
   }
   from.credit += frame.credit;
   message->sink->place(frame.offset, body);
-  message->received += frame.length;
   message->by_data = true;
-  from.driver->release(*buffer);
-  *buffer = nullptr;
+  release(from, std::exchange(*buffer, nullptr));
+  if (from.begun.left > 0) {
+    from.begun.message = message;
+    from.begun.offset = frame.offset + body.size;
+    return {};
+  }
+  message->received += frame.length;
   if (message->received == message->accepted) finish(*message, {});
   return {};
 }
@@ -242,12 +304,20 @@ Status Receiver::placed(Endpoint& from, const Frame& frame) {
 void Receiver::finish(IncomingMessage& message, const Status& status) {
   close_window(message);
   void* const context = message.context;
-  const std::uint64_t bytes = message.received;
+  const std::uint64_t bytes = status.ok() ? message.received : 0;
   core_.remove(message);
   core_.events.on_received(context, bytes, status);
 }
 
+void Receiver::finish_head(IncomingMessage& message) {
+  void* const context = message.context;
+  const std::uint64_t bytes = message.accepted;
+  discard(message);
+  core_.events.on_received(context, bytes, {});
+}
+
 void Receiver::abandon(Endpoint& from) {
+  from.begun = {};
   while (!from.clearances.empty()) {
     (void)from.clearances.pop();
     --core_.waiting;

@@ -18,9 +18,9 @@ class Receiver {
  public:
   Receiver(Core& core, Sender& sender) : core_(core), sender_(sender) {}
 
-  /// Handles one packet from a live endpoint and releases its buffer.  A violation, or a goodbye,
-  /// decides the endpoint's end.
-  void packet(Endpoint& from, Segment bytes, void* buffer);
+  /// Handles a packet, or a piece of one, from a live endpoint and releases its buffer.  A
+  /// violation, or a goodbye, decides the endpoint's end.
+  void packet(Endpoint& from, const Completion& arrived);
 
   Status accept(IncomingMessage& message, PayloadSink& sink, std::uint64_t bytes, void* context);
   void discard(IncomingMessage& message);
@@ -29,6 +29,8 @@ class Receiver {
   void abandon(Endpoint& from);
 
  private:
+  Status first_piece(Endpoint& from, const Completion& arrived, void** buffer);
+  Status next_piece(Endpoint& from, Segment bytes, std::size_t rest);
   static void hello(Endpoint& from, const Frame& frame);
   Status message(Endpoint& from, const Frame& frame, Segment body);
   Status clear(Endpoint& from, const Frame& frame, Segment body);
@@ -38,10 +40,14 @@ class Receiver {
 
   OutgoingMessage* waiting(const Endpoint& from, std::uint32_t id) const;
   IncomingMessage* receiving(const Endpoint& from, std::uint32_t id) const;
+  static void release(const Endpoint& from, void* buffer);
+  void give_credit_back(IncomingMessage& message);
   void keep_head(IncomingMessage& message);
+  static void claim_rest_of_head(IncomingMessage& message);
   void open_window(IncomingMessage& message);
   void close_window(IncomingMessage& message);
   void finish(IncomingMessage& message, const Status& status);
+  void finish_head(IncomingMessage& message);
 
   Core& core_;
   Sender& sender_;

@@ -8,6 +8,12 @@ namespace mad {
 namespace {
 
 constexpr int kTurns = 16;  // packets of one endpoint per pump()
+constexpr std::size_t kEagerLimit = 64 * 1024;
+constexpr std::size_t kEagerLimitInPlace = 256 * 1024;
+
+std::size_t eager_limit(const MessengerConfig& config, const DriverCaps& caps) {
+  return config.eager_limit.value_or(caps.piece_bytes > 0 ? kEagerLimitInPlace : kEagerLimit);
+}
 
 // Writes room for the fixed header and the message header; returns where the fixed header goes.
 std::byte* stage_headers(Packet& packet, Segment header) {
@@ -86,8 +92,8 @@ bool Sender::start(Endpoint& to, std::uint8_t handler, Segment header, OutgoingM
 // As much of the payload as may travel with the header; returns its bytes.
 std::uint64_t Sender::add_head(Endpoint& to, OutgoingPacket& packet, OutgoingMessage& message) {
   const std::uint64_t limit =
-      std::min({message.payload_bytes, static_cast<std::uint64_t>(core_.config.eager_limit),
-                to.credit, static_cast<std::uint64_t>(packet.packet.bytes_room())});
+      std::min<std::uint64_t>({message.payload_bytes, to.credit, packet.packet.bytes_room(),
+                               eager_limit(core_.config, to.driver->caps())});
   if (limit == 0) return 0;
   const std::uint64_t head = fill_packet(core_, packet, message, limit);
   to.credit -= head;

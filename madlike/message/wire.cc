@@ -120,7 +120,7 @@ void encode_window(const ExposureToken& window, std::byte* out) {
   put<std::uint64_t>(out + 8, window.key);
 }
 
-Status decode_frame(Segment packet, Frame* out) {
+Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
   if (packet.size < kFrameBytes) return violation("a packet shorter than a frame");
   const std::byte* in = packet.begin();
   if (get<std::uint8_t>(in) != kMagic) return violation("a packet that is no frame");
@@ -146,7 +146,7 @@ Status decode_frame(Segment packet, Frame* out) {
   f.body_bytes = get<std::uint32_t>(in + 20);
   f.offset = get<std::uint64_t>(in + 24);
   f.length = get<std::uint64_t>(in + 32);
-  if (f.body_bytes != packet.size - kFrameBytes) {
+  if (f.body_bytes != packet.size - kFrameBytes + rest) {
     return violation("a frame of another length than its packet");
   }
   Status status = check_fields(f);

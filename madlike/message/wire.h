@@ -53,9 +53,10 @@ void encode_frame(const Frame& frame, std::byte* out);
 /// Writes kWindowBytes to `out`.
 void encode_window(const ExposureToken& window, std::byte* out);
 
-/// Reads the frame that `packet` is.  kVersion: only the version differs; kProtocol: no frame at
-/// all, a field that its kind does not have, or lengths that do not fit the packet.
-Status decode_frame(Segment packet, Frame* out);
+/// Reads the frame that `packet`, and `rest` bytes more that are still to come, are.  kVersion:
+/// only the version differs; kProtocol: no frame at all, a field that its kind does not have, or
+/// lengths that do not fit the packet.
+Status decode_frame(Segment packet, Frame* out, std::size_t rest = 0);
 /// `body` of a CLEAR with a window that decode_frame() accepted.
 ExposureToken decode_window(Segment body);
 

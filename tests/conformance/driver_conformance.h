@@ -41,6 +41,15 @@ inline std::ostream& operator<<(std::ostream& out, const DriverFactory& factory)
   return out << factory.name;
 }
 
+/// Memory for the rest of a packet, in runs of at most 1000 bytes.
+class RestMemory : public ScatteredMemory {
+ public:
+  explicit RestMemory(std::size_t size) : bytes(size) {}
+  std::size_t runs(std::uint64_t offset, std::uint64_t size, Segment* out,
+                   std::size_t capacity) override;
+  std::vector<std::byte> bytes;
+};
+
 /// A driver and everything it has said so far.
 class Station {
  public:
@@ -56,6 +65,8 @@ class Station {
 
   Driver& driver;
   bool keep = false;
+  bool place_rests = false;  // asks for it, of two in three packets that come in pieces
+  std::size_t asked_rests = 0, refused_rests = 0, placed_rests = 0;
   std::vector<Received> received;
   std::vector<void*> kept;                  // buffers not yet released, in order of arrival
   std::map<void*, int> finished;            // context -> completions (kSent and kWritten)
@@ -63,6 +74,15 @@ class Station {
   std::size_t finished_count = 0;
   std::map<ConnectionId, Status> disconnected;
   std::map<ConnectionId, int> connected;
+  struct Begun {
+    std::vector<std::byte> bytes;
+    std::size_t left = 0;
+    std::unique_ptr<RestMemory> rest;  // if the driver places it
+  };
+  std::map<ConnectionId, Begun> begun;  // packets that come in pieces
+
+ private:
+  void take(const Completion& completion);
 };
 
 class DriverConformance : public ::testing::TestWithParam<DriverFactory> {

@@ -70,12 +70,20 @@ LoopbackOptions like_tcp() {
   return options;
 }
 
+LoopbackOptions in_pieces() {
+  LoopbackOptions options = like_tcp();
+  options.piece_bytes = 1000;
+  return options;
+}
+
 INSTANTIATE_TEST_SUITE_P(Faulty, DriverConformance,
                          ::testing::Values(factory("calm", like_tcp(), FaultPlan{}),
                                            factory("refusing", like_tcp(), refusing()),
                                            factory("late", like_tcp(), late()),
                                            factory("everything", like_tcp(), everything()),
-                                           factory("narrow", narrow(), everything())),
+                                           factory("narrow", narrow(), everything()),
+                                           factory("in_pieces", in_pieces(), FaultPlan{}),
+                                           factory("late_pieces", in_pieces(), everything())),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

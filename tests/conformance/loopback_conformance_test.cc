@@ -41,9 +41,16 @@ LoopbackOptions like_tcp() {
   return options;
 }
 
+LoopbackOptions in_pieces() {
+  LoopbackOptions options;
+  options.piece_bytes = 1000;
+  return options;
+}
+
 INSTANTIATE_TEST_SUITE_P(Loopback, DriverConformance,
                          ::testing::Values(factory("wide", {}), factory("narrow", narrow()),
-                                           factory("like_tcp", like_tcp())),
+                                           factory("like_tcp", like_tcp()),
+                                           factory("in_pieces", in_pieces())),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

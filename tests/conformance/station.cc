@@ -1,10 +1,59 @@
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "tests/conformance/driver_conformance.h"
 
 namespace mad {
+
+std::size_t RestMemory::runs(std::uint64_t offset, std::uint64_t size, Segment* out,
+                             std::size_t capacity) {
+  constexpr std::size_t kRun = 1000;
+  std::size_t count = 0;
+  for (; count < capacity && size > 0; ++count) {
+    out[count] = {bytes.data() + offset, std::min<std::size_t>(size, kRun)};
+    offset += out[count].size;
+    size -= out[count].size;
+  }
+  return count;
+}
+
+void Station::take(const Completion& c) {
+  EXPECT_EQ(disconnected.count(c.connection), 0u) << "packet after the end of its connection";
+  Begun& packet = begun[c.connection];
+  const bool first = packet.left == 0;
+  if (first) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(c.bytes.data) % 8, 0u);
+    EXPECT_TRUE(c.rest == 0 || c.bytes.size >= driver.caps().piece_bytes);
+  } else if (!packet.rest) {
+    EXPECT_EQ(c.bytes.size, packet.left - c.rest);
+  } else {
+    EXPECT_EQ(c.bytes.size, 0u);
+    EXPECT_EQ(c.rest, 0u);
+    packet.bytes.insert(packet.bytes.end(), packet.rest->bytes.begin(), packet.rest->bytes.end());
+    packet.rest.reset();
+    ++placed_rests;
+  }
+  packet.bytes.insert(packet.bytes.end(), c.bytes.begin(), c.bytes.end());
+  packet.left = c.rest;
+  if (first && c.rest > 0 && place_rests && c.bytes.begin()[0] > std::byte{85}) {
+    ++asked_rests;
+    packet.rest = std::make_unique<RestMemory>(c.rest);
+    if (!driver.place_rest(c.connection, *packet.rest, 0).ok()) {
+      ++refused_rests;
+      packet.rest.reset();
+    }
+  }
+  if (c.rest == 0) received.push_back({c.connection, std::exchange(packet.bytes, {})});
+  if (c.buffer == nullptr) return;
+  if (keep) {
+    kept.push_back(c.buffer);
+  } else {
+    driver.release(c.buffer);
+  }
+}
 
 void Station::poll() {
   std::array<Completion, 16> completions;
@@ -19,14 +68,7 @@ void Station::poll() {
         finished_status[c.context] = c.status;
         break;
       case Completion::Kind::kReceived:
-        EXPECT_EQ(disconnected.count(c.connection), 0u) << "packet after the end of its connection";
-        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(c.bytes.data) % 8, 0u);
-        received.push_back({c.connection, {c.bytes.begin(), c.bytes.end()}});
-        if (keep) {
-          kept.push_back(c.buffer);
-        } else {
-          driver.release(c.buffer);
-        }
+        take(c);
         break;
       case Completion::Kind::kConnected:
         ++connected[c.connection];

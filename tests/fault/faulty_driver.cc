@@ -28,11 +28,12 @@ FaultyDriver::FaultyDriver(std::unique_ptr<Driver> inner, FaultPlan plan)
     : inner_(std::move(inner)), plan_(std::move(plan)), random_(plan_.seed) {}
 
 FaultyDriver::~FaultyDriver() {
-  for (const Held& held : held_) {
-    if (held.completion.kind == Completion::Kind::kReceived) {
-      inner_->release(held.completion.buffer);
-    }
-  }
+  for (const Held& held : held_) drop(held.completion);
+  for (void* buffer : cut_buffers_) inner_->release(buffer);
+}
+
+void FaultyDriver::drop(const Completion& completion) {
+  if (completion.buffer != nullptr) inner_->release(completion.buffer);
 }
 
 void FaultyDriver::cut(ConnectionId connection) {
@@ -136,7 +137,7 @@ void FaultyDriver::hold(const Completion& completion) {
     ++counts_.delayed;
     due += 1 + random_() % plan_.max_delay;
   }
-  held_.push_back({completion, due});
+  held_.push_back({completion, polls_, due});
 }
 
 void FaultyDriver::take_from_inner() {
@@ -146,20 +147,20 @@ void FaultyDriver::take_from_inner() {
     for (std::size_t i = 0; i < count; ++i) {
       // What still comes from a connection that is cut: its own packets' completions only.
       if (cut_.count(news[i].connection) != 0 && in_stream(news[i])) {
-        if (news[i].kind == Completion::Kind::kReceived) inner_->release(news[i].buffer);
+        if (news[i].buffer != nullptr) cut_buffers_.push_back(news[i].buffer);
         continue;
       }
       if (news[i].kind == Completion::Kind::kDisconnected) gone_.insert(news[i].connection);
       hold(news[i]);
     }
-    if (count < news.size()) return;
+    if (count < news.size() || news.back().rest > 0) return;
   }
 }
 
 // Indices of what may be handed out now: due, and not behind an earlier one of the same stream.
 std::vector<std::size_t> FaultyDriver::eligible() const {
   std::vector<std::size_t> indices;
-  std::set<ConnectionId> behind;
+  std::set<ConnectionId> behind = in_pieces_;
   for (std::size_t i = 0; i < held_.size(); ++i) {
     const Completion& completion = held_[i].completion;
     const bool first = !in_stream(completion) || behind.insert(completion.connection).second;
@@ -171,8 +172,17 @@ std::vector<std::size_t> FaultyDriver::eligible() const {
 // Delays count polls, which nobody makes asleep.
 Status FaultyDriver::watch(std::vector<pollfd>* /*out*/) { return StatusCode::kNotFound; }
 
+// The inner driver knows no other piece than the last it gave.
+Status FaultyDriver::place_rest(ConnectionId connection, ScatteredMemory& memory,
+                                std::uint64_t first) {
+  if (fresh_.count(connection) == 0 || cut_.count(connection) != 0) return StatusCode::kAgain;
+  return inner_->place_rest(connection, memory, first);
+}
+
 std::size_t FaultyDriver::poll(Completion* out, std::size_t capacity) {
   ++polls_;
+  fresh_.clear();
+  in_pieces_.clear();
   take_from_inner();
   const std::size_t most =
       happens(plan_.short_poll) ? std::min<std::size_t>(capacity, 1) : capacity;
@@ -182,6 +192,11 @@ std::size_t FaultyDriver::poll(Completion* out, std::size_t capacity) {
     if (indices.empty()) break;
     const std::size_t chosen = plan_.reorder ? indices[random_() % indices.size()] : indices[0];
     if (chosen != 0) ++counts_.overtakings;
+    const Held& held = held_[chosen];
+    if (held.completion.rest > 0) {
+      in_pieces_.insert(held.completion.connection);
+      if (held.taken == polls_) fresh_.insert(held.completion.connection);
+    }
     out[count++] = std::move(held_[chosen].completion);
     held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(chosen));
   }

@@ -69,6 +69,7 @@ class FaultyDriver final : public Driver {
                                          std::uint64_t first, std::uint64_t size) override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
+  Status place_rest(ConnectionId connection, ScatteredMemory& memory, std::uint64_t first) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
   Status watch(std::vector<pollfd>* out) override;
   void release(void* buffer) override { inner_->release(buffer); }
@@ -77,7 +78,8 @@ class FaultyDriver final : public Driver {
  private:
   struct Held {
     Completion completion;
-    std::uint64_t due;  // the poll at which it may be handed out
+    std::uint64_t taken;  // at this poll from the inner driver
+    std::uint64_t due;    // the poll at which it may be handed out
   };
 
   bool happens(unsigned per_thousand) { return random_() % 1000 < per_thousand; }
@@ -85,6 +87,7 @@ class FaultyDriver final : public Driver {
   Status before_post(ConnectionId connection);
   Status after_post(ConnectionId connection, Status status);
   void hold(const Completion& completion);
+  void drop(const Completion& completion);
   void take_from_inner();
   std::vector<std::size_t> eligible() const;
 
@@ -94,9 +97,12 @@ class FaultyDriver final : public Driver {
   std::mt19937_64 random_;
   std::uint64_t polls_ = 0;
   std::uint64_t accepted_ = 0;
-  std::vector<Held> held_;  // in order of arrival
+  std::vector<Held> held_;          // in order of arrival
+  std::vector<void*> cut_buffers_;  // of connections that are cut: earlier pieces may stand in them
   std::set<ConnectionId> cut_;
-  std::set<ConnectionId> gone_;  // ended: posts get the inner driver's error, never kAgain
+  std::set<ConnectionId> gone_;       // ended: posts get the inner driver's error, never kAgain
+  std::set<ConnectionId> in_pieces_;  // of which a piece but the last was handed out in this poll
+  std::set<ConnectionId> fresh_;      // of which a piece was handed out in this poll, as it came
 };
 
 }  // namespace mad

@@ -280,6 +280,7 @@ LoopbackOptions random_fabric(Random& random) {
   options.remote_write = chance(random, 60);
   options.max_write_iov = 1 + up_to(random, 15);
   options.max_write_bytes = std::size_t{4096} << up_to(random, 6);
+  if (chance(random, 50)) options.piece_bytes = 256 + up_to(random, options.max_packet_bytes / 2);
   return options;
 }
 

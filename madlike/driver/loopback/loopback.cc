@@ -62,6 +62,33 @@ void LoopbackPort::mark_gone(ConnectionId id, const Status& why) {
   }
 }
 
+Completion LoopbackPort::take_piece(std::size_t most) {
+  Completion& packet = inbox.front();
+  const std::size_t left = packet.bytes.size - pieces.given;
+  std::byte* const next = packet.bytes.begin() + pieces.given;
+  Completion piece = packet;
+  if (pieces.memory == nullptr && left > most) {
+    piece.bytes = {next, most};
+    piece.rest = left - most;
+    piece.buffer = nullptr;  // the last one has it
+    pieces.given += most;
+    return piece;
+  }
+  piece.bytes = {next, left};
+  if (pieces.memory != nullptr) {
+    for (std::size_t done = 0; done < left;) {
+      Segment run;
+      if (pieces.memory->runs(pieces.first + done, left - done, &run, 1) == 0) break;
+      std::memcpy(run.data, next + done, run.size);
+      done += run.size;
+    }
+    piece.bytes = {next, 0};
+  }
+  pieces = {};
+  inbox.pop();
+  return piece;
+}
+
 LoopbackNetwork::LoopbackNetwork(const LoopbackOptions& options)
     : queue_depth_(options.queue_depth), state_(std::make_unique<State>()) {
   caps_.name = "loopback";
@@ -71,6 +98,7 @@ LoopbackNetwork::LoopbackNetwork(const LoopbackOptions& options)
   caps_.remote_write = options.remote_write;
   caps_.max_write_iov = options.remote_write ? options.max_write_iov : 0;
   caps_.max_write_bytes = options.remote_write ? options.max_write_bytes : 0;
+  caps_.piece_bytes = options.piece_bytes;
 }
 
 LoopbackNetwork::~LoopbackNetwork() = default;
@@ -225,6 +253,20 @@ Status LoopbackDriver::post_write(ConnectionId id, SegmentList packet, const Exp
   return StatusCode::kInProgress;
 }
 
+Status LoopbackDriver::place_rest(ConnectionId id, ScatteredMemory& memory, std::uint64_t first) {
+  const Lock lock(network_->state_->mutex);
+  LoopbackPieces& pieces = port_->pieces;
+  if (pieces.given == 0 || pieces.given != caps().piece_bytes || pieces.memory != nullptr) {
+    return StatusCode::kAgain;
+  }
+  if (port_->inbox.front().connection != id || port_->connections[id].left) {
+    return StatusCode::kAgain;
+  }
+  pieces.memory = &memory;
+  pieces.first = first;
+  return {};
+}
+
 std::size_t LoopbackDriver::poll(Completion* out, std::size_t capacity) {
   if (!port_->signal.load(std::memory_order_acquire)) return 0;
   const Lock lock(network_->state_->mutex);
@@ -254,11 +296,18 @@ std::size_t LoopbackDriver::poll(Completion* out, std::size_t capacity) {
   port.requests.clear();
 
   std::size_t count = 0;
+  const std::size_t piece = caps().piece_bytes;
   while (count < capacity && !port.inbox.empty()) {
-    out[count] = port.inbox.pop();
-    const Completion::Kind kind = out[count].kind;
-    if (kind == Completion::Kind::kSent || kind == Completion::Kind::kWritten) --port.own_posts;
-    ++count;
+    Completion& next = out[count++];
+    if (piece > 0 && port.inbox.front().kind == Completion::Kind::kReceived) {
+      next = port.take_piece(piece);
+      if (next.rest > 0) break;  // what follows waits for what the caller makes of it
+      continue;
+    }
+    next = port.inbox.pop();
+    if (next.kind == Completion::Kind::kSent || next.kind == Completion::Kind::kWritten) {
+      --port.own_posts;
+    }
   }
   port.signal.store(!port.inbox.empty(), std::memory_order_relaxed);
   return count;
@@ -282,7 +331,11 @@ void LoopbackDriver::disconnect(ConnectionId id) {
   Connection& connection = port_->connections[id];
   const std::shared_ptr<LoopbackPort> peer = connection.peer;
   const ConnectionId peer_id = connection.peer_id;
+  connection.left = true;
   port_->mark_gone(id, StatusCode::kClosed);
+  if (port_->pieces.given > 0 && port_->inbox.front().connection == id) {
+    port_->pieces.memory = nullptr;
+  }
   if (!peer || peer == port_) return;
   peer->mark_gone(peer_id, StatusCode::kClosed);
   Completion news;

@@ -24,6 +24,7 @@ struct LoopbackOptions {
   bool remote_write = true;
   std::size_t max_write_iov = 16;
   std::size_t max_write_bytes = 1024 * 1024;
+  std::size_t piece_bytes = 0;  // as in DriverCaps
 };
 
 class LoopbackPort;
@@ -62,6 +63,7 @@ class LoopbackDriver : public Driver {
   void withdraw(ConnectionId connection, const ExposureToken& token) override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
+  Status place_rest(ConnectionId connection, ScatteredMemory& memory, std::uint64_t first) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
   /// An engine that is alone on its network may sleep; others could not wake it.
   Status watch(std::vector<pollfd>* out) override;

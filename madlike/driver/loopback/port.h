@@ -26,6 +26,7 @@ struct LoopbackConnection {
   ConnectionId peer_id = 0;            // our connection's id at the peer
   std::size_t unreleased = 0;          // packets from the peer that wait here or are being read
   Status gone;                         // once gone: why
+  bool left = false;                   // its user disconnected it
 };
 
 struct LoopbackBuffer {
@@ -37,6 +38,13 @@ struct LoopbackBuffer {
 struct LoopbackExposure {
   ConnectionId connection = 0;
   Segment memory;
+};
+
+/// How far the packet at the front of an inbox is handed out, where packets come in pieces.
+struct LoopbackPieces {
+  std::size_t given = 0;              // bytes; 0: it has not begun
+  ScatteredMemory* memory = nullptr;  // where the rest goes, from its byte `first` on; or in pieces
+  std::uint64_t first = 0;
 };
 
 class LoopbackPort {
@@ -54,6 +62,8 @@ class LoopbackPort {
   LoopbackConnection* find(const std::vector<std::byte>& peer_address, ConnectionId* id);
   ConnectionId add_connection(const std::vector<std::byte>& peer_address);
   void mark_gone(ConnectionId id, const Status& why);
+  /// The packet at the front of the inbox, or a piece of it of at most `most` bytes.
+  Completion take_piece(std::size_t most);
 
   std::vector<std::byte> address;  // never changes
   bool alive = true;
@@ -61,6 +71,7 @@ class LoopbackPort {
   std::map<std::vector<std::byte>, ConnectionId> live;  // by the peer's address
   std::vector<std::vector<std::byte>> requests;         // addresses of engines that want to connect
   Ring<Completion> inbox;                               // what poll() hands out, in order
+  LoopbackPieces pieces;                                // of its front
   std::size_t own_posts = 0;                            // kSent and kWritten in the inbox
   Buffers buffers;
   std::vector<LoopbackBuffer*> free_buffers;

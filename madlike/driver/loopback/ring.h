@@ -21,6 +21,8 @@ class Ring {
     items_[(first_ + size_++) % items_.size()] = std::move(item);
   }
 
+  T& front() { return items_[first_]; }
+
   T pop() {
     T item = std::move(items_[first_]);
     first_ = (first_ + 1) % items_.size();

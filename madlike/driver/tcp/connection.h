@@ -62,11 +62,8 @@ struct TcpConnection {
   static constexpr int kAttempts = 4;
 
   TcpConnection(ConnectionId its_id, TcpAddress its_address, TcpChunkPool& pool,
-                std::size_t max_packet_bytes)
-      : id(its_id),
-        peer(std::move(its_address)),
-        address(peer.bytes()),
-        inbox(pool, max_packet_bytes) {}
+                const TcpInbox::Limits& limits)
+      : id(its_id), peer(std::move(its_address)), address(peer.bytes()), inbox(pool, limits) {}
 
   bool under_way() const { return state < State::kConnected; }
   /// Whether records come and go.
@@ -89,7 +86,10 @@ struct TcpConnection {
   TcpClock::time_point deadline;
   TcpInbox inbox;
   TcpOutbox outbox;
-  std::size_t exposed = 0;     // memory that the peer may write
+  std::size_t exposed = 0;                  // memory that the peer may write
+  bool rest_is_free = false;                // the packet under way was begun in this poll
+  ScatteredMemory* rest_goes_to = nullptr;  // that of the packet under way; from this byte on:
+  std::uint64_t rest_first = 0;
   bool unread = false;         // records are in memory that poll() had no room for
   bool waits_to_send = false;  // the outbox is not empty
   bool wakes_to_send = false;  // a sleeper is woken when the socket takes more

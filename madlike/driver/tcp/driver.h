@@ -3,6 +3,7 @@
 #ifndef MADLIKE_DRIVER_TCP_DRIVER_H_
 #define MADLIKE_DRIVER_TCP_DRIVER_H_
 
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -38,6 +39,7 @@ class TcpDriver : public Driver {
                                          std::uint64_t first, std::uint64_t size) override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
+  Status place_rest(ConnectionId connection, ScatteredMemory& memory, std::uint64_t first) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
   Status watch(std::vector<pollfd>* out) override;
   void release(void* buffer) override;
@@ -48,6 +50,8 @@ class TcpDriver : public Driver {
 
   // So many connections are read without asking first which of them have something.
   static constexpr std::size_t kReadUnasked = 2;
+  // Runs that a write is read to at once.
+  static constexpr std::size_t kMaxRuns = 128;
 
   /// Only the peer of `connection` may write there, so that the key need not be a secret.
   struct Exposure {
@@ -105,6 +109,7 @@ class TcpDriver : public Driver {
   std::size_t receive(TcpConnection& connection, Completion* out, std::size_t capacity);
   bool take_records(TcpConnection& connection, Completion* out, std::size_t capacity,
                     std::size_t* count);
+  void give_packet(TcpConnection& connection, Segment bytes, Completion* out);
   bool begin_write(TcpConnection& connection);
   bool fill_write(TcpConnection& connection);
   void lost_target(const TcpConnection& connection);
@@ -128,7 +133,8 @@ class TcpDriver : public Driver {
 
   TcpWatch watch_;
   TcpSocket listener_;
-  TcpSocket spare_;      // see tcp_accept()
+  TcpSocket spare_;  // see tcp_accept()
+  const TcpInbox::Limits limits_;
   TcpChunkPool chunks_;  // outlives the connections
   std::unordered_map<ConnectionId, TcpConnection> connections_;
   ConnectionId next_connection_ = 0;
@@ -145,6 +151,7 @@ class TcpDriver : public Driver {
   std::vector<ConnectionId> readable_;         // connections to be read in this poll
   std::vector<ConnectionId> sending_;          // whose outbox is not empty
   std::vector<TcpOutbox::Finished> finished_;  // scratch of flush()
+  std::array<Segment, kMaxRuns + 1> places_;   // scratch of read() and fill_write()
   std::deque<Completion> news_;
   std::vector<std::pair<ConnectionId, Status>> ending_;
   std::vector<ConnectionId> leaving_;  // gone and left; forgotten once nobody names them

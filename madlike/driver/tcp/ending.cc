@@ -39,6 +39,7 @@ void TcpDriver::disconnect(ConnectionId id) {
   connection.gone = Status(StatusCode::kClosed, "this connection was disconnected");
   set_state(connection, State::kClosing);
   connection.deadline = TcpClock::now() + options_.close_timeout;
+  connection.rest_goes_to = nullptr;  // it is dropped
   if (stands && connection.exposed == 0) return post_last(connection);
   // A request is withdrawn.  And memory that the peer may write is the caller's again at once.
   close_socket(connection);
@@ -110,7 +111,7 @@ void TcpDriver::linger() {
     std::array<Completion, 16> news;
     const std::size_t count = poll(news.data(), news.size());
     for (std::size_t i = 0; i < count; ++i) {
-      if (news[i].kind == Completion::Kind::kReceived) release(news[i].buffer);
+      if (news[i].buffer != nullptr) release(news[i].buffer);
     }
     std::this_thread::yield();
   }

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace mad {
 namespace {
 
 constexpr std::size_t kPage = 4096;
+// Of a packet that comes in pieces this much is read into a chunk at once.
+constexpr std::size_t kMostAtOnce = 64 * 1024;
 
 constexpr std::size_t aligned(std::size_t offset) {
   return (offset + TcpRecord::kAlignment - 1) / TcpRecord::kAlignment * TcpRecord::kAlignment;
@@ -17,16 +20,17 @@ constexpr std::size_t lead_before(std::size_t bytes) { return aligned(bytes) - b
 
 }  // namespace
 
-std::size_t TcpInbox::chunk_bytes(std::size_t max_packet_bytes) {
-  const std::size_t record = TcpRecord::kMostBytes + aligned(max_packet_bytes);
+std::size_t TcpInbox::chunk_bytes(const Limits& limits) {
+  const std::size_t whole = std::min(limits.max_packet_bytes, 2 * limits.piece_bytes);
+  const std::size_t record = TcpRecord::kMostBytes + aligned(std::max(whole, kMostAtOnce));
   return (2 * record + kPage - 1) / kPage * kPage;
 }
 
-TcpInbox::TcpInbox(TcpChunkPool& pool, std::size_t max_packet_bytes)
-    : pool_(pool), max_packet_bytes_(max_packet_bytes) {}
+TcpInbox::TcpInbox(TcpChunkPool& pool, const Limits& limits) : pool_(pool), limits_(limits) {}
 
 TcpInbox::Found TcpInbox::next(Segment* packet) {
   if (write_left_ > 0) return Found::kNothing;
+  if (packet_left_ > 0) return next_piece(packet);
   const std::size_t skipped = std::min(padding_, available());
   begin_ += skipped;
   padding_ -= skipped;
@@ -37,26 +41,44 @@ TcpInbox::Found TcpInbox::next(Segment* packet) {
   if (!decode_record(start, &record)) return Found::kForeign;
   needed_ = record.header_bytes();
   if (record.kind == TcpRecord::Kind::kPacket) {
-    if (record.bytes > max_packet_bytes_) return Found::kForeign;
-    needed_ += record.bytes;
+    if (record.bytes > limits_.max_packet_bytes) return Found::kForeign;
+    const bool whole = record.bytes <= 2 * limits_.piece_bytes;
+    needed_ += whole ? record.bytes : limits_.piece_bytes;
   }
   if (available() < needed_) return Found::kNothing;
+  padding_ = record.padding_bytes();
+  if (record.kind == TcpRecord::Kind::kPacket) {
+    begin_ += record.header_bytes();
+    packet_left_ = record.bytes;
+    return next_piece(packet);
+  }
   begin_ += needed_;
   needed_ = TcpRecord::kFixedBytes;
-  padding_ = record.padding_bytes();
   switch (record.kind) {
-    case TcpRecord::Kind::kPacket:
-      *packet = {start + record.header_bytes(), record.bytes};
-      return Found::kPacket;
     case TcpRecord::Kind::kWrite:
       decode_write(start, &record);
       write_ = record;
       write_left_ = record.bytes;
       return Found::kWrite;
-    case TcpRecord::Kind::kLast:
+    default:
       break;
   }
   return Found::kLast;
+}
+
+TcpInbox::Found TcpInbox::next_piece(Segment* packet) {
+  needed_ = TcpRecord::kFixedBytes;
+  if (empty()) return Found::kNothing;
+  *packet = {chunk_->bytes + begin_, std::min(available(), packet_left_)};
+  begin_ += packet->size;
+  packet_left_ -= packet->size;
+  return Found::kPacket;
+}
+
+void TcpInbox::divert_packet() {
+  write_ = {};
+  write_.bytes = static_cast<std::uint32_t>(packet_left_);
+  write_left_ = std::exchange(packet_left_, 0);
 }
 
 Segment TcpInbox::write_bytes() const {
@@ -73,8 +95,9 @@ Segment TcpInbox::room(std::size_t ahead, bool past) {
   std::size_t start = begin_ % TcpRecord::kAlignment;
   std::size_t missing = padding_ + needed_ - std::min(available(), padding_ + needed_);
   if (empty()) {
-    start = lead_before((past ? 0 : write_left_) + padding_);
+    start = lead_before((past ? 0 : write_left_) + packet_left_ + padding_);
     if (write_left_ > 0) missing = 0;
+    if (packet_left_ > 0) missing = std::min(packet_left_, kMostAtOnce);
   }
   if (!make_room(start, available() + missing)) return {};
   const std::size_t free = pool_.bytes_each() - end_;

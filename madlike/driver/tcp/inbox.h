@@ -2,7 +2,8 @@
 //
 // It says where the socket is to be read to (room()), and what has come (next()).  The bytes of a
 // write are the caller's business: those in memory are looked at with write_bytes(), those still in
-// the socket can be read straight to where they belong.
+// the socket can be read straight to where they belong.  The rest of a long packet, whose first
+// bytes were handed out, comes piece by piece or is treated like a write.
 #ifndef MADLIKE_DRIVER_TCP_INBOX_H_
 #define MADLIKE_DRIVER_TCP_INBOX_H_
 
@@ -19,22 +20,31 @@ class TcpInbox {
  public:
   enum class Found {
     kNothing,  // no whole record is in memory
-    kPacket,   // a packet, in chunk()
+    kPacket,   // a packet, or the next piece of one, in chunk()
     kWrite,    // a write() begins; its bytes come before anything else
     kLast,     // the peer leaves in good order
     kForeign   // no engine sends this
   };
 
-  /// A chunk holds the largest record twice.
-  static std::size_t chunk_bytes(std::size_t max_packet_bytes);
+  struct Limits {
+    std::size_t max_packet_bytes;
+    /// Packets are whole up to twice this, and longer ones begin with a piece of at least this.
+    std::size_t piece_bytes;
+  };
+  /// What a chunk must hold: twice what is read of one record at once.
+  static std::size_t chunk_bytes(const Limits& limits);
 
-  TcpInbox(TcpChunkPool& pool, std::size_t max_packet_bytes);
+  TcpInbox(TcpChunkPool& pool, const Limits& limits);
   ~TcpInbox() { give_up_chunk(); }
   TcpInbox(const TcpInbox&) = delete;
   TcpInbox& operator=(const TcpInbox&) = delete;
 
   /// The next record, 8-byte aligned.  A packet's bytes stay in chunk() while it has users.
   Found next(Segment* packet);
+  /// Bytes of the packet just found that are still to come.
+  std::size_t packet_left() const { return packet_left_; }
+  /// They are dealt with as the bytes of a write from now on.
+  void divert_packet();
   TcpChunk* chunk() const { return chunk_; }
 
   /// The write under way, how many of its bytes are missing, and those of them in memory.
@@ -65,8 +75,10 @@ class TcpInbox {
   std::size_t available() const { return end_ - begin_; }
   bool make_room(std::size_t start, std::size_t bytes);
 
+  Found next_piece(Segment* packet);
+
   TcpChunkPool& pool_;
-  std::size_t max_packet_bytes_;
+  const Limits limits_;
   TcpChunk* chunk_ = nullptr;
   std::size_t begin_ = 0;  // [begin_, end_) of the chunk came and is not dealt with
   std::size_t end_ = 0;
@@ -74,6 +86,7 @@ class TcpInbox {
   std::size_t needed_ = TcpRecord::kFixedBytes;  // of it, from its first byte
   TcpRecord write_;
   std::size_t write_left_ = 0;
+  std::size_t packet_left_ = 0;
 };
 
 }  // namespace mad

@@ -11,6 +11,7 @@ namespace mad {
 namespace {
 
 constexpr std::size_t kMaxPacket = 3000;
+constexpr TcpInbox::Limits kLimits{kMaxPacket, 600};
 
 // A stream of records, and what is to come out of it.
 struct Script {
@@ -36,15 +37,15 @@ struct Script {
   std::vector<Item> items;
 };
 
-// Reads the stream as a socket would give it, `burst` bytes at a time, some writes straight to
-// their memory and some through the inbox, some packets released late.
+// Reads the stream as a socket would give it, `burst` bytes at a time, some writes (and rests of
+// packets) straight to their memory and some through the inbox, some packets released late.
 class Reader {
  public:
   Reader(const Script& script, unsigned seed)
       : script_(script),
         random_(seed),
-        pool_(4, TcpInbox::chunk_bytes(kMaxPacket)),
-        inbox_(pool_, kMaxPacket) {}
+        pool_(4, 8192),  // so that streams go over the ends of chunks
+        inbox_(pool_, kLimits) {}
 
   void run(std::size_t burst) {
     while (found_ < script_.items.size()) {
@@ -86,13 +87,30 @@ class Reader {
       }
       if (found == TcpInbox::Found::kPacket) {
         ASSERT_EQ(expected().kind, TcpRecord::Kind::kPacket);
-        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(packet.data) % 8, 0u);
-        pool_.add_user(*inbox_.chunk());
-        held_.push_back({inbox_.chunk(), packet, found_});
+        take_piece(packet);
+        if (inbox_.write_left() > 0 || inbox_.packet_left() > 0) continue;
       }
       ++found_;
       if (found_ == script_.items.size()) return;
     }
+  }
+
+  void take_piece(Segment packet) {
+    const std::size_t whole = expected().bytes.size();
+    if (given_ == 0) {
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(packet.data) % 8, 0u);
+      EXPECT_GE(packet.size, whole <= 2 * kLimits.piece_bytes ? whole : kLimits.piece_bytes);
+    }
+    EXPECT_EQ(inbox_.packet_left(), whole - given_ - packet.size);
+    pool_.add_user(*inbox_.chunk());
+    held_.push_back({inbox_.chunk(), packet, found_, given_});
+    given_ += packet.size;
+    if (inbox_.packet_left() > 0 && random_() % 4 == 0) {
+      written_.assign(expected().bytes.begin(),
+                      expected().bytes.begin() + static_cast<std::ptrdiff_t>(given_));
+      inbox_.divert_packet();
+    }
+    if (inbox_.packet_left() == 0) given_ = 0;
   }
 
   void read(std::size_t burst) {
@@ -124,11 +142,11 @@ class Reader {
 
   // Bytes of a packet stay as they are until it is released.
   void release() {
-    const auto [chunk, packet, item] = held_.front();
+    const auto [chunk, packet, item, offset] = held_.front();
     held_.erase(held_.begin());
     const auto& bytes = script_.items[item].bytes;
-    ASSERT_EQ(packet.size, bytes.size());
-    EXPECT_EQ(std::memcmp(packet.data, bytes.data(), bytes.size()), 0) << "item " << item;
+    ASSERT_LE(offset + packet.size, bytes.size());
+    EXPECT_EQ(std::memcmp(packet.data, bytes.data() + offset, packet.size), 0) << "item " << item;
     pool_.drop_user(*chunk);
   }
 
@@ -136,6 +154,7 @@ class Reader {
     TcpChunk* chunk;
     Segment packet;
     std::size_t item;
+    std::size_t offset;
   };
   const Script& script_;
   std::mt19937 random_;
@@ -143,6 +162,7 @@ class Reader {
   TcpInbox inbox_;
   std::size_t place_ = 0;
   std::size_t found_ = 0;
+  std::size_t given_ = 0;  // bytes of the packet that comes in pieces
   std::vector<std::byte> written_;
   std::vector<Held> held_;
 };
@@ -157,6 +177,9 @@ TEST(TcpInbox, EveryStreamIsCutIntoItsRecords) {
       script.add(write ? TcpRecord::Kind::kWrite : TcpRecord::Kind::kPacket, 1 + random() % most,
                  random);
     }
+    for (const std::size_t size : {600, 601, 1199, 1200, 1201, 1208, 3000}) {
+      script.add(TcpRecord::Kind::kPacket, size, random);
+    }
     script.add(TcpRecord::Kind::kLast, 0, random);
     for (const std::size_t burst : {1, 7, 100, 5000, 20000}) {
       SCOPED_TRACE(testing::Message() << "seed " << seed << " burst " << burst);
@@ -167,8 +190,8 @@ TEST(TcpInbox, EveryStreamIsCutIntoItsRecords) {
 }
 
 TEST(TcpInbox, ForeignBytesAreToldAtOnce) {
-  TcpChunkPool pool(2, TcpInbox::chunk_bytes(kMaxPacket));
-  TcpInbox inbox(pool, kMaxPacket);
+  TcpChunkPool pool(2, TcpInbox::chunk_bytes(kLimits));
+  TcpInbox inbox(pool, kLimits);
   const Segment room = inbox.room(64);
   ASSERT_GE(room.size, 16u);
   std::memcpy(room.data, "GET / HTTP/1.1\r\n", 16);
@@ -178,8 +201,8 @@ TEST(TcpInbox, ForeignBytesAreToldAtOnce) {
 }
 
 TEST(TcpInbox, APacketBeyondTheLimitIsForeign) {
-  TcpChunkPool pool(2, TcpInbox::chunk_bytes(kMaxPacket));
-  TcpInbox inbox(pool, kMaxPacket);
+  TcpChunkPool pool(2, TcpInbox::chunk_bytes(kLimits));
+  TcpInbox inbox(pool, kLimits);
   TcpRecord record;
   record.bytes = kMaxPacket + 1;
   const Segment room = inbox.room(64);
@@ -190,9 +213,9 @@ TEST(TcpInbox, APacketBeyondTheLimitIsForeign) {
 }
 
 TEST(TcpInbox, WithoutAChunkThereIsNoRoom) {
-  TcpChunkPool pool(1, TcpInbox::chunk_bytes(kMaxPacket));
+  TcpChunkPool pool(1, TcpInbox::chunk_bytes(kLimits));
   TcpChunk* const taken = pool.take();
-  TcpInbox inbox(pool, kMaxPacket);
+  TcpInbox inbox(pool, kLimits);
   EXPECT_EQ(inbox.room(64).size, 0u);
   pool.drop_user(*taken);
   EXPECT_GT(inbox.room(64).size, 0u);

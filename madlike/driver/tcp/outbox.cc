@@ -27,13 +27,13 @@ void skip(std::vector<Segment>& segments, std::size_t* first, std::size_t taken)
 }  // namespace
 
 // How many bytes the socket took; 0: none now, or broken_.
-std::size_t TcpOutbox::write(int socket, const Segment* segments, std::size_t count) {
+std::size_t TcpOutbox::write(int socket, const iovec* segments, std::size_t count) {
   constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
   msghdr message{};
-  message.msg_iov = reinterpret_cast<iovec*>(const_cast<Segment*>(segments));
+  message.msg_iov = const_cast<iovec*>(segments);
   message.msg_iovlen = count;
   for (;;) {
-    const ssize_t taken = count == 1 ? ::send(socket, segments->data, segments->size, kFlags)
+    const ssize_t taken = count == 1 ? ::send(socket, segments->iov_base, segments->iov_len, kFlags)
                                      : sendmsg(socket, &message, kFlags);
     if (taken >= 0) return static_cast<std::size_t>(taken);
     if (errno == EINTR) continue;
@@ -69,17 +69,17 @@ std::size_t TcpOutbox::write_small(int socket, const TcpRecord& record, SegmentL
   }
   std::memset(end, 0, record.padding_bytes());
   end += record.padding_bytes();
-  const Segment one{whole.data(), static_cast<std::size_t>(end - whole.data())};
+  const iovec one{whole.data(), static_cast<std::size_t>(end - whole.data())};
   return write(socket, &one, 1);
 }
 
 std::size_t TcpOutbox::write_large(int socket, const TcpRecord& record, SegmentList bytes) {
   std::array<std::byte, TcpRecord::kMostBytes> header;
   encode_record(record, header.data());
-  std::array<Segment, kMaxSegments + 2> all;
+  std::array<iovec, kMaxSegments + 2> all;  // not cleared, unlike segments
   all[0] = {header.data(), record.header_bytes()};
-  std::copy(bytes.begin(), bytes.end(), all.begin() + 1);
-  std::size_t count = 1 + bytes.count;
+  std::size_t count = 1;
+  for (const Segment& segment : bytes) all[count++] = {segment.data, segment.size};
   const std::size_t padding = record.padding_bytes();
   if (padding > 0) all[count++] = {const_cast<std::byte*>(kPadding), padding};
   return write(socket, all.data(), count);
@@ -107,7 +107,7 @@ void TcpOutbox::add(const TcpRecord& record, SegmentList bytes, std::size_t take
 bool TcpOutbox::flush(int socket, std::vector<Finished>* finished) {
   bool moved = false;
   while (count_ > 0 && !broken_) {
-    std::array<Segment, kMaxSegments + 2> all;
+    std::array<iovec, kMaxSegments + 2> all;
     std::size_t count = 0, offered = 0;
     for (std::size_t i = 0; i < count_; ++i) {
       const Waiting& waiting = at(i);
@@ -115,7 +115,7 @@ bool TcpOutbox::flush(int socket, std::vector<Finished>* finished) {
       if (count + left > all.size()) break;  // the first one fits
       for (std::size_t s = waiting.first; s < waiting.left.size(); ++s) {
         offered += waiting.left[s].size;
-        all[count++] = waiting.left[s];
+        all[count++] = {waiting.left[s].data, waiting.left[s].size};
       }
     }
     std::size_t taken = write(socket, all.data(), count);

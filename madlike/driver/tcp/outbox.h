@@ -55,7 +55,7 @@ class TcpOutbox {
   Waiting& at(std::size_t i) { return waiting_[(first_ + i) % kDepth]; }
   void add(const TcpRecord& record, SegmentList bytes, std::size_t taken, Finished tell);
   void pop(std::vector<Finished>* finished);
-  std::size_t write(int socket, const Segment* segments, std::size_t count);
+  std::size_t write(int socket, const iovec* segments, std::size_t count);
   std::size_t write_small(int socket, const TcpRecord& record, SegmentList bytes);
   std::size_t write_large(int socket, const TcpRecord& record, SegmentList bytes);
 

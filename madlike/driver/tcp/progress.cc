@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "madlike/driver/ip/address.h"
@@ -16,10 +15,10 @@ namespace {
 
 constexpr std::uint32_t kLookEvery = 256;  // polls, where sockets are read unasked
 
-constexpr std::size_t kAhead = 68 * 1024;      // bytes of small packets, or one large, read at once
-constexpr std::size_t kBriefAhead = 4 * 1024;  // bytes behind a large one
+// Bytes read of what nothing is known of yet: less than a piece leaves long packets in the socket.
+constexpr std::size_t kAhead = 1024;
+constexpr std::size_t kBriefAhead = 4 * 1024;  // bytes behind a large record
 constexpr std::size_t kReadsPerPoll = 16;      // of one connection
-constexpr std::size_t kMaxRuns = 128;          // that a write is read to at once
 
 // Changes every few milliseconds and costs no system call.
 long coarse_tick() {
@@ -152,6 +151,7 @@ void TcpDriver::flush(TcpConnection& connection) {
 std::size_t TcpDriver::receive(TcpConnection& connection, Completion* out, std::size_t capacity) {
   std::size_t count = 0;
   connection.unread = false;
+  connection.rest_is_free = false;
   bool more = true;
   for (std::size_t reads = 0; take_records(connection, out, capacity, &count); ++reads) {
     if (count > 0 || !more || reads == kReadsPerPoll) break;
@@ -168,24 +168,23 @@ bool TcpDriver::take_records(TcpConnection& connection, Completion* out, std::si
   for (;;) {
     if (inbox.write_left() > 0 && !fill_write(connection)) return true;
     if (*count == capacity) {
-      connection.unread = !inbox.empty();
+      connection.unread = !inbox.empty() || connection.rest_goes_to != nullptr;
       return false;
     }
+    if (connection.rest_goes_to != nullptr) {  // it is there
+      connection.rest_goes_to = nullptr;
+      give_packet(connection, {}, &out[(*count)++]);
+      continue;
+    }
     Segment packet;
+    const bool begins = inbox.packet_left() == 0;
     switch (inbox.next(&packet)) {
       case TcpInbox::Found::kNothing:
         return true;
       case TcpInbox::Found::kPacket: {
         if (connection.state == State::kClosing) break;
-        Completion& completion = out[(*count)++];
-        completion.kind = Completion::Kind::kReceived;
-        completion.connection = connection.id;
-        completion.context = nullptr;
-        completion.bytes = packet;
-        completion.buffer = inbox.chunk();
-        completion.status = Status();
-        connection.told = true;
-        chunks_.add_user(*inbox.chunk());
+        connection.rest_is_free = begins && inbox.packet_left() > 0;
+        give_packet(connection, packet, &out[(*count)++]);
         break;
       }
       case TcpInbox::Found::kWrite:
@@ -205,6 +204,32 @@ bool TcpDriver::take_records(TcpConnection& connection, Completion* out, std::si
   }
 }
 
+// A packet, the next piece of one, or (without bytes) the word that the rest of one is in place.
+void TcpDriver::give_packet(TcpConnection& connection, Segment bytes, Completion* out) {
+  TcpChunk* const chunk = bytes.size > 0 ? connection.inbox.chunk() : nullptr;
+  if (chunk != nullptr) chunks_.add_user(*chunk);
+  connection.told = true;
+  out->kind = Completion::Kind::kReceived;
+  out->connection = connection.id;
+  out->context = nullptr;
+  out->bytes = bytes;
+  out->rest = connection.inbox.packet_left();
+  out->buffer = chunk;
+  out->status = Status();
+}
+
+Status TcpDriver::place_rest(ConnectionId id, ScatteredMemory& memory, std::uint64_t first) {
+  TcpConnection* const found = find(id);
+  if (!found || found->state != State::kConnected || !found->rest_is_free) {
+    return StatusCode::kAgain;
+  }
+  found->rest_is_free = false;
+  found->rest_goes_to = &memory;
+  found->rest_first = first;
+  found->inbox.divert_packet();
+  return {};
+}
+
 // Whether the write that begins is one into memory that this peer was given.
 bool TcpDriver::begin_write(TcpConnection& connection) {
   if (connection.state == State::kClosing) return true;
@@ -215,17 +240,20 @@ bool TcpDriver::begin_write(TcpConnection& connection) {
   return write.offset <= size && write.bytes <= size - write.offset;
 }
 
-// Where the next `size` bytes of the write under way belong, or the first of them; 0: nowhere, the
-// memory was withdrawn.
+// Where the next `size` bytes of the write, or rest of a packet, under way belong, or the first of
+// them; 0: nowhere, the memory was withdrawn.
 std::size_t TcpDriver::write_target(const TcpConnection& connection, std::size_t size, Segment* out,
                                     std::size_t capacity) {
   const TcpRecord& write = connection.inbox.write();
+  const std::uint64_t done = write.bytes - connection.inbox.write_left();
+  if (connection.rest_goes_to != nullptr) {
+    return connection.rest_goes_to->runs(connection.rest_first + done, size, out, capacity);
+  }
   const auto found = exposures_.find(write.key);
   if (connection.state != State::kConnected || found == exposures_.end() ||
       found->second.connection != connection.id) {
     return 0;
   }
-  const std::uint64_t done = write.bytes - connection.inbox.write_left();
   return found->second.runs(write.offset + done, size, out, capacity);
 }
 
@@ -241,16 +269,15 @@ bool TcpDriver::fill_write(TcpConnection& connection) {
   TcpInbox& inbox = connection.inbox;
   while (inbox.write_bytes().size > 0) {
     Segment bytes = inbox.write_bytes();
-    std::array<Segment, kMaxRuns> runs;
-    const std::size_t count = write_target(connection, bytes.size, runs.data(), runs.size());
+    const std::size_t count = write_target(connection, bytes.size, places_.data(), kMaxRuns);
     if (count == 0 && connection.state == State::kConnected) {
       lost_target(connection);
       return false;
     }
     std::size_t taken = count == 0 ? bytes.size : 0;  // a closing connection wants nothing
     for (std::size_t i = 0; i < count; ++i) {
-      std::memcpy(runs[i].data, bytes.begin() + taken, runs[i].size);
-      taken += runs[i].size;
+      std::memcpy(places_[i].data, bytes.begin() + taken, places_[i].size);
+      taken += places_[i].size;
     }
     inbox.took_write_bytes(taken);
   }
@@ -261,12 +288,11 @@ bool TcpDriver::fill_write(TcpConnection& connection) {
 // follows them into the inbox.
 bool TcpDriver::read(TcpConnection& connection) {
   TcpInbox& inbox = connection.inbox;
-  std::array<Segment, kMaxRuns + 1> places;
   std::size_t count = 0;
   std::size_t past = 0;
   if (inbox.write_left() > 0) {
-    count = write_target(connection, inbox.write_left(), places.data(), kMaxRuns);
-    past = SegmentList{places.data(), count}.bytes();
+    count = write_target(connection, inbox.write_left(), places_.data(), kMaxRuns);
+    past = SegmentList{places_.data(), count}.bytes();
     if (past == 0 && connection.state == State::kConnected) {
       lost_target(connection);
       return false;
@@ -274,21 +300,22 @@ bool TcpDriver::read(TcpConnection& connection) {
   }
   std::size_t asked = past;
   if (past == inbox.write_left() || past == 0) {
-    const bool brief = past > 0 || connection.exposed > 0 || !inbox.empty();
-    const Segment room = inbox.room(brief ? kBriefAhead : kAhead, past > 0);
+    const bool brief =
+        past > 0 || inbox.packet_left() > 0 || connection.exposed > 0 || !inbox.empty();
+    const Segment room = inbox.room(brief ? kBriefAhead : limits_.piece_bytes + kAhead, past > 0);
     if (room.size == 0) {
       look_soon_ = true;
       return false;
     }
-    places[count++] = room;
+    places_[count++] = room;
     asked += room.size;
   }
   msghdr message{};
-  message.msg_iov = reinterpret_cast<iovec*>(places.data());
+  message.msg_iov = reinterpret_cast<iovec*>(places_.data());
   message.msg_iovlen = count;
   ssize_t got = 0;
   do {
-    got = count == 1 ? recv(connection.socket.fd(), places[0].data, places[0].size, MSG_DONTWAIT)
+    got = count == 1 ? recv(connection.socket.fd(), places_[0].data, places_[0].size, MSG_DONTWAIT)
                      : recvmsg(connection.socket.fd(), &message, MSG_DONTWAIT);
   } while (got < 0 && errno == EINTR);
   if (got <= 0) {

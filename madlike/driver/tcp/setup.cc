@@ -33,7 +33,8 @@ TcpDriver::TcpDriver(const TcpOptions& options, TcpSocket listener,
       watch_(std::move(watch)),
       listener_(std::move(listener)),
       spare_(tcp_spare()),
-      chunks_(options.receive_chunks, TcpInbox::chunk_bytes(options.max_packet_bytes)) {
+      limits_{options.max_packet_bytes, options.piece_bytes},
+      chunks_(options.receive_chunks, TcpInbox::chunk_bytes(limits_)) {
   caps_.name = "tcp";
   caps_.max_iov = TcpOutbox::kMaxSegments;
   caps_.max_packet_bytes = options.max_packet_bytes;
@@ -42,11 +43,12 @@ TcpDriver::TcpDriver(const TcpOptions& options, TcpSocket listener,
   caps_.max_write_iov = caps_.max_iov;
   caps_.max_write_bytes = kMaxWriteBytes;
   caps_.scattered_writes = true;
+  caps_.piece_bytes = limits_.piece_bytes;
   looked_ = TcpClock::now();
 }
 
 Result<std::unique_ptr<Driver>> open_tcp(const TcpOptions& options) {
-  if (options.receive_chunks == 0 || options.max_packet_bytes < 256) {
+  if (options.receive_chunks == 0 || options.max_packet_bytes < 256 || options.piece_bytes < 256) {
     return Status(StatusCode::kInvalidArgument, "tcp: too few or too small receive chunks");
   }
   if (sodium_init() < 0) return Status(StatusCode::kInternal, "libsodium cannot be used here");
@@ -92,7 +94,7 @@ TcpConnection& TcpDriver::add_connection(const TcpAddress& address) {
   ++unsettled_;  // kDialing
   chunks_.allow_one_more();
   TcpConnection& connection =
-      connections_.try_emplace(id, id, address, chunks_, options_.max_packet_bytes).first->second;
+      connections_.try_emplace(id, id, address, chunks_, limits_).first->second;
   live_[connection.address] = id;
   return connection;
 }

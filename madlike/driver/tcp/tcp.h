@@ -18,7 +18,8 @@ namespace mad {
 
 struct TcpOptions {
   std::string interface;  // network interface, e.g. "lo"; empty: the first that others can reach
-  std::size_t max_packet_bytes = 65 * 1024;  // 64 KiB of payload and the headers before it
+  std::size_t max_packet_bytes = 257 * 1024;  // 256 KiB of payload and the headers before it
+  std::size_t piece_bytes = 16 * 1024;        // read of a long packet before its receiver is asked
   std::size_t receive_chunks = 16;  // of 132 KiB; packets that are not yet released stand in them
   /// How long a host may leave a connection attempt without any answer.  A host that answered may
   /// take its time: its engine accepts when it is polled.  Time without poll() does not count.
