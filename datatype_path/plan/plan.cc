@@ -33,18 +33,6 @@ std::size_t reference_of_one_run(std::uint64_t bytes, const DriverCaps& caps,
   return bytes <= small || caps.max_iov < 2 ? Plan::kNever : 1;
 }
 
-Plan contiguous_plan(std::uint64_t bytes, const DriverCaps& caps, const Tuning& tuning) {
-  const std::size_t reference = reference_of_one_run(bytes, caps, tuning);
-  std::string_view reason = "one run, referenced in place";
-  if (bytes == 0) {
-    reason = "no data";
-  } else if (reference == Plan::kNever) {
-    reason = caps.max_iov < 2 ? "one run, copied: the fabric takes one segment a packet"
-                              : "one run, copied: it is short";
-  }
-  return {Path::kContiguous, reference, tuning.flush_threshold, reason};
-}
-
 Plan auto_plan(const Shape& shape, std::uint64_t count, const DriverCaps& caps,
                const Tuning& tuning) {
   Plan plan{Path::kPipeline, Plan::kNever, tuning.flush_threshold, ""};
@@ -99,6 +87,20 @@ std::string_view to_string(Mode mode) {
   return "unknown";
 }
 
+Plan run_send_plan(std::uint64_t bytes, const DriverCaps& caps, const Tuning& tuning) {
+  const std::size_t reference = reference_of_one_run(bytes, caps, tuning);
+  std::string_view reason = "one run, referenced in place";
+  if (bytes == 0) {
+    reason = "no data";
+  } else if (reference == Plan::kNever) {
+    reason = caps.max_iov < 2 ? "one run, copied: the fabric takes one segment a packet"
+                              : "one run, copied: it is short";
+  }
+  return {Path::kContiguous, reference, tuning.flush_threshold, reason};
+}
+
+Plan run_receive_plan() { return {Path::kContiguous, Plan::kNever, 0, "one run, in place"}; }
+
 Plan choose_send_plan(const Shape& shape, std::uint64_t count, const DriverCaps& caps,
                       const Tuning& tuning, Mode mode) {
   const std::uint64_t bytes = times(shape.bytes, count);
@@ -106,7 +108,7 @@ Plan choose_send_plan(const Shape& shape, std::uint64_t count, const DriverCaps&
     return {Path::kPack, reference_of_one_run(bytes, caps, tuning), tuning.flush_threshold,
             "asked for: one buffer of the whole message"};
   }
-  if (one_run(shape, count)) return contiguous_plan(bytes, caps, tuning);
+  if (one_run(shape, count)) return run_send_plan(bytes, caps, tuning);
   if (mode == Mode::kAuto) return auto_plan(shape, count, caps, tuning);
   const Plan staged{Path::kPipeline, Plan::kNever, tuning.flush_threshold,
                     "asked for: everything staged"};
@@ -127,7 +129,7 @@ Plan choose_receive_plan(const Shape& shape, std::uint64_t count, const Tuning& 
   if (mode == Mode::kPack) {
     return {Path::kPack, Plan::kNever, 0, "asked for: collected, then unpacked"};
   }
-  if (one_run(shape, count)) return {Path::kContiguous, Plan::kNever, 0, "one run, in place"};
+  if (one_run(shape, count)) return run_receive_plan();
   if (mode == Mode::kGather) return {Path::kGather, 1, 0, "asked for: every run in place"};
   const bool may_scatter = mode != Mode::kPipeline && times(shape.runs, count) <= tuning.max_blocks;
   if (may_scatter && shape.mean_run() >= tuning.min_reference) {

@@ -52,6 +52,10 @@ struct Plan {
   std::string_view reason;
 };
 
+/// For sending `bytes` that are one run; and for receiving them.
+Plan run_send_plan(std::uint64_t bytes, const DriverCaps& caps, const Tuning& tuning);
+Plan run_receive_plan();
+
 /// For sending `count` elements of a layout with `shape` (of one element).  Forced modes do what
 /// they say as far as the fabric can; data that is one run stays kContiguous in all of them but
 /// kPack.

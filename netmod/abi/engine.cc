@@ -91,30 +91,16 @@ mad_path path_taken(mad::Path path, mad_path asked) {
   return MAD_PATH_AUTO;
 }
 
-mad::Shape shape_of_bytes(std::uint64_t bytes) {
-  mad::Shape shape;
-  shape.bytes = bytes;
-  shape.runs = bytes > 0 ? 1 : 0;
-  shape.min_run = bytes;
-  shape.max_run = bytes;
-  shape.extent = static_cast<std::int64_t>(bytes);
-  return shape;
-}
-
 // Bytes without a layout are one run in every mode: there is nothing to pack.
 mad::Plan send_plan(const mad::Payload& payload, mad_path path, const mad::DriverCaps& caps,
                     const mad::Tuning& tuning) {
-  if (payload.program == nullptr) {
-    return mad::choose_send_plan(shape_of_bytes(payload.bytes), 1, caps, tuning, mad::Mode::kAuto);
-  }
+  if (payload.program == nullptr) return mad::run_send_plan(payload.bytes, caps, tuning);
   return mad::choose_send_plan((*payload.program)->shape(), payload.count, caps, tuning,
                                mode_of(path));
 }
 
 mad::Plan receive_plan(const mad::Payload& payload, mad_path path, const mad::Tuning& tuning) {
-  if (payload.program == nullptr) {
-    return mad::choose_receive_plan(shape_of_bytes(payload.bytes), 1, tuning, mad::Mode::kAuto);
-  }
+  if (payload.program == nullptr) return mad::run_receive_plan();
   return mad::choose_receive_plan((*payload.program)->shape(), payload.count, tuning,
                                   mode_of(path));
 }
