@@ -11,15 +11,20 @@
 
 namespace mad {
 
-inline constexpr const char* kDefaultFabric = "tcp";
+inline constexpr const char* kDefaultFabric = "auto";
 
-/// The fabrics of this library, for people: "tcp, ofi:tcp, ofi:sockets, ofi:PROVIDER, loopback".
+/// The fabrics of this library, for people: "auto, tcp, ofi:tcp, ...".
 const char* fabric_names();
 
-/// Opens the fabric `name` ("tcp", "ofi", "ofi:PROVIDER", "loopback") on the network interface
-/// `interface` (empty: the fabric's choice).  kNotFound: no such fabric, provider or interface; the
-/// sentence lists what there is.
+/// Opens the fabric `name` ("auto", "tcp", "ofi", "ofi:PROVIDER", "loopback") on the network
+/// interface `interface` (empty: the fabric's choice).  kNotFound: no such fabric, provider or
+/// interface; the sentence lists what there is.
 Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const std::string& interface);
+
+/// libfabric's verbs provider where this machine has RDMA devices (entries of the directory) that
+/// it can use on that interface, else tcp.
+Result<std::unique_ptr<Driver>> open_auto_fabric(
+    const std::string& interface, const std::string& rdma_devices = "/sys/class/infiniband");
 
 /// A fabric with nobody else on it, for an engine's messages to itself.
 std::unique_ptr<Driver> open_self_fabric();

@@ -43,6 +43,17 @@ TEST(Fabric, TcpIsOurOwn) {
   EXPECT_EQ(opened.value()->caps().name, "tcp");
 }
 
+TEST(Fabric, AutoIsTcpWithoutRdmaDevices) {
+  for (const char* devices : {"/nonexistent", "/proc/self/task"}) {  // none, and none that work
+    const auto opened = open_auto_fabric("lo", devices);
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    EXPECT_EQ(opened.value()->caps().name, "tcp");
+  }
+  const auto refused = open_fabric("auto", "no-such-interface");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.status().message().find("no-such-interface"), std::string::npos);
+}
+
 TEST(Fabric, UnknownNamesAreAnsweredWithTheList) {
   for (const char* name : {"", "tcp:lo", "loop", "loopback:x", "ofi:", "OFI:tcp"}) {
     const auto opened = open_fabric(name, "");

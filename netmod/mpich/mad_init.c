@@ -37,7 +37,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        The fabric to communicate over, e.g. tcp or ofi:sockets. If empty, libmad's default.
+        The fabric to communicate over. One of auto (an RDMA device where there is one, else tcp),
+        tcp, ofi:PROVIDER, e.g. ofi:sockets. If empty, auto. The same on all ranks.
 
     - name        : MPIR_CVAR_CH4_MAD_INTERFACE
       category    : CH4_MAD
@@ -57,7 +58,7 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Bytes of a message that may be sent before its receive is known. 0 is libmad's default.
+        Bytes of a message that may be sent before its receive is known. 0 is the fabric's default.
 
     - name        : MPIR_CVAR_CH4_MAD_FLUSH_THRESHOLD
       category    : CH4_MAD
