@@ -13,7 +13,13 @@ namespace {
 constexpr std::size_t kHugePage = 2 << 20;
 constexpr std::int64_t kMargin = 64;  // bytes after the packed stream that nobody may touch
 
-// Bytes that differ from place to place and from seed to seed.
+Expansion expand(const Layout& layout) {
+  Expander expander;
+  return expander.expansion(layout.build(expander), layout.count);
+}
+
+}  // namespace
+
 void fill(const Memory& memory, std::uint64_t seed) {
   std::uint64_t state = 0x9e3779b97f4a7c15u * (seed + 1);
   for (std::int64_t i = 0; i < memory.size(); i += 8) {
@@ -24,13 +30,6 @@ void fill(const Memory& memory, std::uint64_t seed) {
                 static_cast<std::size_t>(std::min<std::int64_t>(8, memory.size() - i)));
   }
 }
-
-Expansion expand(const Layout& layout) {
-  Expander expander;
-  return expander.expansion(layout.build(expander), layout.count);
-}
-
-}  // namespace
 
 Memory::Memory(std::int64_t bytes)
     : size_(bytes), mapped_(static_cast<std::size_t>(bytes) + 2 * kHugePage) {

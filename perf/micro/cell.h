@@ -33,6 +33,9 @@ class Memory {
   void* map_;
 };
 
+/// Bytes that differ from place to place and from seed to seed.
+void fill(const Memory& memory, std::uint64_t seed);
+
 class Cell {
  public:
   Cell(const LayoutKind& kind, std::int64_t payload);

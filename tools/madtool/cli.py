@@ -9,6 +9,7 @@ from typing import List, NoReturn
 
 from madtool import (
     bench,
+    compare,
     conformance,
     conformance_suite,
     mpich_build,
@@ -107,6 +108,7 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(function=lambda _: run.error("what is to run?"))
     pingpong.add_parser(commands)
     bench.add_parser(commands)
+    compare.add_parser(commands)
 
     test = commands.add_parser("test", help="run the tests (what the continuous integration runs)",
                                description="Sets the machine up and runs all tests, stage by stage. The "

@@ -62,19 +62,22 @@ def _fortran() -> bool:
     return shutil.which("gfortran") is not None
 
 
-def configure_options() -> List[str]:
-    """Everything but the prefix."""
-    options = [
+def _options(device: str) -> List[str]:
+    return [
         "CC=gcc",
         "CXX=g++",
-        "--with-device=ch4:mad",
+        f"--with-device={device}",
         "--with-ch4-shmmods=none",
         "--with-hwloc=/usr",
         "--enable-fast=O2,ndebug",
         "--disable-cxx",
         "--disable-static",
-        "--enable-romio",
     ]
+
+
+def configure_options() -> List[str]:
+    """Everything but the prefix."""
+    options = [*_options("ch4:mad"), "--enable-romio"]
     if _fortran():
         # MPICH 4.0's bindings predate the strictness of gfortran 10 and later.
         options += ["FC=gfortran", "F77=gfortran", "FFLAGS=-fallow-argument-mismatch",
@@ -95,6 +98,14 @@ def plan(mpich: Optional[str], prefix: Optional[str]) -> Build:
     return Build(origin, home, where, tuple(options))
 
 
+def _plan_peer() -> Build:
+    origin = source.obtain(named_source())
+    options = [*_options("ch4:ofi"), "--with-libfabric=/usr", "--disable-romio", "--disable-fortran"]
+    home = cache_root() / "mpich" / digest(origin.identity, *options, _compiler())
+    where = home / "prefix"
+    return Build(origin, home, where, (*options, f"--prefix={where}"))
+
+
 def _environment(build: Build) -> Dict[str, str]:
     environment = dict(os.environ)
     for name in ("CFLAGS", "CPPFLAGS", "CXXFLAGS", "LDFLAGS", "LIBS", "MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
@@ -108,8 +119,18 @@ def _environment(build: Build) -> Dict[str, str]:
     return environment
 
 
-def _configure(build: Build, held: int) -> None:
-    wanted = digest(*build.options, netmod_install.build_files_identity())
+def _unpack(build: Build) -> None:
+    if build.tree.is_dir():
+        return
+    build.stamps.clear("configure")
+    build.stamps.clear("install")
+    shutil.rmtree(build.objects, ignore_errors=True)
+    with stage("MPICH: unpacking the source"):
+        source.unpack(build.origin, build.tree)
+
+
+def _configure(build: Build, held: int, inputs: str) -> None:
+    wanted = digest(*build.options, inputs)
     if build.stamps.get("configure") == wanted and (build.objects / "config.status").is_file():
         return
     build.stamps.clear("configure")
@@ -123,9 +144,8 @@ def _configure(build: Build, held: int) -> None:
     build.stamps.set("configure", wanted)
 
 
-def _make(build: Build, held: int) -> None:
-    wanted = digest(netmod_install.identity(), build.stamps.get("configure") or "",
-                    file_digest(build.prefix / "include" / "mad.h"))  # fmt: skip
+def _make(build: Build, held: int, inputs: str) -> None:
+    wanted = digest(build.stamps.get("configure") or "", inputs)
     if build.stamps.get("install") == wanted and (build.prefix / "bin" / "mpicc").is_file():
         return
     first = build.stamps.get("install") is None
@@ -148,22 +168,33 @@ def ensure_built(mpich: Optional[str] = None, prefix: Optional[str] = None) -> B
     with lock.held(cache_root() / "build.lock", "build") as held:
         build = plan(mpich, prefix)
         libmad_build.ensure(build.prefix)
-        if not build.tree.is_dir():
-            build.stamps.clear("configure")
-            build.stamps.clear("install")
-            shutil.rmtree(build.objects, ignore_errors=True)
-            with stage("MPICH: unpacking the source"):
-                source.unpack(build.origin, build.tree)
+        _unpack(build)
         if build.stamps.get("netmod") != netmod_install.identity():
             build.stamps.clear("netmod")
             with stage("MPICH: the mad netmod into the tree"):
                 netmod_install.install_into(build.tree)
             build.stamps.set("netmod", netmod_install.identity())
-        _configure(build, held)
-        _make(build, held)
+        _configure(build, held, netmod_install.build_files_identity())
+        _make(build, held,
+              netmod_install.identity() + file_digest(build.prefix / "include" / "mad.h"))  # fmt: skip
         save_settings({"mpich": mpich, "named_prefix": prefix, "prefix": str(build.prefix),
                        "tree": str(build.tree)})  # fmt: skip
     return build
+
+
+def ensure_peer_built() -> Build:
+    """MPICH on ch4:ofi from the same source with the same options: what this device is compared with."""
+    packages.ensure()
+    with lock.held(cache_root() / "build.lock", "build") as held:
+        build = _plan_peer()
+        _unpack(build)
+        _configure(build, held, "")
+        _make(build, held, "")
+    return build
+
+
+def peer_prefix() -> Path:
+    return _plan_peer().prefix
 
 
 def ensure_as_before() -> Build:

@@ -1,0 +1,187 @@
+// One MPI in a comparison: two ranks that exchange the layouts of perf/micro, as they are told.
+//
+// Plain MPI.  Built by any mpicxx, from the checkout's root:
+//   mpicxx -std=c++17 -O2 -I. perf/compare/{contender,channel,exchange}.cc
+//   perf/micro/{mpi_type,cell,
+//     expansion,hand_loops,layouts,regular_layouts,array_layouts,irregular_layouts}.cc
+// and driven by tools/mad compare.
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "perf/compare/channel.h"
+#include "perf/compare/exchange.h"
+#include "perf/micro/mpi_type.h"
+
+#if __has_include(<mpix_mad.h>)
+#include <mpix_mad.h>
+#define HAVE_MAD 1
+#endif
+
+namespace compare {
+namespace {
+
+constexpr int kTag = 306;
+constexpr int kWarmups = 3;
+constexpr std::int64_t kKeptBytes = 4 << 20;  // larger cells are built for each command anew
+
+/// A cell's buffers and its committed datatype.
+class MpiExchange {
+ public:
+  MpiExchange(const micro::LayoutKind& kind, std::int64_t bytes)
+      : exchange_(kind, bytes), type_(types_.committed(exchange_.layout().build(types_))) {}
+
+  const Exchange& buffers() const { return exchange_; }
+  int count() const { return static_cast<int>(exchange_.layout().count); }
+  MPI_Datatype type() const { return type_; }
+
+ private:
+  Exchange exchange_;
+  micro::MpiTypes types_;
+  MPI_Datatype type_;
+};
+
+class Contender {
+ public:
+  explicit Contender(int rank) : rank_(rank) {}
+  ~Contender() {
+    for (auto& path : comms_) MPI_Comm_free(&path.second);
+  }
+  Contender(const Contender&) = delete;
+  Contender& operator=(const Contender&) = delete;
+
+  /// Runs one command; throws std::runtime_error with what was wrong, on both ranks.
+  Timing run(const Command& command) {
+    const MpiExchange& cell = find(command.layout, command.bytes);
+    const MPI_Comm comm = comm_of(command.path);
+    cell.buffers().prepare(command.stamp, rank_);
+    std::vector<double> times(static_cast<std::size_t>(command.iterations));
+    MPI_Barrier(comm);
+    for (int i = -kWarmups; i < command.iterations; ++i) {
+      const double start = MPI_Wtime();
+      if (command.window == 0) {
+        ping_pong(cell, comm);
+      } else {
+        window(cell, comm, command.window);
+      }
+      if (i >= 0) times[static_cast<std::size_t>(i)] = (MPI_Wtime() - start) * 1e6;
+    }
+    agree(command.window > 0 && rank_ == 0 ? std::string()
+                                           : cell.buffers().verify(command.stamp, rank_));
+    return summary(times.data(), command.iterations, command.window > 0 ? command.window : 2);
+  }
+
+ private:
+  void ping_pong(const MpiExchange& cell, MPI_Comm comm) const {
+    const Exchange& b = cell.buffers();
+    if (rank_ == 0) MPI_Send(b.out(), cell.count(), cell.type(), 1, kTag, comm);
+    MPI_Recv(b.in(), cell.count(), cell.type(), 1 - rank_, kTag, comm, MPI_STATUS_IGNORE);
+    if (rank_ == 1) MPI_Send(b.out(), cell.count(), cell.type(), 0, kTag, comm);
+  }
+
+  // From rank 0 to rank 1, all into one buffer: the same bytes.
+  void window(const MpiExchange& cell, MPI_Comm comm, int messages) {
+    const Exchange& b = cell.buffers();
+    requests_.resize(static_cast<std::size_t>(messages));
+    for (MPI_Request& request : requests_) {
+      if (rank_ == 0) {
+        MPI_Isend(b.out(), cell.count(), cell.type(), 1, kTag, comm, &request);
+      } else {
+        MPI_Irecv(b.in(), cell.count(), cell.type(), 0, kTag, comm, &request);
+      }
+    }
+    MPI_Waitall(messages, requests_.data(), MPI_STATUSES_IGNORE);
+    int word = 0;
+    if (rank_ == 1) MPI_Send(&word, 1, MPI_INT, 0, kTag + 1, comm);
+    if (rank_ == 0) MPI_Recv(&word, 1, MPI_INT, 1, kTag + 1, comm, MPI_STATUS_IGNORE);
+  }
+
+  // What either rank found wrong is an error on both.
+  static void agree(const std::string& wrong) {
+    std::array<std::array<char, 120>, 2> texts{};
+    std::array<char, 120> mine{};
+    std::snprintf(mine.data(), mine.size(), "%s", wrong.c_str());
+    MPI_Allgather(mine.data(), mine.size(), MPI_CHAR, texts.data(), mine.size(), MPI_CHAR,
+                  MPI_COMM_WORLD);
+    for (const auto& text : texts) {
+      if (text[0] != '\0') throw std::runtime_error(text.data());
+    }
+  }
+
+  const MpiExchange& find(const std::string& layout, std::int64_t bytes) {
+    if (bytes > kKeptBytes) cells_.clear();
+    auto& cell = cells_[{layout, bytes}];
+    if (cell) return *cell;
+    const auto& kinds = micro::layout_kinds();
+    const auto kind = std::find_if(kinds.begin(), kinds.end(),
+                                   [&](const auto& one) { return layout == one.name; });
+    if (kind == kinds.end()) throw std::runtime_error("no layout " + layout);
+    cell = std::make_unique<MpiExchange>(*kind, bytes);
+    return *cell;
+  }
+
+  MPI_Comm comm_of(const std::string& path) {
+    const auto found = comms_.find(path);
+    if (found != comms_.end()) return found->second;
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    comms_[path] = comm;
+    if (path == "-") return comm;
+#ifdef HAVE_MAD
+    MPIX_Mad_comm_set_path(comm, path.c_str());  // errors are fatal and say why
+    return comm;
+#else
+    throw std::runtime_error("this MPI has no path " + path);
+#endif
+  }
+
+  const int rank_;
+  std::map<std::pair<std::string, std::int64_t>, std::unique_ptr<MpiExchange>> cells_;
+  std::map<std::string, MPI_Comm> comms_;
+  std::vector<MPI_Request> requests_;
+};
+
+int play(const std::string& prefix, int rank) {
+  Channel channel(prefix, rank);
+  Contender contender(rank);
+  Command command;
+  while (channel.next(&command)) {
+    try {
+      channel.answer(contender.run(command));
+    } catch (const std::runtime_error& error) {
+      channel.complain(error.what());
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace compare
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  int code = 2;
+  if (argc != 2 || size != 2) {
+    if (rank == 0) std::fputs("contender: needs 2 ranks and the prefix of its pipes\n", stderr);
+  } else {
+    compare::stay_on_processor(rank);
+    try {
+      code = compare::play(argv[1], rank);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "contender: %s\n", error.what());
+      MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+  }
+  MPI_Finalize();
+  return code;
+}

@@ -1,0 +1,156 @@
+// The limit in a comparison: two processes and one TCP connection over the loopback interface, the
+// bytes contiguous, nothing around them.
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "perf/compare/channel.h"
+
+namespace compare {
+namespace {
+
+constexpr int kWarmups = 3;
+// From here on waiting in the system is faster: who looks all the time reads in small pieces.
+constexpr std::size_t kWaitBytes = 32 * 1024;
+
+[[noreturn]] void fail(const char* what) {
+  throw std::runtime_error(std::string(what) + ": " + std::strerror(errno));
+}
+
+void send_all(int socket, const char* data, std::size_t size) {
+  const int wait = size < kWaitBytes ? MSG_DONTWAIT : 0;
+  while (size > 0) {
+    const ssize_t sent = send(socket, data, size, wait | MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) fail("send");
+    if (sent <= 0) continue;
+    data += sent;
+    size -= static_cast<std::size_t>(sent);
+  }
+}
+
+void receive_all(int socket, char* data, std::size_t size) {
+  const int wait = size < kWaitBytes ? MSG_DONTWAIT : MSG_WAITALL;
+  while (size > 0) {
+    const ssize_t got = recv(socket, data, size, wait);
+    if (got == 0) throw std::runtime_error("the other process is gone");
+    if (got < 0 && errno != EAGAIN && errno != EINTR) fail("recv");
+    if (got <= 0) continue;
+    data += got;
+    size -= static_cast<std::size_t>(got);
+  }
+}
+
+class Raw {
+ public:
+  Raw(int rank, int socket) : rank_(rank), socket_(socket) {}
+
+  Timing run(const Command& command) {
+    const auto bytes = static_cast<std::size_t>(command.bytes);
+    out_.assign(bytes, static_cast<char>(command.stamp + static_cast<unsigned>(rank_)));
+    in_.assign(bytes, '\0');
+    std::vector<double> times(static_cast<std::size_t>(command.iterations));
+    for (int i = -kWarmups; i < command.iterations; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      if (command.window == 0) {
+        if (rank_ == 0) send_all(socket_, out_.data(), bytes);
+        receive_all(socket_, in_.data(), bytes);
+        if (rank_ == 1) send_all(socket_, out_.data(), bytes);
+      } else {
+        window(command.window);
+      }
+      const std::chrono::duration<double, std::micro> spent =
+          std::chrono::steady_clock::now() - start;
+      if (i >= 0) times[static_cast<std::size_t>(i)] = spent.count();
+    }
+    const char expected = static_cast<char>(command.stamp + static_cast<unsigned>(1 - rank_));
+    for (const char byte : in_) {
+      if (byte != expected && (rank_ == 1 || command.window == 0)) {
+        throw std::runtime_error("a wrong byte came");
+      }
+    }
+    return summary(times.data(), command.iterations, command.window > 0 ? command.window : 2);
+  }
+
+ private:
+  void window(int messages) {
+    char word = 0;
+    for (int i = 0; i < messages; ++i) {
+      if (rank_ == 0) send_all(socket_, out_.data(), out_.size());
+      if (rank_ == 1) receive_all(socket_, in_.data(), in_.size());
+    }
+    if (rank_ == 1) send_all(socket_, &word, 1);
+    if (rank_ == 0) receive_all(socket_, &word, 1);
+  }
+
+  int rank_;
+  int socket_;
+  std::vector<char> out_, in_;
+};
+
+void no_delay(int socket) {
+  const int on = 1;
+  if (setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0) fail("TCP_NODELAY");
+}
+
+int play(const std::string& prefix, int rank, int socket) {
+  no_delay(socket);
+  stay_on_processor(rank);
+  Channel channel(prefix, rank);
+  Raw raw(rank, socket);
+  Command command;
+  while (channel.next(&command)) channel.answer(raw.run(command));
+  return 0;
+}
+
+int run(const std::string& prefix) {
+  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  if (listener < 0 || bind(listener, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      listen(listener, 1) != 0 ||
+      getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    fail("listening");
+  }
+  const pid_t child = fork();
+  if (child < 0) fail("fork");
+  if (child == 0) {
+    const int connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(connection, reinterpret_cast<sockaddr*>(&address), size) != 0) fail("connect");
+    return play(prefix, 1, connection);
+  }
+  const int connection = accept(listener, nullptr, nullptr);
+  if (connection < 0) fail("accept");
+  const int code = play(prefix, 0, connection);
+  int ended = 0;
+  (void)waitpid(child, &ended, 0);
+  return code != 0 ? code : WIFEXITED(ended) ? WEXITSTATUS(ended) : 1;
+}
+
+}  // namespace
+}  // namespace compare
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fputs("raw: needs the prefix of its pipes\n", stderr);
+    return 2;
+  }
+  try {
+    return compare::run(argv[1]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "raw: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,117 @@
+"""What the times of `tools/mad compare` say: ratios, means, lost cells.  Nothing here runs anything."""
+
+import math
+import statistics
+from typing import Dict, List, Optional, Sequence, TextIO, Tuple
+
+from madtool.bench_table import mean, short
+from madtool.contenders import Cell, Timing
+
+# Slower than a peer in so many of the rounds: not by chance (1 in 11 for equals, and it is tried again).
+_LOST_SHARE = 7 / 9
+_CONTIGUOUS = ("contiguous", "index", "vector", "struct")  # RT-0306's blocks touch
+_SMALL = 16 << 10
+_GROUPS = ("noncontiguous from 16K", "noncontiguous below 16K", "contiguous", "windows")
+
+
+class Results:
+    """All rounds of all cells: what each entry took in each."""
+
+    def __init__(self) -> None:
+        self._rounds: Dict[Cell, List[Dict[str, Timing]]] = {}
+
+    def add(self, cell: Cell, times: Dict[str, Timing]) -> None:
+        self._rounds.setdefault(cell, []).append(times)
+
+    def cells(self) -> List[Cell]:
+        return list(self._rounds)
+
+    def rounds(self, cell: Cell) -> List[Dict[str, Timing]]:
+        return self._rounds.get(cell, [])
+
+    def best(self, cell: Cell, name: str) -> Optional[float]:
+        known = [times[name].best for times in self.rounds(cell) if name in times]
+        return min(known) if known else None
+
+    def median(self, cell: Cell, name: str) -> Optional[float]:
+        known = [times[name].median for times in self.rounds(cell) if name in times]
+        return statistics.median(known) if known else None
+
+    def fastest(self, cell: Cell, names: Sequence[str]) -> Optional[str]:
+        """Of the names, by best times."""
+        known = [(best, name) for name in names for best in [self.best(cell, name)] if best is not None]
+        return min(known)[1] if known else None
+
+    def slower_rounds(self, cell: Cell, mine: str, other: str) -> Tuple[int, int]:
+        """In how many rounds `mine` was slower, of how many; by the medians of each round."""
+        paired = [times for times in self.rounds(cell) if mine in times and other in times]
+        return sum(times[mine].median > times[other].median for times in paired), len(paired)
+
+    def lost_to(self, cell: Cell, mine: str, others: Sequence[str]) -> List[str]:
+        """Those that were faster in at least 7 of 9 rounds."""
+        lost = []
+        for other in others:
+            slower, rounds = self.slower_rounds(cell, mine, other)
+            if rounds and slower >= math.ceil(_LOST_SHARE * rounds):
+                lost.append(other)
+        return lost
+
+
+def ratio(theirs: Optional[float], mine: Optional[float]) -> Optional[float]:
+    return theirs / mine if theirs and mine else None
+
+
+def title(cell: Cell) -> str:
+    return f"{cell.layout:<14}{short(cell.bytes):>5}" + (f" x{cell.window}" if cell.window else "")
+
+
+def heading(names: Sequence[str]) -> str:
+    return f"{'layout':<14}{'bytes':>5}    " + "".join(f"{name:>12}" for name in names) + "  peer/mad  median"
+
+
+def line(results: Results, cell: Cell, names: Sequence[str], peers: Sequence[str]) -> str:
+    """Best times in microseconds, and how much faster than the fastest peer the first entry is."""
+    mine = names[0]
+    text = f"{title(cell):<23}"
+    for name in names:
+        best = results.best(cell, name)
+        text += f"{best:>12.1f}" if best is not None else f"{'-':>12}"
+    fastest = results.fastest(cell, peers)
+    if fastest is not None:
+        of_best = ratio(results.best(cell, fastest), results.best(cell, mine))
+        medians = [one for one in (results.median(cell, peer) for peer in peers) if one is not None]
+        of_medians = ratio(min(medians), results.median(cell, mine))
+        text += f"{of_best:>10.2f}{of_medians:>8.2f}" if of_best and of_medians else ""
+    return text
+
+
+def _group(cell: Cell) -> str:
+    if cell.window:
+        return "windows"
+    if cell.layout in _CONTIGUOUS:
+        return "contiguous"
+    return "noncontiguous from 16K" if cell.bytes >= _SMALL else "noncontiguous below 16K"
+
+
+def summary(results: Results, mine: str, peers: Sequence[str]) -> List[str]:
+    """The geometric means that the targets are about."""
+    lines = []
+    for name in _GROUPS:
+        cells = [cell for cell in results.cells() if _group(cell) == name]
+        if not cells:
+            continue
+        text = f"{name}, {len(cells)} cells, geometric mean of peer/mad:"
+        for label, others in [("fastest", peers), *((peer, [peer]) for peer in peers)]:
+            fastest = [(cell, results.fastest(cell, others)) for cell in cells]
+            value = mean(ratio(results.best(cell, one), results.best(cell, mine)) for cell, one in fastest if one)
+            text += f"  {label} {value:.2f}" if value else ""
+        lines.append(text)
+    return lines
+
+
+def write_csv(results: Results, out: TextIO) -> None:
+    out.write("layout,bytes,window,round,entry,best_us,median_us\n")
+    for cell in results.cells():
+        for number, times in enumerate(results.rounds(cell)):
+            for name, timing in times.items():
+                out.write(f"{cell.layout},{cell.bytes},{cell.window},{number},{name},{timing.best},{timing.median}\n")

@@ -1,0 +1,156 @@
+"""The contenders of `tools/mad compare`: processes that wait for their turn.
+
+All run at the same time; each sleeps in read(2) on a named pipe until it is told a cell, and answers with its
+times.  So they take turns within milliseconds, on the same machine in the same mood.
+"""
+
+import os
+import select
+import shutil
+import signal
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Dict, List, NamedTuple, Optional, Sequence
+
+from madtool.errors import Failure
+
+_START_S, _ANSWER_S, _QUIT_S = 60.0, 120.0, 10.0
+_LEAST_ITERATIONS, _MOST_ITERATIONS = 20, 1000
+
+
+class Cell(NamedTuple):
+    """What is measured; `window` messages in flight one way, or 0: a ping-pong."""
+
+    layout: str
+    bytes: int
+    window: int = 0
+
+
+class Timing(NamedTuple):
+    """Microseconds: half a round trip, or a message's share of its window."""
+
+    best: float
+    median: float
+
+
+class Contender:
+    """Two processes and their pipes."""
+
+    def __init__(self, name: str, command: Sequence[str], environment: Dict[str, str]) -> None:
+        self.name = name
+        self._directory = Path(tempfile.mkdtemp(prefix="mad-compare-"))
+        prefix = self._directory / "pipe"
+        self._log = self._directory / "log"
+        self._ends: List[int] = []
+        self._text = b""
+        self._process: "Optional[subprocess.Popen[bytes]]" = None
+        try:
+            for end in ("0", "1", "out"):
+                path = f"{prefix}.{end}"
+                os.mkfifo(path)
+                self._ends.append(os.open(path, os.O_RDWR | os.O_NONBLOCK))
+            with self._log.open("wb") as log:
+                self._process = subprocess.Popen([*command, str(prefix)], env={**os.environ, **environment},
+                                                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                                 start_new_session=True)  # fmt: skip
+            word = self._line(_START_S)
+            if word != "ready":
+                raise Failure(f"{name}: said {word!r} instead of being ready")
+        except BaseException:
+            self.close()
+            raise
+
+    def measure(self, cell: Cell, path: str, iterations: int, stamp: int) -> Timing:
+        """One command; wrong bytes and a death are a Failure."""
+        line = f"cell {cell.layout} {cell.bytes} {path} {iterations} {cell.window} {stamp}\n".encode()
+        for end in self._ends[:2]:
+            os.write(end, line)
+        words = self._line(_ANSWER_S).split(maxsplit=1)
+        if len(words) != 2 or words[0] != "time":
+            raise Failure(f"{self.name}: {cell.layout}, {cell.bytes} bytes: {' '.join(words)}")
+        best, median = words[1].split()
+        return Timing(float(best), float(median))
+
+    def _line(self, seconds: float) -> str:
+        deadline = time.monotonic() + seconds
+        while b"\n" not in self._text:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise Failure(f"{self.name}: no answer in {seconds:.0f} s{self._said()}")
+            if select.select([self._ends[2]], [], [], min(left, 0.5))[0]:
+                self._text += os.read(self._ends[2], 4096)
+            elif self._process is not None and self._process.poll() is not None:
+                raise Failure(f"{self.name}: ended with {self._process.returncode}{self._said()}")
+        line, self._text = self._text.split(b"\n", 1)
+        return line.decode()
+
+    def _said(self) -> str:
+        text = self._log.read_text(errors="replace").strip()
+        return f": {text[-500:]}" if text else ""
+
+    def close(self, patience_s: float = _QUIT_S) -> None:
+        """Ends it, once; what does not end by itself is ended."""
+        for end in self._ends[:2]:
+            os.write(end, b"quit\n")
+        process, self._process = self._process, None
+        if process is not None:
+            try:
+                process.wait(timeout=patience_s)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        while self._ends:
+            os.close(self._ends.pop())
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+
+class Entry(NamedTuple):
+    """A column of the comparison: a contender on one of its paths."""
+
+    name: str
+    contender: Contender
+    path: str
+    ours: bool = False
+
+
+class Field:
+    """All entries.  A peer that fails is ended and drops out; one of ours that fails ends everything."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries = list(entries)
+        self._iterations: Dict[Cell, int] = {}
+        self._stamp = 0
+        self.complaints: List[str] = []
+
+    def names(self) -> List[str]:
+        return [entry.name for entry in self._entries]
+
+    def round(self, cell: Cell, turn: int, seconds: float) -> Dict[str, Timing]:
+        """One time of each entry that can, for about `seconds` each; another one begins each turn.
+
+        All make as many round trips, or the fast ones would have more chances of a good one.
+        """
+        first = turn % len(self._entries)
+        iterations = self._iterations.get(cell, _LEAST_ITERATIONS)
+        times: Dict[str, Timing] = {}
+        for entry in self._entries[first:] + self._entries[:first]:
+            if entry not in self._entries:
+                continue  # its contender failed on another path
+            self._stamp += 1
+            try:
+                times[entry.name] = entry.contender.measure(cell, entry.path, iterations, self._stamp)
+            except Failure as failure:
+                self._drop(entry, failure)
+        turn_us = statistics.median(timing.median for timing in times.values()) * (cell.window or 2)
+        self._iterations[cell] = max(_LEAST_ITERATIONS, min(_MOST_ITERATIONS, int(seconds * 1e6 / turn_us)))
+        return times
+
+    def _drop(self, entry: Entry, failure: Failure) -> None:
+        if entry.ours:
+            raise failure
+        self.complaints.append(str(failure))
+        entry.contender.close(patience_s=0)  # who hangs spins
+        self._entries = [other for other in self._entries if other.contender is not entry.contender]
