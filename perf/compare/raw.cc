@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,28 +22,34 @@ namespace compare {
 namespace {
 
 constexpr int kWarmups = 3;
-// From here on waiting in the system is faster: who looks all the time reads in small pieces.
-constexpr std::size_t kWaitBytes = 32 * 1024;
 
 [[noreturn]] void fail(const char* what) {
   throw std::runtime_error(std::string(what) + ": " + std::strerror(errno));
 }
 
+// A full socket is not asked again and again: that would keep the acknowledgements from its lock.
+void wait_for_room(int socket) {
+  constexpr int kLongest = 1000;  // ms
+  pollfd full{socket, POLLOUT, 0};
+  (void)poll(&full, 1, kLongest);
+}
+
 void send_all(int socket, const char* data, std::size_t size) {
-  const int wait = size < kWaitBytes ? MSG_DONTWAIT : 0;
   while (size > 0) {
-    const ssize_t sent = send(socket, data, size, wait | MSG_NOSIGNAL);
+    const ssize_t sent = send(socket, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) fail("send");
-    if (sent <= 0) continue;
+    if (sent < 0) {
+      wait_for_room(socket);
+      continue;
+    }
     data += sent;
     size -= static_cast<std::size_t>(sent);
   }
 }
 
 void receive_all(int socket, char* data, std::size_t size) {
-  const int wait = size < kWaitBytes ? MSG_DONTWAIT : MSG_WAITALL;
   while (size > 0) {
-    const ssize_t got = recv(socket, data, size, wait);
+    const ssize_t got = recv(socket, data, size, MSG_DONTWAIT);
     if (got == 0) throw std::runtime_error("the other process is gone");
     if (got < 0 && errno != EAGAIN && errno != EINTR) fail("recv");
     if (got <= 0) continue;
