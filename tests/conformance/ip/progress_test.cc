@@ -59,7 +59,7 @@ TEST_P(IpDriverTest, PeersThatStopInAPacketKeepNobodyElseOut) {
   Bytes word = number_of(4711);
   ASSERT_FALSE(send(c, c_to_a, word, {&a, &c}).error());
   EXPECT_TRUE(pump(
-      {&a, &c}, [&] { return !a.station.received.empty(); }, milliseconds(3000)));
+      {&a, &c}, [&] { return !a.station.received.empty(); }, milliseconds(20000)));
 }
 
 MAD_FOR_ALL_FABRICS_OVER_IP(IpDriverTest);
