@@ -5,11 +5,6 @@
 namespace compare {
 namespace {
 
-micro::Expansion expand(const micro::Layout& layout) {
-  micro::Expander expander;
-  return expander.expansion(layout.build(expander), layout.count);
-}
-
 constexpr std::uint64_t sent_seed(std::uint64_t stamp, int rank) {
   return 4 * stamp + static_cast<std::uint64_t>(rank);
 }
@@ -21,7 +16,7 @@ constexpr std::uint64_t untouched_seed(std::uint64_t stamp, int rank) {
 
 Exchange::Exchange(const micro::LayoutKind& kind, std::int64_t bytes)
     : layout_(kind.make(bytes)),
-      expansion_(expand(layout_)),
+      expansion_(micro::expand(layout_)),
       low_(expansion_.low()),
       out_(expansion_.high() - low_),
       in_(expansion_.high() - low_) {}

@@ -19,9 +19,7 @@ const micro::LayoutKind& kind(const std::string& name) {
 // What a right transfer does: every byte of the type map, nothing else.
 void transfer(const micro::LayoutKind& what, std::int64_t bytes, const Exchange& from,
               const Exchange& to) {
-  const micro::Layout layout = what.make(bytes);
-  micro::Expander expander;
-  expander.expansion(layout.build(expander), layout.count)
+  micro::expand(what.make(bytes))
       .for_each_run([&](std::int64_t place, std::int64_t, std::int64_t size) {
         std::memcpy(static_cast<std::byte*>(to.in()) + place,
                     static_cast<std::byte*>(from.out()) + place, static_cast<std::size_t>(size));

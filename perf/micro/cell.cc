@@ -13,12 +13,12 @@ namespace {
 constexpr std::size_t kHugePage = 2 << 20;
 constexpr std::int64_t kMargin = 64;  // bytes after the packed stream that nobody may touch
 
+}  // namespace
+
 Expansion expand(const Layout& layout) {
   Expander expander;
   return expander.expansion(layout.build(expander), layout.count);
 }
-
-}  // namespace
 
 void fill(const Memory& memory, std::uint64_t seed) {
   std::uint64_t state = 0x9e3779b97f4a7c15u * (seed + 1);

@@ -36,6 +36,9 @@ class Memory {
 /// Bytes that differ from place to place and from seed to seed.
 void fill(const Memory& memory, std::uint64_t seed);
 
+/// Where the packed bytes of a layout lie.
+Expansion expand(const Layout& layout);
+
 class Cell {
  public:
   Cell(const LayoutKind& kind, std::int64_t payload);

@@ -199,9 +199,11 @@ TEST_P(DriverConformance, NothingIsPlacedAfterDisconnect) {
   if (pair.a->caps().piece_bytes == 0) GTEST_SKIP() << "packets of this fabric arrive whole";
   Bytes bytes = pattern(pair.a->caps().max_packet_bytes, 5);
   const Segment segment{bytes.data(), bytes.size()};
-  ASSERT_FALSE(send(*a, to_b, {&segment, 1}, &bytes).error());
-  if (!b->begun[to_a].bytes.empty() || !b->received.empty())
-    GTEST_SKIP() << "it came while it was sent";
+  Status posted = StatusCode::kAgain;
+  for (int i = 0; i < 1000 && posted.again(); ++i) {  // b is not polled meanwhile
+    posted = pair.a->post_send(to_b, {&segment, 1}, &bytes);
+  }
+  ASSERT_TRUE(posted.ok() || posted.in_progress());
   Completion piece;
   ASSERT_TRUE(pump([&] {
     b.reset();  // not polled by the station
@@ -212,7 +214,7 @@ TEST_P(DriverConformance, NothingIsPlacedAfterDisconnect) {
   RestMemory memory(piece.rest);
   const Status placed = pair.b->place_rest(piece.connection, memory, 0);
   if (piece.buffer != nullptr) pair.b->release(piece.buffer);
-  ASSERT_TRUE(placed.ok() || placed.again());
+  ASSERT_TRUE(placed.ok() || (placed.again() && pair.b->caps().name != "tcp"));
   pair.b->disconnect(piece.connection);
   const Bytes before = pattern(memory.bytes.size(), 6);
   memory.bytes = before;

@@ -6,7 +6,7 @@ import time
 from contextlib import ExitStack, contextmanager
 from typing import Dict, Iterator, List, Sequence
 
-from madtool import compare_build, compare_table, contenders
+from madtool import compare_build, compare_table
 from madtool.bench import sizes_of
 from madtool.bench_table import short
 from madtool.compare_build import ENVIRONMENTS, MAD, OFI, OPENMPI, RAW, UCX

@@ -54,16 +54,11 @@ TcpInbox::Found TcpInbox::next(Segment* packet) {
   }
   begin_ += needed_;
   needed_ = TcpRecord::kFixedBytes;
-  switch (record.kind) {
-    case TcpRecord::Kind::kWrite:
-      decode_write(start, &record);
-      write_ = record;
-      write_left_ = record.bytes;
-      return Found::kWrite;
-    default:
-      break;
-  }
-  return Found::kLast;
+  if (record.kind == TcpRecord::Kind::kLast) return Found::kLast;
+  decode_write(start, &record);
+  write_ = record;
+  write_left_ = record.bytes;
+  return Found::kWrite;
 }
 
 TcpInbox::Found TcpInbox::next_piece(Segment* packet) {
