@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "datatype_path/plan/prediction.h"
+
 namespace mad {
 namespace {
 
@@ -12,45 +14,6 @@ std::uint64_t times(std::uint64_t a, std::uint64_t b) {
 
 bool one_run(const Shape& shape, std::uint64_t count) {
   return shape.contiguous || count == 0 || (count == 1 && shape.runs <= 1);
-}
-
-// Whether most bytes stand in runs of at least `limit` bytes.  The histogram only knows powers of
-// two, so that the bytes it gives are the least possible.
-bool mostly_long_runs(const Shape& shape, std::size_t limit) {
-  if (shape.mean_run() >= limit) return true;
-  std::uint64_t bytes = 0;
-  for (std::size_t k = 0; k < shape.histogram.size(); ++k) {
-    const std::uint64_t length = std::uint64_t{1} << k;
-    if (length >= limit) bytes += shape.histogram[k] * length;
-  }
-  return bytes >= shape.bytes / 2;
-}
-
-// One run leaves by reference where a copy is not cheaper than a segment.
-std::size_t reference_of_one_run(std::uint64_t bytes, const DriverCaps& caps,
-                                 const Tuning& tuning) {
-  const std::size_t small = std::max(caps.inject_bytes, tuning.min_reference - 1);
-  return bytes <= small || caps.max_iov < 2 ? Plan::kNever : 1;
-}
-
-Plan auto_plan(const Shape& shape, std::uint64_t count, const DriverCaps& caps,
-               const Tuning& tuning) {
-  Plan plan{Path::kPipeline, Plan::kNever, tuning.flush_threshold, ""};
-  if (caps.max_iov <= 2) {
-    plan.reason = "too few segments a packet to gather";
-  } else if (times(shape.runs, count) > tuning.max_blocks) {
-    plan.reason = "more runs than max_blocks";
-  } else if (shape.max_run < tuning.min_reference) {
-    plan.reason = "all runs are short";
-  } else if (!mostly_long_runs(shape, tuning.min_reference)) {
-    plan.reason = "most bytes are in short runs";
-  } else if (shape.min_run >= tuning.min_reference) {
-    plan = {Path::kGather, 1, tuning.flush_threshold, "all runs are long"};
-  } else {
-    plan = {Path::kHybrid, tuning.min_reference, tuning.flush_threshold,
-            "short runs staged, long runs referenced"};
-  }
-  return plan;
 }
 
 }  // namespace
@@ -87,55 +50,102 @@ std::string_view to_string(Mode mode) {
   return "unknown";
 }
 
-Plan run_send_plan(std::uint64_t bytes, const DriverCaps& caps, const Tuning& tuning) {
-  const std::size_t reference = reference_of_one_run(bytes, caps, tuning);
+Policy::Policy(const DriverCaps& caps, const Costs& costs, const Tuning& tuning)
+    : caps_(caps), costs_(costs), tuning_(tuning), limits_(run_limits(costs, caps)) {
+  if (tuning.reference_from == 0) return;
+  limits_ = {tuning.reference_from, caps.max_iov > 2 ? tuning.reference_from : Plan::kNever,
+             tuning.reference_from};
+}
+
+// One run leaves by reference where a copy is not cheaper than a segment.
+std::size_t Policy::reference_of_one_run(std::uint64_t bytes) const {
+  const bool copied =
+      bytes <= caps_.inject_bytes || bytes < limits_.send_alone || caps_.max_iov < 2;
+  return copied ? Plan::kNever : 1;
+}
+
+Plan Policy::send_run(std::uint64_t bytes) const {
+  const std::size_t reference = reference_of_one_run(bytes);
   std::string_view reason = "one run, referenced in place";
   if (bytes == 0) {
     reason = "no data";
   } else if (reference == Plan::kNever) {
-    reason = caps.max_iov < 2 ? "one run, copied: the fabric takes one segment a packet"
-                              : "one run, copied: it is short";
+    reason = caps_.max_iov < 2 ? "one run, copied: the fabric takes one segment a packet"
+                               : "one run, copied: it is short";
   }
-  return {Path::kContiguous, reference, tuning.flush_threshold, reason};
+  return {Path::kContiguous, reference, tuning_.flush_threshold, reason};
 }
 
-Plan run_receive_plan() { return {Path::kContiguous, Plan::kNever, 0, "one run, in place"}; }
+Plan Policy::receive_run() { return {Path::kContiguous, Plan::kNever, 0, "one run, in place"}; }
 
-Plan choose_send_plan(const Shape& shape, std::uint64_t count, const DriverCaps& caps,
-                      const Tuning& tuning, Mode mode) {
+Plan Policy::send(const Shape& shape, std::uint64_t count, Mode mode) const {
   const std::uint64_t bytes = times(shape.bytes, count);
+  const std::size_t flush = tuning_.flush_threshold;
   if (mode == Mode::kPack) {
-    return {Path::kPack, reference_of_one_run(bytes, caps, tuning), tuning.flush_threshold,
+    return {Path::kPack, reference_of_one_run(bytes), flush,
             "asked for: one buffer of the whole message"};
   }
-  if (one_run(shape, count)) return run_send_plan(bytes, caps, tuning);
-  if (mode == Mode::kAuto) return auto_plan(shape, count, caps, tuning);
-  const Plan staged{Path::kPipeline, Plan::kNever, tuning.flush_threshold,
-                    "asked for: everything staged"};
-  if (mode == Mode::kPipeline) return staged;
-  if (caps.max_iov < 2) {
-    Plan plan = staged;
-    plan.reason = "gathering was asked for, but the fabric takes one segment a packet";
-    return plan;
+  if (one_run(shape, count)) return send_run(bytes);
+  if (mode == Mode::kAuto) return auto_send(shape, count);
+  if (mode == Mode::kPipeline) {
+    return {Path::kPipeline, Plan::kNever, flush, "asked for: everything staged"};
+  }
+  if (caps_.max_iov < 2) {
+    return {Path::kPipeline, Plan::kNever, flush,
+            "gathering was asked for, but the fabric takes one segment a packet"};
   }
   if (mode == Mode::kGather) {
-    return {Path::kGather, 1, tuning.flush_threshold, "asked for: every run referenced"};
+    return {Path::kGather, 1, flush, "asked for: every run referenced"};
   }
-  return {Path::kHybrid, tuning.min_reference, tuning.flush_threshold,
+  // Where no run is long enough to pay, those that fill a packet come closest.
+  return {Path::kHybrid, std::min(limits_.send, kStagedPacketBytes), flush,
           "asked for: short runs staged, long runs referenced"};
 }
 
-Plan choose_receive_plan(const Shape& shape, std::uint64_t count, const Tuning& tuning, Mode mode) {
+Plan Policy::auto_send(const Shape& shape, std::uint64_t count) const {
+  Plan plan{Path::kPipeline, Plan::kNever, tuning_.flush_threshold, ""};
+  if (caps_.max_iov <= 2) {
+    plan.reason = "too few segments a packet to gather";
+  } else if (times(shape.runs, count) > tuning_.max_blocks) {
+    plan.reason = "more runs than max_blocks";
+  } else if (shape.max_run < limits_.send) {
+    plan.reason = "all runs are short: copying them costs less than listing them";
+  } else if (shape.min_run >= limits_.send) {
+    plan = {Path::kGather, 1, tuning_.flush_threshold,
+            "all runs are long: listing them costs less than copying them"};
+  } else {
+    const Plan hybrid{Path::kHybrid, limits_.send, tuning_.flush_threshold,
+                      "short runs staged, long runs referenced: cheaper than copying all"};
+    plan.reason = "too few long runs: copying all costs less";
+    if (predicted_ns(shape, count, hybrid) < predicted_ns(shape, count, plan)) plan = hybrid;
+  }
+  return plan;
+}
+
+Plan Policy::receive(const Shape& shape, std::uint64_t count, Mode mode) const {
   if (mode == Mode::kPack) {
     return {Path::kPack, Plan::kNever, 0, "asked for: collected, then unpacked"};
   }
-  if (one_run(shape, count)) return run_receive_plan();
+  if (one_run(shape, count)) return receive_run();
   if (mode == Mode::kGather) return {Path::kGather, 1, 0, "asked for: every run in place"};
-  const bool may_scatter = mode != Mode::kPipeline && times(shape.runs, count) <= tuning.max_blocks;
-  if (may_scatter && shape.mean_run() >= tuning.min_reference) {
+  const bool may_scatter =
+      mode != Mode::kPipeline && times(shape.runs, count) <= tuning_.max_blocks;
+  if (may_scatter && shape.mean_run() >= limits_.place) {
     return {Path::kGather, 1, 0, "long runs, each in place"};
   }
   return {Path::kPipeline, Plan::kNever, 0, "unpacked as it arrives"};
+}
+
+double Policy::predicted_ns(const Shape& shape, std::uint64_t count, const Plan& plan) const {
+  SendWork work =
+      send_work(shape, count, plan.path == Path::kPack ? Plan::kNever : plan.reference_from,
+                plan.flush_bytes, costs_, caps_);
+  double ns = mad::predicted_ns(work, costs_);
+  if (plan.path == Path::kPack) {
+    constexpr double kPageBytes = 4096;
+    ns += costs_.page_ns * static_cast<double>(work.bytes) / kPageBytes;
+  }
+  return ns;
 }
 
 }  // namespace mad

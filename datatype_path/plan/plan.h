@@ -1,8 +1,8 @@
 // Plan: how one side moves one message, decided once as a value and never revised.
 //
-// choose_send_plan() and choose_receive_plan() are pure functions of the layout's shape, the
-// fabric's capabilities, the tuning and the mode the user asked for.  The two sides of a message
-// plan their own memory on their own; the wire is the same for all plans.
+// A Policy knows the fabric's capabilities, its costs and what the user tuned, and is otherwise
+// a pure function of the layout's shape and the mode asked for.  The two sides of a message plan
+// their own memory on their own; the wire is the same for all plans.
 #ifndef DATATYPE_PATH_PLAN_PLAN_H_
 #define DATATYPE_PATH_PLAN_PLAN_H_
 
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "datatype_path/plan/costs.h"
 #include "datatype_path/program/shape.h"
 #include "madlike/driver/driver.h"
 
@@ -30,14 +31,11 @@ enum class Mode { kAuto, kGather, kHybrid, kPipeline, kPack };
 std::string_view to_string(Path path);
 std::string_view to_string(Mode mode);
 
-/// What users may set.  Bytes, except blocks.
+/// What users may set.
 struct Tuning {
-  std::size_t flush_threshold = 0;  // payload prepared before a packet goes; 0: as much as it holds
-  std::uint64_t max_blocks = std::uint64_t{1} << 20;  // runs above which kAuto references nothing
-  /// Runs at least this long are cheaper referenced than copied.  On one TCP connection over
-  /// loopback lists of segments won from 1-4 KiB a block on, chunked staging below
-  /// (docs/architecture.md).
-  std::size_t min_reference = 2048;
+  std::size_t flush_threshold = 0;  // payload bytes prepared before a packet goes; 0: as it holds
+  std::uint64_t max_blocks = UINT64_MAX;  // runs above which kAuto references nothing
+  std::size_t reference_from = 0;  // bytes of a run that kAuto references; 0: where that is cheaper
 };
 
 struct Plan {
@@ -52,19 +50,38 @@ struct Plan {
   std::string_view reason;
 };
 
-/// For sending `bytes` that are one run; and for receiving them.
-Plan run_send_plan(std::uint64_t bytes, const DriverCaps& caps, const Tuning& tuning);
-Plan run_receive_plan();
+class Policy {
+ public:
+  Policy(const DriverCaps& caps, const Costs& costs, const Tuning& tuning);
 
-/// For sending `count` elements of a layout with `shape` (of one element).  Forced modes do what
-/// they say as far as the fabric can; data that is one run stays kContiguous in all of them but
-/// kPack.
-Plan choose_send_plan(const Shape& shape, std::uint64_t count, const DriverCaps& caps,
-                      const Tuning& tuning, Mode mode);
+  /// For sending `bytes` that are one run; and for receiving them.
+  Plan send_run(std::uint64_t bytes) const;
+  static Plan receive_run();
 
-/// For receiving: kContiguous in place, kGather in place run by run where the fabric can (unpacked
-/// as it arrives where not), kPipeline unpacked as it arrives, kPack collected first.
-Plan choose_receive_plan(const Shape& shape, std::uint64_t count, const Tuning& tuning, Mode mode);
+  /// For sending `count` elements of a layout with `shape` (of one element).  Forced modes do what
+  /// they say as far as the fabric can; data that is one run stays kContiguous in all of them but
+  /// kPack.
+  Plan send(const Shape& shape, std::uint64_t count, Mode mode) const;
+
+  /// For receiving: kContiguous in place, kGather in place run by run where the fabric can
+  /// (unpacked as it arrives where not), kPipeline unpacked as it arrives, kPack collected first.
+  Plan receive(const Shape& shape, std::uint64_t count, Mode mode) const;
+
+  /// Half a round trip in nanoseconds if `plan` sends it and one run receives it.
+  double predicted_ns(const Shape& shape, std::uint64_t count, const Plan& plan) const;
+
+  const DriverCaps& caps() const { return caps_; }
+  const RunLimits& limits() const { return limits_; }
+
+ private:
+  std::size_t reference_of_one_run(std::uint64_t bytes) const;
+  Plan auto_send(const Shape& shape, std::uint64_t count) const;
+
+  DriverCaps caps_;
+  Costs costs_;
+  Tuning tuning_;
+  RunLimits limits_;
+};
 
 }  // namespace mad
 

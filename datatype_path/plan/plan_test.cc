@@ -42,99 +42,120 @@ DriverCaps caps_with(std::size_t max_iov) {
   return caps;
 }
 
+// References runs of 2048 bytes and more, unless `tuning` says otherwise.
+Policy policy_with(std::size_t max_iov, Tuning tuning = {}) {
+  if (tuning.reference_from == 0) tuning.reference_from = 2048;
+  return {caps_with(max_iov), default_costs("tcp"), tuning};
+}
+
 constexpr std::size_t kLimits[] = {1, 2, 4, 6, 8, 1024};
 constexpr Mode kModes[] = {Mode::kAuto, Mode::kGather, Mode::kHybrid, Mode::kPipeline, Mode::kPack};
 
-TEST(SendPlan, one_run_is_referenced_unless_short) {
+TEST(Sending, one_run_is_referenced_unless_short) {
   for (const std::size_t limit : kLimits) {
     for (const Mode mode : kModes) {
       if (mode == Mode::kPack) continue;
-      const Plan plan = choose_send_plan(one_run(1 << 16), 3, caps_with(limit), {}, mode);
+      const Plan plan = policy_with(limit).send(one_run(1 << 16), 3, mode);
       EXPECT_EQ(plan.path, Path::kContiguous);
       EXPECT_EQ(plan.reference_from, limit == 1 ? Plan::kNever : 1u) << limit;
     }
   }
-  EXPECT_EQ(choose_send_plan(one_run(100), 1, caps_with(4), {}, Mode::kAuto).reference_from,
-            Plan::kNever);
-  EXPECT_EQ(choose_send_plan(one_run(2047), 1, caps_with(4), {}, Mode::kAuto).reference_from,
-            Plan::kNever);
-  EXPECT_EQ(choose_send_plan(one_run(2048), 1, caps_with(4), {}, Mode::kAuto).reference_from, 1u);
-  EXPECT_EQ(choose_send_plan(one_run(512), 4, caps_with(4), {}, Mode::kAuto).reference_from, 1u);
+  const auto reference = [](std::uint64_t bytes, std::uint64_t count) {
+    return policy_with(4).send(one_run(bytes), count, Mode::kAuto).reference_from;
+  };
+  EXPECT_EQ(reference(100, 1), Plan::kNever);
+  EXPECT_EQ(reference(2047, 1), Plan::kNever);
+  EXPECT_EQ(reference(2048, 1), 1u);
+  EXPECT_EQ(reference(512, 4), 1u);
   DriverCaps wide = caps_with(4);
   wide.inject_bytes = 4096;
-  EXPECT_EQ(choose_send_plan(one_run(4096), 1, wide, {}, Mode::kAuto).reference_from, Plan::kNever);
+  EXPECT_EQ(Policy(wide, default_costs("tcp"), {}).send_run(4096).reference_from, Plan::kNever);
 }
 
-TEST(SendPlan, an_element_of_one_run_is_contiguous_alone_only) {
+TEST(Sending, an_element_of_one_run_is_contiguous_alone_only) {
   const Shape padded = one_run(4096, false);
-  EXPECT_EQ(choose_send_plan(padded, 1, caps_with(4), {}, Mode::kAuto).path, Path::kContiguous);
-  EXPECT_EQ(choose_send_plan(padded, 2, caps_with(4), {}, Mode::kAuto).path, Path::kGather);
+  EXPECT_EQ(policy_with(4).send(padded, 1, Mode::kAuto).path, Path::kContiguous);
+  EXPECT_EQ(policy_with(4).send(padded, 2, Mode::kAuto).path, Path::kGather);
 }
 
-TEST(SendPlan, long_runs_are_gathered_where_the_fabric_can) {
+TEST(Sending, long_runs_are_gathered_where_the_fabric_can) {
   const Shape shape = shape_of({{16, 4096}});
   for (const std::size_t limit : kLimits) {
-    const Plan plan = choose_send_plan(shape, 10, caps_with(limit), {}, Mode::kAuto);
+    const Plan plan = policy_with(limit).send(shape, 10, Mode::kAuto);
     EXPECT_EQ(plan.path, limit > 2 ? Path::kGather : Path::kPipeline) << limit;
     EXPECT_EQ(plan.reference_from, limit > 2 ? 1u : Plan::kNever) << limit;
   }
 }
 
-TEST(SendPlan, short_runs_are_staged) {
-  const Plan plan = choose_send_plan(shape_of({{1000, 64}}), 10, caps_with(1024), {}, Mode::kAuto);
+// The fewer segments a packet takes, the longer runs must be to be worth one.
+TEST(Sending, short_lists_ask_for_longer_runs) {
+  const auto path = [](std::size_t run, std::size_t limit) {
+    const Policy policy(caps_with(limit), default_costs("tcp"), {});
+    return policy.send(shape_of({{1000, run}}), 1, Mode::kAuto).path;
+  };
+  EXPECT_EQ(path(4096, 4), Path::kPipeline);
+  EXPECT_EQ(path(4096, 1024), Path::kGather);
+  EXPECT_EQ(path(65536, 4), Path::kGather);
+  EXPECT_EQ(path(64, 1024), Path::kPipeline);
+}
+
+TEST(Sending, short_runs_are_staged) {
+  const Plan plan = policy_with(1024).send(shape_of({{1000, 64}}), 10, Mode::kAuto);
   EXPECT_EQ(plan.path, Path::kPipeline);
   EXPECT_EQ(plan.reference_from, Plan::kNever);
-  EXPECT_EQ(plan.reason, "all runs are short");
 }
 
-TEST(SendPlan, mixed_runs_are_split_by_length) {
-  const Plan plan =
-      choose_send_plan(shape_of({{4, 65536}, {4, 16}}), 1, caps_with(4), {}, Mode::kAuto);
-  EXPECT_EQ(plan.path, Path::kHybrid);
-  EXPECT_EQ(plan.reference_from, 2048u);
+TEST(Sending, mixed_runs_are_split_by_length) {
+  const auto auto_plan = [](const Shape& shape) {
+    return policy_with(1024).send(shape, 1, Mode::kAuto);
+  };
+  EXPECT_EQ(auto_plan(shape_of({{4, 65536}, {4, 16}})).path, Path::kHybrid);
+  EXPECT_EQ(auto_plan(shape_of({{4, 65536}, {4, 16}})).reference_from, 2048u);
   // The mean run is short here, but the bytes are in the long one.
-  EXPECT_EQ(
-      choose_send_plan(shape_of({{1, 65536}, {1000, 8}}), 1, caps_with(4), {}, Mode::kAuto).path,
-      Path::kHybrid);
-  EXPECT_EQ(
-      choose_send_plan(shape_of({{1, 4096}, {1000, 64}}), 1, caps_with(4), {}, Mode::kAuto).path,
-      Path::kPipeline);
+  EXPECT_EQ(auto_plan(shape_of({{1, 65536}, {1000, 8}})).path, Path::kHybrid);
 }
 
-TEST(SendPlan, tuning_moves_the_limits) {
+TEST(Sending, mixed_runs_are_all_staged_where_segments_are_dear) {
+  Costs costs = default_costs("tcp");
+  const Shape shape = shape_of({{1000, 4096}, {1000, 64}});
+  EXPECT_EQ(Policy(caps_with(1024), costs, {}).send(shape, 1, Mode::kAuto).path, Path::kHybrid);
+  // A segment alone would still pay, but each long run brings a short one's with it.
+  costs.segment_ns = 500;
+  EXPECT_EQ(Policy(caps_with(1024), costs, {}).send(shape, 1, Mode::kAuto).path, Path::kPipeline);
+}
+
+TEST(Sending, tuning_moves_the_limits) {
   Tuning tuning;
   tuning.max_blocks = 100;
   const Shape shape = shape_of({{10, 4096}});
-  EXPECT_EQ(choose_send_plan(shape, 10, caps_with(4), tuning, Mode::kAuto).path, Path::kGather);
-  const Plan many = choose_send_plan(shape, 11, caps_with(4), tuning, Mode::kAuto);
+  EXPECT_EQ(policy_with(4, tuning).send(shape, 10, Mode::kAuto).path, Path::kGather);
+  const Plan many = policy_with(4, tuning).send(shape, 11, Mode::kAuto);
   EXPECT_EQ(many.path, Path::kPipeline);
   EXPECT_EQ(many.reason, "more runs than max_blocks");
   // A product beyond 64 bits is many, not few.
-  EXPECT_EQ(choose_send_plan(shape, UINT64_MAX / 2, caps_with(4), tuning, Mode::kAuto).path,
-            Path::kPipeline);
-  tuning.min_reference = 5000;
-  EXPECT_EQ(choose_send_plan(shape, 1, caps_with(4), tuning, Mode::kAuto).path, Path::kPipeline);
-  tuning.min_reference = 3000;  // between the histogram's powers of two
-  EXPECT_EQ(choose_send_plan(shape_of({{10, 3500}}), 1, caps_with(4), tuning, Mode::kAuto).path,
-            Path::kGather);
+  EXPECT_EQ(policy_with(4, tuning).send(shape, UINT64_MAX / 2, Mode::kAuto).path, Path::kPipeline);
+  tuning.reference_from = 5000;
+  EXPECT_EQ(policy_with(4, tuning).send(shape, 1, Mode::kAuto).path, Path::kPipeline);
   tuning.flush_threshold = 12345;
   for (const Mode mode : kModes) {
-    EXPECT_EQ(choose_send_plan(shape, 1, caps_with(4), tuning, mode).flush_bytes, 12345u);
+    EXPECT_EQ(policy_with(4, tuning).send(shape, 1, mode).flush_bytes, 12345u);
   }
 }
 
-TEST(SendPlan, forced_modes_do_what_they_say) {
+TEST(Sending, forced_modes_do_what_they_say) {
   const Shape shape = shape_of({{4, 65536}, {100, 16}});
   for (const std::size_t limit : kLimits) {
-    const DriverCaps caps = caps_with(limit);
-    const Plan gather = choose_send_plan(shape, 2, caps, {}, Mode::kGather);
-    const Plan hybrid = choose_send_plan(shape, 2, caps, {}, Mode::kHybrid);
-    const Plan pipeline = choose_send_plan(shape, 2, caps, {}, Mode::kPipeline);
-    const Plan pack = choose_send_plan(shape, 2, caps, {}, Mode::kPack);
+    const Policy policy = policy_with(limit);
+    const Plan gather = policy.send(shape, 2, Mode::kGather);
+    const Plan hybrid = policy.send(shape, 2, Mode::kHybrid);
+    const Plan pipeline = policy.send(shape, 2, Mode::kPipeline);
+    const Plan pack = policy.send(shape, 2, Mode::kPack);
     EXPECT_EQ(gather.path, limit == 1 ? Path::kPipeline : Path::kGather);
     EXPECT_EQ(gather.reference_from, limit == 1 ? Plan::kNever : 1u);
     EXPECT_EQ(hybrid.path, limit == 1 ? Path::kPipeline : Path::kHybrid);
-    EXPECT_EQ(hybrid.reference_from, limit == 1 ? Plan::kNever : 2048u);
+    if (limit > 1) {
+      EXPECT_EQ(hybrid.reference_from, limit == 2 ? kStagedPacketBytes : 2048u);
+    }
     EXPECT_EQ(pipeline.path, Path::kPipeline);
     EXPECT_EQ(pipeline.reference_from, Plan::kNever);
     EXPECT_EQ(pack.path, Path::kPack);
@@ -143,36 +164,51 @@ TEST(SendPlan, forced_modes_do_what_they_say) {
   // Gathering refuses neither short runs nor many blocks when it is asked for.
   Tuning few;
   few.max_blocks = 1;
-  EXPECT_EQ(choose_send_plan(shape_of({{50, 1}}), 9, caps_with(4), few, Mode::kGather).path,
-            Path::kGather);
+  EXPECT_EQ(policy_with(4, few).send(shape_of({{50, 1}}), 9, Mode::kGather).path, Path::kGather);
 }
 
-TEST(SendPlan, one_run_is_packed_only_when_asked_for) {
-  EXPECT_EQ(choose_send_plan(one_run(4096), 2, caps_with(4), {}, Mode::kPack).path, Path::kPack);
+TEST(Sending, one_run_is_packed_only_when_asked_for) {
+  EXPECT_EQ(policy_with(4).send(one_run(4096), 2, Mode::kPack).path, Path::kPack);
 }
 
-TEST(SendPlan, nothing_to_send_is_contiguous) {
-  EXPECT_EQ(choose_send_plan(Shape{}, 5, caps_with(4), {}, Mode::kGather).path, Path::kContiguous);
-  const Plan none = choose_send_plan(shape_of({{9, 9}}), 0, caps_with(4), {}, Mode::kHybrid);
+TEST(Sending, nothing_to_send_is_contiguous) {
+  EXPECT_EQ(policy_with(4).send(Shape{}, 5, Mode::kGather).path, Path::kContiguous);
+  const Plan none = policy_with(4).send(shape_of({{9, 9}}), 0, Mode::kHybrid);
   EXPECT_EQ(none.path, Path::kContiguous);
   EXPECT_EQ(none.reason, "no data");
 }
 
-TEST(SendPlan, every_plan_has_its_reason) {
+TEST(Sending, every_plan_has_its_reason) {
   for (const std::size_t limit : kLimits) {
     for (const Mode mode : kModes) {
       for (const Shape& shape :
            {one_run(8), one_run(1 << 20), shape_of({{9, 9}}), shape_of({{9, 9999}, {9, 9}})}) {
-        EXPECT_FALSE(choose_send_plan(shape, 3, caps_with(limit), {}, mode).reason.empty());
-        EXPECT_FALSE(choose_receive_plan(shape, 3, {}, mode).reason.empty());
+        EXPECT_FALSE(policy_with(limit).send(shape, 3, mode).reason.empty());
+        EXPECT_FALSE(policy_with(limit).receive(shape, 3, mode).reason.empty());
       }
     }
   }
 }
 
-TEST(ReceivePlan, is_in_place_or_as_it_arrives) {
+// What auto chooses is what the model says is cheapest, on any fabric.
+TEST(Sending, auto_takes_what_is_predicted_cheapest) {
+  for (const std::size_t limit : kLimits) {
+    const Policy policy(caps_with(limit), default_costs("tcp"), {});
+    for (std::uint64_t run = 16; run <= 1 << 17; run *= 2) {
+      const Shape shape = shape_of({{256, run}});
+      const double chosen = policy.predicted_ns(shape, 8, policy.send(shape, 8, Mode::kAuto));
+      for (const Mode mode : {Mode::kGather, Mode::kPipeline, Mode::kPack}) {
+        const double forced = policy.predicted_ns(shape, 8, policy.send(shape, 8, mode));
+        EXPECT_LE(chosen, forced * 1.01)
+            << limit << " segments, runs of " << run << ", " << to_string(mode);
+      }
+    }
+  }
+}
+
+TEST(Receiving, is_in_place_or_as_it_arrives) {
   const auto path = [](const Shape& shape, std::uint64_t count, Mode mode) {
-    return choose_receive_plan(shape, count, {}, mode).path;
+    return policy_with(4).receive(shape, count, mode).path;
   };
   EXPECT_EQ(path(one_run(64), 7, Mode::kAuto), Path::kContiguous);
   EXPECT_EQ(path(one_run(64, false), 1, Mode::kGather), Path::kContiguous);
@@ -186,7 +222,8 @@ TEST(ReceivePlan, is_in_place_or_as_it_arrives) {
   EXPECT_EQ(path(shape_of({{9, 9}}), 1, Mode::kGather), Path::kGather);
   Tuning few;
   few.max_blocks = 8;
-  EXPECT_EQ(choose_receive_plan(shape_of({{9, 9999}}), 1, few, Mode::kAuto).path, Path::kPipeline);
+  EXPECT_EQ(policy_with(4, few).receive(shape_of({{9, 9999}}), 1, Mode::kAuto).path,
+            Path::kPipeline);
 }
 
 TEST(Names, are_those_of_the_interface) {

@@ -24,6 +24,7 @@ TEST(ReceiveTransfer, every_plan_places_the_payload) {
   RandomTypes random(test::seed_from_environment(42));
   RandomTypeOptions options;
   options.overlaps = false;
+  const Policy policy({}, default_costs("tcp"), {});
   for (int n = 0; n < 1000; ++n) {
     Sample s(random, options);
     std::vector<std::byte> payload = s.packed;
@@ -37,7 +38,7 @@ TEST(ReceiveTransfer, every_plan_places_the_payload) {
     for (const Mode mode : kModes) {
       Arena memory = untouched;
       const auto pieces = test::fragments(payload.size(), 300, random);
-      const Plan plan = choose_receive_plan(s.program->shape(), s.count, {}, mode);
+      const Plan plan = policy.receive(s.program->shape(), s.count, mode);
       const test::Allocations before = test::allocations();
       PayloadSink& sink =
           transfer.start_layout(s.program, memory.base(), s.count, payload.size(), plan);
@@ -61,7 +62,7 @@ TEST(ReceiveTransfer, places_one_run_where_it_is) {
                .value())
           .value();
   std::vector<std::byte> memory(16);
-  const Plan plan = choose_receive_plan(program->shape(), 1, {}, Mode::kAuto);
+  const Plan plan = Policy({}, default_costs("tcp"), {}).receive(program->shape(), 1, Mode::kAuto);
   ASSERT_EQ(plan.path, Path::kContiguous);
   ReceiveTransfer transfer;
   PayloadSink& sink = transfer.start_layout(program, memory.data(), 1, 8, plan);

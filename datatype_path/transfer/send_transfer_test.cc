@@ -32,7 +32,7 @@ DriverCaps caps_of(const PacketLimits& limits) {
 
 Tuning small_tuning(RandomTypes& random) {
   Tuning tuning;
-  tuning.min_reference = static_cast<std::size_t>(random.between(1, 100));
+  tuning.reference_from = static_cast<std::size_t>(random.between(1, 100));
   tuning.max_blocks = static_cast<std::uint64_t>(random.between(1, 200));
   return tuning;
 }
@@ -64,8 +64,8 @@ TEST(SendTransfer, every_plan_sends_the_packed_stream) {
     SendTransfer transfer;  // the slots of the engine are used again
     for (const Mode mode : kModes) {
       const PacketLimits limits = test::random_limits(random);
-      const Plan plan = choose_send_plan(s.program->shape(), s.count, caps_of(limits),
-                                         small_tuning(random), mode);
+      const Policy policy(caps_of(limits), default_costs("tcp"), small_tuning(random));
+      const Plan plan = policy.send(s.program->shape(), s.count, mode);
       const std::size_t before = test::allocations().count;
       PayloadSource& source = transfer.start_layout(s.program, s.memory.base(), s.count, plan);
       const std::size_t starting = test::allocations().count - before;

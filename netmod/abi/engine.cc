@@ -8,6 +8,7 @@
 
 #include "datatype_path/cursor/cursor.h"
 #include "madlike/message/session/chunk.h"
+#include "netmod/abi/costs_file.h"
 #include "netmod/abi/errors.h"
 #include "netmod/abi/fabric.h"
 
@@ -92,17 +93,14 @@ mad_path path_taken(mad::Path path, mad_path asked) {
 }
 
 // Bytes without a layout are one run in every mode: there is nothing to pack.
-mad::Plan send_plan(const mad::Payload& payload, mad_path path, const mad::DriverCaps& caps,
-                    const mad::Tuning& tuning) {
-  if (payload.program == nullptr) return mad::run_send_plan(payload.bytes, caps, tuning);
-  return mad::choose_send_plan((*payload.program)->shape(), payload.count, caps, tuning,
-                               mode_of(path));
+mad::Plan send_plan(const mad::Policy& policy, const mad::Payload& payload, mad_path path) {
+  if (payload.program == nullptr) return policy.send_run(payload.bytes);
+  return policy.send((*payload.program)->shape(), payload.count, mode_of(path));
 }
 
-mad::Plan receive_plan(const mad::Payload& payload, mad_path path, const mad::Tuning& tuning) {
-  if (payload.program == nullptr) return mad::run_receive_plan();
-  return mad::choose_receive_plan((*payload.program)->shape(), payload.count, tuning,
-                                  mode_of(path));
+mad::Plan receive_plan(const mad::Policy& policy, const mad::Payload& payload, mad_path path) {
+  if (payload.program == nullptr) return mad::Policy::receive_run();
+  return policy.receive((*payload.program)->shape(), payload.count, mode_of(path));
 }
 
 // The first `bytes` of a payload that is planned as one run.
@@ -125,19 +123,26 @@ mad::Result<std::unique_ptr<mad_engine>> mad_engine::open(const mad_config& conf
   auto fabric = mad::open_fabric(config.fabric != nullptr ? config.fabric : mad::kDefaultFabric,
                                  config.interface != nullptr ? config.interface : "");
   if (!fabric.ok()) return fabric.status();
+  auto self = mad::open_self_fabric();
+  const std::string costs_file = config.costs_file != nullptr ? config.costs_file : "";
+  const mad::Tuning tuning = tuning_of(config);
+  std::vector<mad::Policy> policies;  // in PeerTable's order
+  for (const mad::Driver* driver : {fabric.value().get(), self.get()}) {
+    auto costs = mad::read_costs(costs_file, driver->caps().name);
+    if (!costs.ok()) return costs.status();
+    policies.emplace_back(driver->caps(), costs.value(), tuning);
+  }
   std::unique_ptr<mad_engine> engine(
-      new mad_engine(config, std::move(fabric.value()), mad::open_self_fabric()));
+      new mad_engine(config, std::move(policies), std::move(fabric.value()), std::move(self)));
   return engine;
 }
 
-mad_engine::mad_engine(const mad_config& config, std::unique_ptr<mad::Driver> fabric,
-                       std::unique_ptr<mad::Driver> self)
+mad_engine::mad_engine(const mad_config& config, std::vector<mad::Policy> policies,
+                       std::unique_ptr<mad::Driver> fabric, std::unique_ptr<mad::Driver> self)
     : callbacks_(config.callbacks),
       context_(config.context),
-      tuning_(tuning_of(config)),
+      policies_(std::move(policies)),
       peers_(this, address_of(*fabric), self->address()) {
-  caps_[mad::PeerTable::kFabric] = fabric->caps();
-  caps_[mad::PeerTable::kSelf] = self->caps();
   std::vector<std::unique_ptr<mad::Driver>> drivers(mad::PeerTable::kDrivers);
   drivers[mad::PeerTable::kFabric] = std::move(fabric);
   drivers[mad::PeerTable::kSelf] = std::move(self);
@@ -169,8 +174,7 @@ Status mad_engine::send_header(mad_peer& to, std::uint8_t handler, mad::Segment 
 
 Status mad_engine::send(mad_peer& to, std::uint8_t handler, mad::Segment header,
                         const mad::Payload& payload, mad_path path, mad_op* op) {
-  const mad::DriverCaps& caps = caps_[mad::driver_index(*to.endpoint)];
-  const mad::Plan plan = send_plan(payload, path, caps, tuning_);
+  const mad::Plan plan = send_plan(policies_[mad::driver_index(*to.endpoint)], payload, path);
   auto operation = held_by(&sends_, sends_.acquire(this, op));
   operation->payload_bytes = payload.bytes;
   operation->flush_bytes = plan.flush_bytes;
@@ -197,7 +201,7 @@ Status mad_engine::receive(mad_incoming* incoming, const mad::Payload& payload, 
     *received = 0;
     return {};
   }
-  const mad::Plan plan = receive_plan(payload, path, tuning_);
+  const mad::Plan plan = receive_plan(policies_[mad::PeerTable::kFabric], payload, path);
   auto operation = held_by(&receives_, static_cast<mad::ReceiveOperation*>(nullptr));
   mad::PayloadSink* sink = nullptr;
   try {

@@ -6,7 +6,6 @@
 #ifndef NETMOD_ABI_ENGINE_H_
 #define NETMOD_ABI_ENGINE_H_
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -66,8 +65,8 @@ struct mad_engine final : private mad::MessageEvents {
 
   const std::string& fabric() const { return peers_.own().fabric; }
   const mad::EngineAddress& address() const { return peers_.own(); }
-  const mad::DriverCaps& caps() const { return caps_[mad::PeerTable::kFabric]; }
-  const mad::Tuning& tuning() const { return tuning_; }
+  const mad::DriverCaps& caps() const { return policy().caps(); }
+  const mad::Policy& policy() const { return policies_[mad::PeerTable::kFabric]; }
   std::size_t max_header_bytes() const { return messenger_->max_header_bytes(); }
   bool idle() const { return messenger_->idle(); }
   bool flushed() const { return messenger_->flushed(); }
@@ -105,8 +104,8 @@ struct mad_engine final : private mad::MessageEvents {
   friend struct mad::SendOperation;
   friend struct mad::ReceiveOperation;
 
-  mad_engine(const mad_config& config, std::unique_ptr<mad::Driver> fabric,
-             std::unique_ptr<mad::Driver> self);
+  mad_engine(const mad_config& config, std::vector<mad::Policy> policies,
+             std::unique_ptr<mad::Driver> fabric, std::unique_ptr<mad::Driver> self);
   void give_back_operations();
   void release_gone();
   void finish_send(mad::SendOperation& operation, const mad::Status& status);
@@ -124,8 +123,7 @@ struct mad_engine final : private mad::MessageEvents {
   int callback_depth_ = 0;
   bool closing_ = false;
 
-  std::array<mad::DriverCaps, mad::PeerTable::kDrivers> caps_;
-  mad::Tuning tuning_;
+  std::vector<mad::Policy> policies_;  // one for each of PeerTable's drivers
   mad::PeerTable peers_;
   mad::SlabPool<mad::SendOperation> sends_;
   mad::SlabPool<mad::ReceiveOperation> receives_;

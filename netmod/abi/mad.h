@@ -233,6 +233,8 @@ typedef struct mad_config {
   uint64_t flush_threshold; /* bytes prepared before a packet is flushed; 0: default */
   uint64_t max_blocks;      /* runs above which AUTO does not reference; 0: default */
   uint64_t staging_bytes;   /* staging budget of the engine; 0: default */
+  const char* costs_file; /* what `tools/mad calibrate` wrote; NULL: $XDG_CONFIG_HOME/mad/costs.json
+                             or ~/.config/mad/costs.json if there is one, else built-in numbers */
   mad_callbacks callbacks;
   void* context; /* given to every callback */
 } mad_config;

@@ -150,8 +150,7 @@ extern "C" int mad_pack_layout(mad_packing* session, const void* base, uint64_t 
       return mad::to_abi(session->session->pack(run, mode));
     }
     const mad_engine& engine = *session->engine;
-    const mad::Plan plan = mad::choose_send_plan(type->program->shape(), count, engine.caps(),
-                                                 engine.tuning(), mad::Mode::kAuto);
+    const mad::Plan plan = engine.policy().send(type->program->shape(), count, mad::Mode::kAuto);
     mad::PieceSource piece;
     piece.source =
         std::make_unique<mad::LayoutSource>(type->program, memory, count, plan.reference_from);

@@ -1,0 +1,84 @@
+#include "datatype_path/plan/costs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace mad {
+namespace {
+
+constexpr std::size_t kLongest = std::size_t{1} << (Costs::kLengths - 1);
+
+// A loop of short copies costs about so much a run beside the bytes, from L2 (perf/micro).
+constexpr double kRunNs = 1.5;
+constexpr double kCopyByteNs = 0.1;
+
+std::array<double, Costs::kLengths> default_copies() {
+  std::array<double, Costs::kLengths> copies{};
+  double length = 1;
+  for (double& copy : copies) {
+    copy = kRunNs + kCopyByteNs * length;
+    length *= 2;
+  }
+  return copies;
+}
+
+// The least length, within an eighth, that `cheaper` is true of.
+template <typename Cheaper>
+std::size_t least_length(const Cheaper& cheaper) {
+  constexpr std::size_t kFirst = 64, kLast = std::size_t{1} << 20;
+  for (std::size_t length = kFirst; length <= kLast; length += length / 8) {
+    if (cheaper(static_cast<double>(length))) return length;
+  }
+  return std::numeric_limits<std::size_t>::max();
+}
+
+}  // namespace
+
+double Costs::copy(double length) const {
+  if (length <= 1) return copy_ns[0];
+  if (length >= kLongest) return copy_ns[kLengths - 1] * (length / kLongest);
+  int exponent = 0;
+  const double fraction = 2 * std::frexp(length, &exponent) - 1;  // length = (1 + fraction) 2^k
+  const auto k = static_cast<std::size_t>(exponent - 1);
+  return copy_ns[k] + fraction * (copy_ns[k + 1] - copy_ns[k]);
+}
+
+Costs default_costs(std::string_view fabric) {
+  Costs costs;
+  costs.copy_ns = default_copies();
+  costs.page_ns = 250;
+  if (fabric == "loopback") {
+    costs.message_ns = 300;
+    costs.packet_ns = 200;
+    costs.segment_ns = 20;
+    costs.place_ns = 20;
+    costs.byte_ns = kCopyByteNs;
+    return costs;
+  }
+  costs.message_ns = 6000;  // TCP over loopback; other fabrics are like it until they are measured
+  costs.packet_ns = 5000;
+  costs.segment_ns = 350;
+  costs.place_ns = 200;
+  costs.byte_ns = 0.1;
+  return costs;
+}
+
+RunLimits run_limits(const Costs& costs, const DriverCaps& caps) {
+  RunLimits limits;
+  limits.send_alone =
+      least_length([&](double length) { return costs.segment_ns <= costs.copy(length); });
+  limits.place = least_length([&](double length) { return costs.place_ns <= costs.copy(length); });
+  // With room for one run beside the frame nothing can be gathered.
+  const double runs_a_packet = caps.max_iov > 2 ? static_cast<double>(caps.max_iov - 1) : 0;
+  const auto packet_bytes = static_cast<double>(std::max<std::size_t>(caps.max_packet_bytes, 1));
+  limits.send = least_length([&](double length) {
+    if (runs_a_packet == 0) return false;
+    const double packets = std::max(1 / runs_a_packet, length / packet_bytes);
+    const double copied = costs.copy(length) + costs.packet_ns * length / kStagedPacketBytes;
+    return costs.segment_ns + costs.packet_ns * packets <= copied;
+  });
+  return limits;
+}
+
+}  // namespace mad

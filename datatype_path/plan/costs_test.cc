@@ -1,0 +1,77 @@
+#include "datatype_path/plan/costs.h"
+
+#include "gtest/gtest.h"
+
+namespace mad {
+namespace {
+
+DriverCaps caps_with(std::size_t max_iov) {
+  DriverCaps caps;
+  caps.max_iov = max_iov;
+  caps.max_packet_bytes = std::size_t{1} << 20;
+  return caps;
+}
+
+TEST(Costs, copies_are_in_proportion_between_known_lengths) {
+  Costs costs;
+  for (std::size_t k = 0; k < Costs::kLengths; ++k) {
+    costs.copy_ns[k] = static_cast<double>(10 * (k + 1));
+  }
+  EXPECT_DOUBLE_EQ(costs.copy(0), 10);
+  EXPECT_DOUBLE_EQ(costs.copy(1), 10);
+  EXPECT_DOUBLE_EQ(costs.copy(2), 20);
+  EXPECT_DOUBLE_EQ(costs.copy(3), 25);
+  EXPECT_DOUBLE_EQ(costs.copy(4096), 130);
+  EXPECT_DOUBLE_EQ(costs.copy(6144), 135);
+  EXPECT_DOUBLE_EQ(costs.copy(65536), 170);
+  EXPECT_DOUBLE_EQ(costs.copy(3 * 65536), 510);
+}
+
+TEST(Costs, default_ones_are_positive_and_grow_with_the_length) {
+  for (const char* fabric : {"tcp", "ofi:tcp", "loopback", "what is this"}) {
+    const Costs costs = default_costs(fabric);
+    for (const double ns : {costs.message_ns, costs.byte_ns, costs.packet_ns, costs.segment_ns,
+                            costs.place_ns, costs.page_ns, costs.copy_ns[0]}) {
+      EXPECT_GT(ns, 0) << fabric;
+    }
+    for (std::size_t k = 1; k < Costs::kLengths; ++k) {
+      EXPECT_GT(costs.copy_ns[k], costs.copy_ns[k - 1]) << fabric << " 2^" << k;
+    }
+  }
+}
+
+TEST(RunLimits, follow_the_prices) {
+  Costs costs;
+  for (std::size_t k = 0; k < Costs::kLengths; ++k) {
+    costs.copy_ns[k] = 0.1 * static_cast<double>(std::size_t{1} << k);
+  }
+  costs.segment_ns = 200;
+  costs.place_ns = 100;
+  const RunLimits free_packets = run_limits(costs, caps_with(1024));
+  EXPECT_NEAR(static_cast<double>(free_packets.send), 2000, 250);
+  EXPECT_EQ(free_packets.send_alone, free_packets.send);
+  EXPECT_NEAR(static_cast<double>(free_packets.place), 1000, 125);
+
+  costs.packet_ns = 5000;  // (200 + 5000 / 3) / (0.1 + 5000 / 64 KiB) bytes
+  EXPECT_NEAR(static_cast<double>(run_limits(costs, caps_with(4)).send), 10590, 1330);
+  EXPECT_LT(run_limits(costs, caps_with(1024)).send, free_packets.send);
+}
+
+TEST(RunLimits, nothing_is_gathered_where_a_packet_takes_one_run) {
+  for (const std::size_t max_iov : {1, 2}) {
+    EXPECT_EQ(run_limits(default_costs("tcp"), caps_with(max_iov)).send, SIZE_MAX);
+  }
+}
+
+TEST(RunLimits, are_infinite_where_copies_are_free) {
+  Costs costs;
+  costs.segment_ns = 1;
+  costs.place_ns = 1;
+  const RunLimits limits = run_limits(costs, caps_with(1024));
+  EXPECT_EQ(limits.send, SIZE_MAX);
+  EXPECT_EQ(limits.send_alone, SIZE_MAX);
+  EXPECT_EQ(limits.place, SIZE_MAX);
+}
+
+}  // namespace
+}  // namespace mad
