@@ -1,8 +1,7 @@
 #include "datatype_path/plan/plan.h"
 
 #include <algorithm>
-
-#include "datatype_path/plan/prediction.h"
+#include <cstddef>
 
 namespace mad {
 namespace {
@@ -14,6 +13,16 @@ std::uint64_t times(std::uint64_t a, std::uint64_t b) {
 
 bool one_run(const Shape& shape, std::uint64_t count) {
   return shape.contiguous || count == 0 || (count == 1 && shape.runs <= 1);
+}
+
+// What touching elements are to a packet.
+Shape shape_of_run(std::uint64_t bytes) {
+  Shape shape;
+  if (bytes == 0) return shape;
+  shape.bytes = shape.min_run = shape.max_run = bytes;
+  shape.runs = 1;
+  shape.histogram[static_cast<std::size_t>(63 - __builtin_clzll(bytes))] = 1;
+  return shape;
 }
 
 }  // namespace
@@ -136,10 +145,17 @@ Plan Policy::receive(const Shape& shape, std::uint64_t count, Mode mode) const {
   return {Path::kPipeline, Plan::kNever, 0, "unpacked as it arrives"};
 }
 
+SendWork Policy::work(const Shape& shape, std::uint64_t count, const Plan& plan) const {
+  const std::size_t reference = plan.path == Path::kPack ? Plan::kNever : plan.reference_from;
+  if (!one_run(shape, count)) {
+    return send_work(shape, count, reference, plan.flush_bytes, costs_, caps_);
+  }
+  const Shape run = shape_of_run(times(shape.bytes, count));
+  return send_work(run, 1, reference, plan.flush_bytes, costs_, caps_);
+}
+
 double Policy::predicted_ns(const Shape& shape, std::uint64_t count, const Plan& plan) const {
-  SendWork work =
-      send_work(shape, count, plan.path == Path::kPack ? Plan::kNever : plan.reference_from,
-                plan.flush_bytes, costs_, caps_);
+  const SendWork work = this->work(shape, count, plan);
   double ns = mad::predicted_ns(work, costs_);
   if (plan.path == Path::kPack) {
     constexpr double kPageBytes = 4096;

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "datatype_path/plan/costs.h"
+#include "datatype_path/plan/prediction.h"
 #include "datatype_path/program/shape.h"
 #include "madlike/driver/driver.h"
 
@@ -67,10 +68,14 @@ class Policy {
   /// (unpacked as it arrives where not), kPipeline unpacked as it arrives, kPack collected first.
   Plan receive(const Shape& shape, std::uint64_t count, Mode mode) const;
 
+  /// What the sender does with it if `plan` sends it; of kPack the staged bytes are the collected.
+  SendWork work(const Shape& shape, std::uint64_t count, const Plan& plan) const;
+
   /// Half a round trip in nanoseconds if `plan` sends it and one run receives it.
   double predicted_ns(const Shape& shape, std::uint64_t count, const Plan& plan) const;
 
   const DriverCaps& caps() const { return caps_; }
+  const Costs& costs() const { return costs_; }
   const RunLimits& limits() const { return limits_; }
 
  private:

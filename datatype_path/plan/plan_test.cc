@@ -206,6 +206,32 @@ TEST(Sending, auto_takes_what_is_predicted_cheapest) {
   }
 }
 
+TEST(Sending, work_of_touching_elements_is_that_of_one_run) {
+  const Policy policy = policy_with(4);
+  const SendWork run = policy.work(one_run(8), 100000, policy.send_run(800000));
+  EXPECT_EQ(run.bytes, 800000u);
+  EXPECT_EQ(run.segments, 1u);
+  EXPECT_EQ(run.packets, 1u);
+  EXPECT_EQ(run.staged, 0u);
+  const Plan pack = policy.send(one_run(8), 100000, Mode::kPack);
+  EXPECT_EQ(policy.work(one_run(8), 100000, pack).staged, 800000u);
+  EXPECT_DOUBLE_EQ(policy.work(one_run(8), 100000, pack).copy_ns, policy.costs().copy(800000));
+  EXPECT_EQ(policy.work(one_run(8), 0, policy.send_run(0)).bytes, 0u);
+}
+
+TEST(Sending, work_is_what_the_plan_says) {
+  const Policy policy = policy_with(1024);
+  const Shape mixed = shape_of({{10, 64}, {10, 4096}});
+  const auto staged = [&](Mode mode) {
+    return policy.work(mixed, 2, policy.send(mixed, 2, mode)).staged;
+  };
+  EXPECT_EQ(staged(Mode::kGather), 0u);
+  EXPECT_EQ(staged(Mode::kPipeline), 2 * mixed.bytes);
+  EXPECT_EQ(staged(Mode::kPack), 2 * mixed.bytes);
+  EXPECT_GT(staged(Mode::kHybrid), 0u);
+  EXPECT_LT(staged(Mode::kHybrid), mixed.bytes);
+}
+
 TEST(Receiving, is_in_place_or_as_it_arrives) {
   const auto path = [](const Shape& shape, std::uint64_t count, Mode mode) {
     return policy_with(4).receive(shape, count, mode).path;
