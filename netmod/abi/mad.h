@@ -231,7 +231,7 @@ typedef struct mad_config {
   const char* interface;    /* network interface, e.g. "lo", "eth0"; NULL: the fabric's choice */
   uint64_t eager_limit;     /* 0: default */
   uint64_t flush_threshold; /* bytes prepared before a packet is flushed; 0: default */
-  uint64_t max_blocks;      /* runs above which AUTO does not reference; 0: default */
+  uint64_t max_blocks;      /* runs above which AUTO does not reference; 0: no limit */
   uint64_t staging_bytes;   /* staging budget of the engine; 0: default */
   const char* costs_file; /* what `tools/mad calibrate` wrote; NULL: $XDG_CONFIG_HOME/mad/costs.json
                              or ~/.config/mad/costs.json if there is one, else built-in numbers */

@@ -79,7 +79,19 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         Blocks of a message above which the path auto copies instead of referencing them in
-        place. 0 is libmad's default.
+        place, whatever that costs. 0 is no such limit.
+
+    - name        : MPIR_CVAR_CH4_MAD_COSTS_FILE
+      category    : CH4_MAD
+      type        : string
+      default     : ""
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        A file of measured costs of the fabrics, as `tools/mad calibrate` writes it, which the path
+        auto decides by. If empty, $XDG_CONFIG_HOME/mad/costs.json or ~/.config/mad/costs.json if
+        there is one, else built-in numbers.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -104,6 +116,7 @@ static int read_configuration(mad_config* config) {
   mad_config_init(config);
   config->fabric = non_empty(MPIR_CVAR_CH4_MAD_FABRIC);
   config->interface = non_empty(MPIR_CVAR_CH4_MAD_INTERFACE);
+  config->costs_file = non_empty(MPIR_CVAR_CH4_MAD_COSTS_FILE);
   mpi_errno = read_size("MPIR_CVAR_CH4_MAD_EAGER_LIMIT", MPIR_CVAR_CH4_MAD_EAGER_LIMIT,
                         &config->eager_limit);
   MPIR_ERR_CHECK(mpi_errno);

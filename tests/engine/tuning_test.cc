@@ -79,7 +79,7 @@ TEST_P(Tuning, BytesAreCountedByTheWayTheyLeft) {
   EXPECT_EQ(pipeline.referenced_bytes, 0u);
   const mad_counters hybrid = message(MAD_PATH_HYBRID, {}, 64).sender;  // short runs only
   EXPECT_EQ(hybrid.staged_bytes, kBytes);
-  const mad_counters hybrid_long = message(MAD_PATH_HYBRID).sender;
+  const mad_counters hybrid_long = message(MAD_PATH_HYBRID, {}, 32768).sender;
   EXPECT_GE(hybrid_long.referenced_bytes, kBytes / 2);
 }
 
@@ -122,10 +122,12 @@ TEST_P(Tuning, FlushThresholdMakesMorePackets) {
 
 TEST_P(Tuning, MaxBlocksKeepsAutoFromReferencing) {
   const auto with = [](std::uint64_t limit) {
-    return message(MAD_PATH_AUTO, [=](mad_config& c) { c.max_blocks = limit; }).sender;
+    return message(
+               MAD_PATH_AUTO, [=](mad_config& c) { c.max_blocks = limit; }, 32768)
+        .sender;
   };
-  EXPECT_EQ(with(100).sends[MAD_PATH_GATHER], 1u);  // 100 blocks
-  const mad_counters beyond = with(99);
+  EXPECT_EQ(with(25).sends[MAD_PATH_GATHER], 1u);  // 25 blocks
+  const mad_counters beyond = with(24);
   EXPECT_EQ(beyond.sends[MAD_PATH_PIPELINE], 1u);
   EXPECT_EQ(beyond.referenced_bytes, 0u);
 }

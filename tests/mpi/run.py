@@ -100,7 +100,7 @@ class Builder:
 
 
 def environment(test: Test) -> Dict[str, str]:
-    """The caller's, but with our settings as the table has them; the interface is lo."""
+    """The caller's, but with our settings as the table has them, and no costs of his; the interface is lo."""
     kept = {SETTINGS + "INTERFACE", SETTINGS + "FABRIC"}
     env = {
         name: value
@@ -108,6 +108,7 @@ def environment(test: Test) -> Dict[str, str]:
         if name != "MAD_VERBOSE" and (name in kept or not name.startswith(SETTINGS))
     }
     env.setdefault(SETTINGS + "INTERFACE", "lo")
+    env["XDG_CONFIG_HOME"] = os.devnull
     env.update(test.env)
     return env
 

@@ -110,6 +110,7 @@ TESTS = (
     _refused("bad-eager-limit", "EAGER_LIMIT", "-5", "MPIR_CVAR_CH4_MAD_EAGER_LIMIT", "-5"),
     _refused("bad-flush", "FLUSH_THRESHOLD", "-1", "MPIR_CVAR_CH4_MAD_FLUSH_THRESHOLD", "-1"),
     _refused("bad-max-blocks", "MAX_BLOCKS", "-1", "MPIR_CVAR_CH4_MAD_MAX_BLOCKS", "-1"),
+    _refused("bad-costs-file", "COSTS_FILE", "/no/such/costs.json", "/no/such/costs.json", "tools/mad calibrate"),
     # Strangers, deaths, and ends in good order.
     # Not on sockets: there the provider's own listening thread, in libfabric, crashes.
     Test("foreign", "foreign", 3),

@@ -9,6 +9,7 @@ from typing import List, NoReturn
 
 from madtool import (
     bench,
+    calibrate,
     compare,
     conformance,
     conformance_suite,
@@ -109,6 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     pingpong.add_parser(commands)
     bench.add_parser(commands)
     compare.add_parser(commands)
+    calibrate.add_parser(commands)
 
     test = commands.add_parser("test", help="run the tests (what the continuous integration runs)",
                                description="Sets the machine up and runs all tests, stage by stage. The "

@@ -1,16 +1,18 @@
 """The command line: help of every subcommand, exit codes, what is said when something is missing."""
 
+import argparse
 import os
 import shutil
 import unittest
 from unittest import mock
 
-from madtool import packages, test_command
+from madtool import calibrate, packages, test_command
 from madtool.errors import Failure, Missing
 from madtool.stages import Stage, Tally
 from madtool.tests.support import CacheTest, call, call_tool, mpich_like_tree
 
-SUBCOMMANDS = ("build", "prefix", "install-into", "run", "pingpong", "bench", "test", "conformance")
+SUBCOMMANDS = ("build", "prefix", "install-into", "run", "pingpong", "bench", "compare", "calibrate", "test",
+               "conformance")  # fmt: skip
 
 
 class Help(CacheTest):
@@ -26,6 +28,15 @@ class Help(CacheTest):
                 code, out, _ = call([name, "--help"])
                 self.assertEqual(code, 0)
                 self.assertIn(f"usage: tools/mad {name}", out)
+
+
+class Calibrate(unittest.TestCase):
+    def test_hands_on_only_what_was_said(self) -> None:
+        said = argparse.Namespace(fabric="tcp,ofi:tcp", interface=None, output="f.json", rounds=7)
+        self.assertEqual(calibrate.command(said, "it"),
+                         ["it", "--fabric", "tcp,ofi:tcp", "--output", "f.json", "--rounds", "7"])  # fmt: skip
+        silent = argparse.Namespace(fabric=None, interface=None, output=None, rounds=None)
+        self.assertEqual(calibrate.command(silent, "it"), ["it"])
 
 
 class ExitCodes(CacheTest):
