@@ -1,4 +1,4 @@
-// A datatype for a person to read: description -> program -> shape, as text.
+// A datatype for a person to read: description -> program -> shape, as text; or in one line.
 //
 // Whatever the type, a text stays below 64 KiB: long lists, many loops and deep trees are cut,
 // and the text says where.
@@ -25,6 +25,10 @@ std::string explain(const Shape& shape);
 
 /// All three; `program` is what `type` was compiled to.
 std::string explain(const TypeDesc& type, const BlockProgram& program);
+
+/// The type in one line of at most 100 characters, such as "vector(16384 x 64 byte, stride 128)":
+/// as much as fits, in a time that does not grow with the type.
+std::string brief(const TypeDesc& type);
 
 }  // namespace mad
 

@@ -103,6 +103,29 @@ mad::Plan receive_plan(const mad::Policy& policy, const mad::Payload& payload, m
   return policy.receive((*payload.program)->shape(), payload.count, mode_of(path));
 }
 
+// What a trace tells of a message.
+mad::Trace::Decision decision_of(const mad::Payload& payload, mad_path path, const mad::Plan& plan,
+                                 const mad_op& op) {
+  mad::Trace::Decision decision;
+  decision.group = op.group;
+  decision.type = payload.type;
+  decision.count = payload.count;
+  decision.bytes = payload.bytes;
+  decision.asked = path;
+  decision.plan = plan;
+  decision.taken = path_taken(plan.path, path);
+  return decision;
+}
+
+void predict(const mad::Policy& policy, const mad::Payload& payload,
+             mad::Trace::Decision* decision) {
+  mad::Shape shape;
+  shape.bytes = 1;  // bytes without a layout touch
+  if (payload.program != nullptr) shape = (*payload.program)->shape();
+  decision->work = policy.work(shape, payload.count, decision->plan);
+  decision->predicted_ns = policy.predicted_ns(shape, payload.count, decision->plan);
+}
+
 // The first `bytes` of a payload that is planned as one run.
 mad::Segment run_of(const mad::Payload& payload, std::uint64_t bytes) {
   const auto size = static_cast<std::size_t>(bytes);
@@ -134,6 +157,7 @@ mad::Result<std::unique_ptr<mad_engine>> mad_engine::open(const mad_config& conf
   }
   std::unique_ptr<mad_engine> engine(
       new mad_engine(config, std::move(policies), std::move(fabric.value()), std::move(self)));
+  engine->trace_ = mad::Trace::from_environment(engine->fabric());
   return engine;
 }
 
@@ -157,6 +181,7 @@ mad_engine::~mad_engine() {
   (void)messenger_->close(kGoodbyeMilliseconds);  // what did not leave is given back below
   messenger_.reset();
   give_back_operations();
+  if (trace_ != nullptr) trace_->summarize();
 }
 
 // Callers get back every slot, also those of messages that never left.
@@ -174,8 +199,15 @@ Status mad_engine::send_header(mad_peer& to, std::uint8_t handler, mad::Segment 
 
 Status mad_engine::send(mad_peer& to, std::uint8_t handler, mad::Segment header,
                         const mad::Payload& payload, mad_path path, mad_op* op) {
-  const mad::Plan plan = send_plan(policies_[mad::driver_index(*to.endpoint)], payload, path);
+  const mad::Policy& policy = policies_[mad::driver_index(*to.endpoint)];
+  const mad::Plan plan = send_plan(policy, payload, path);
   auto operation = held_by(&sends_, sends_.acquire(this, op));
+  if (trace_ != nullptr) {
+    mad::Trace::Decision decision = decision_of(payload, path, plan, *op);
+    decision.peer = to.number;
+    predict(policy, payload, &decision);
+    operation->traced = trace_->decided(decision);
+  }
   operation->payload_bytes = payload.bytes;
   operation->flush_bytes = plan.flush_bytes;
   operation->source =
@@ -187,7 +219,11 @@ Status mad_engine::send(mad_peer& to, std::uint8_t handler, mad::Segment header,
   const mad_path taken = path_taken(plan.path, path);
   ++counters_.sends[taken];
   counters_.send_bytes[taken] += payload.bytes;
-  if (status.in_progress()) (void)operation.release();  // finish_send() gives it back
+  if (status.in_progress()) {
+    (void)operation.release();  // finish_send() gives it back
+  } else if (trace_ != nullptr) {
+    trace_->done(operation->traced, true);
+  }
   return status;
 }
 
@@ -195,6 +231,7 @@ Status mad_engine::receive(mad_incoming* incoming, const mad::Payload& payload, 
                            mad_op* op, std::uint64_t* received) {
   mad::IncomingMessage& message = *incoming->message;
   const std::uint64_t bytes = std::min(incoming->payload_bytes, payload.bytes);
+  const std::uint32_t peer = incoming->peer;
   incoming_.release(incoming);
   if (bytes == 0) {
     messenger_->discard(message);
@@ -206,6 +243,13 @@ Status mad_engine::receive(mad_incoming* incoming, const mad::Payload& payload, 
   mad::PayloadSink* sink = nullptr;
   try {
     operation.reset(receives_.acquire(this, op));
+    if (trace_ != nullptr) {
+      mad::Trace::Decision decision = decision_of(payload, path, plan, *op);
+      decision.way = mad::Trace::Way::kReceive;
+      decision.peer = peer;
+      decision.bytes = bytes;
+      operation->traced = trace_->decided(decision);
+    }
     sink = plan.path == mad::Path::kContiguous
                ? &operation->transfer.start_run(run_of(payload, bytes))
                : &operation->transfer.start_layout(*payload.program, payload.base, payload.count,
@@ -225,6 +269,7 @@ Status mad_engine::receive(mad_incoming* incoming, const mad::Payload& payload, 
     return status;
   }
   operation->transfer.finish(bytes);
+  if (trace_ != nullptr) trace_->done(operation->traced, true);
   *received = bytes;
   return status;
 }
@@ -257,11 +302,13 @@ void mad_engine::on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segm
     if (message != nullptr) messenger_->discard(*message);
     return;
   }
+  mad_peer& peer = peers_.of(from);
   mad_incoming* const incoming =
-      message == nullptr ? nullptr : incoming_.acquire(mad_incoming{message, payload_bytes});
+      message == nullptr ? nullptr
+                         : incoming_.acquire(mad_incoming{message, payload_bytes, peer.number});
   const InCallback scope(&callback_depth_);
-  callbacks_.on_message(context_, &peers_.of(from), handler, header.data, header.size,
-                        payload_bytes, incoming);
+  callbacks_.on_message(context_, &peer, handler, header.data, header.size, payload_bytes,
+                        incoming);
 }
 
 void mad_engine::on_sent(mad::OutgoingMessage& message, const Status& status) {
@@ -281,6 +328,7 @@ void mad::ReceiveOperation::finished(std::uint64_t bytes, const Status& status) 
 // The operation is given back before the callback, which may start the next one with the same slot.
 void mad_engine::finish_send(mad::SendOperation& operation, const Status& status) {
   mad_op* const op = operation.op;
+  if (trace_ != nullptr && status.ok()) trace_->done(operation.traced, false);
   sends_.release(&operation);
   const int code = mad::to_abi(status);
   if (callbacks_.on_sent == nullptr) return;
@@ -292,6 +340,7 @@ void mad_engine::finish_receive(mad::ReceiveOperation& operation, std::uint64_t 
                                 const Status& status) {
   mad_op* const op = operation.op;
   if (status.ok()) operation.transfer.finish(bytes);
+  if (trace_ != nullptr && status.ok()) trace_->done(operation.traced, false);
   receives_.release(&operation);
   const int code = mad::to_abi(status);
   if (callbacks_.on_received == nullptr) return;

@@ -23,10 +23,12 @@
 #include "netmod/abi/mad.h"
 #include "netmod/abi/peer_table.h"
 #include "netmod/abi/slab_pool.h"
+#include "netmod/abi/trace.h"
 
 struct mad_incoming {
   mad::IncomingMessage* message;
   std::uint64_t payload_bytes;
+  std::uint32_t peer;  // its number
 };
 
 namespace mad {
@@ -36,6 +38,7 @@ struct SendOperation final : OutgoingOperation {
   SendOperation(mad_engine* owner, mad_op* slot) : engine(owner), op(slot) {}
   void finished(const Status& status) override;
   SendTransfer transfer;
+  Trace::Message traced;
   mad_engine* engine;
   mad_op* op;
 };
@@ -44,6 +47,7 @@ struct ReceiveOperation final : IncomingOperation {
   ReceiveOperation(mad_engine* owner, mad_op* slot) : engine(owner), op(slot) {}
   void finished(std::uint64_t bytes, const Status& status) override;
   ReceiveTransfer transfer;
+  Trace::Message traced;
   mad_engine* engine;
   mad_op* op;
 };
@@ -53,6 +57,7 @@ struct Payload {
   void* base = nullptr;
   std::uint64_t count = 0;
   const BlockProgramPtr* program = nullptr;  // null: `bytes` bytes at base
+  const TypeDesc* type = nullptr;            // the program's
   std::uint64_t bytes = 0;                   // all elements, packed
 };
 
@@ -123,6 +128,7 @@ struct mad_engine final : private mad::MessageEvents {
   int callback_depth_ = 0;
   bool closing_ = false;
 
+  std::unique_ptr<mad::Trace> trace_;  // null: nobody asked for one
   std::vector<mad::Policy> policies_;  // one for each of PeerTable's drivers
   mad::PeerTable peers_;
   mad::SlabPool<mad::SendOperation> sends_;

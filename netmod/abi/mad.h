@@ -10,7 +10,7 @@
  * mad_last_error() has the sentence.  Outputs are written only on success.  Sizes and offsets are
  * bytes.  An engine and what belongs to it is used by one thread at a time (any thread); types may
  * be shared.  No exception and no signal leaves the library; it prints nothing unless MAD_VERBOSE
- * is set.
+ * or MAD_TRACE is set.
  */
 #ifndef MAD_H
 #define MAD_H
@@ -201,10 +201,10 @@ MAD_API int mad_type_unpack(void* base, uint64_t count, const mad_type* type, ui
 /* ---- engine ---- */
 
 /* An operation slot: the caller embeds it in its request; libmad owns it from the call that takes
- * it to the callback (or MAD_SUCCESS) that gives it back.  `context` is the caller's. */
+ * it to the callback (or MAD_SUCCESS) that gives it back.  What is in it is the caller's. */
 typedef struct mad_op {
   void* context;
-  void* reserved;
+  uint64_t group; /* in: what a trace groups by, e.g. a communicator's id; read by no one else */
 } mad_op;
 
 /* Callbacks run inside mad_engine_progress(), mad_engine_close() and the waiting Madeleine calls.
@@ -242,6 +242,9 @@ typedef struct mad_config {
 /* Fills in ABI version and defaults; callbacks are NULL. */
 MAD_API void mad_config_init(mad_config* config);
 
+/* The environment variable MAD_TRACE has the engine tell of every decision, with predicted times,
+ * and write a summary when it closes.  Its value: a file to append to (%p in it: the process's id),
+ * or "-" or "stderr".  A file that cannot be written costs a line on stderr and nothing else. */
 MAD_API int mad_engine_open(const mad_config* config, mad_engine** out);
 /* Flushes, says goodbye to connected peers (waits at most 2 s) and frees everything. */
 MAD_API void mad_engine_close(mad_engine* engine);

@@ -61,6 +61,7 @@ int check_payload(const char* function, const void* base, std::uint64_t count, c
   }
   if (const int error = mad::check_committed(type, function)) return error;
   out->program = &type->program;
+  out->type = type->desc.get();
   return mad::total_bytes(*type->program, count, function, &out->bytes);
 }
 

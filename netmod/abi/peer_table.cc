@@ -43,6 +43,7 @@ mad_peer& PeerTable::bind(Endpoint& endpoint, const EngineAddress& address) {
   mad_peer& peer = *made;
   peer.engine = engine_;
   peer.endpoint = &endpoint;
+  peer.number = met_++;
   peer.address = address;
   live_[address.process_key()] = &peer;
   all_.emplace(&peer, std::move(made));

@@ -8,6 +8,7 @@
 #define NETMOD_ABI_PEER_TABLE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -55,6 +56,7 @@ class PeerTable {
   mad_peer& bind(Endpoint& endpoint, const EngineAddress& address);
 
   mad_engine* engine_;
+  std::uint32_t met_ = 0;
   EngineAddress own_;
   std::string own_key_;
   std::vector<std::byte> self_address_;

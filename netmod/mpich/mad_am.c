@@ -100,6 +100,7 @@ static int start_send(mad_peer* peer, int rank, MPIR_Comm* comm, int handler_id,
       MPIR_ERR_CHECK(mpi_errno);
     }
     op->context = sreq;
+    op->group = comm->context_id;
     status = mad_send(MPIDI_MAD_global.engine, peer, (uint8_t)handler_id, am_hdr, am_hdr_sz,
                       layout.base, layout.count, layout.type, path, op);
   }

@@ -86,13 +86,9 @@ static int receive_layout(MPIR_Request* rreq, MPIDI_MAD_layout_t* layout) {
   return MPI_SUCCESS;
 }
 
-static mad_path receive_path(MPIR_Request* rreq) {
-  bool is_rma = (rreq->kind == MPIR_REQUEST_KIND__RMA);
-  mad_path path;
-
-  /* A wrong attribute is reported by the next send; here its owner gets the default. */
-  (void)MPIDI_MAD_comm_path(is_rma ? rreq->u.rma.win->comm_ptr : rreq->comm, &path);
-  return path;
+/* NULL: none. */
+static MPIR_Comm* receive_comm(MPIR_Request* rreq) {
+  return (rreq->kind == MPIR_REQUEST_KIND__RMA) ? rreq->u.rma.win->comm_ptr : rreq->comm;
 }
 
 static void receive(MPIR_Request* rreq) {
@@ -101,11 +97,14 @@ static void receive(MPIR_Request* rreq) {
   mad_incoming* incoming = am->incoming;
   uint64_t incoming_bytes = am->incoming_bytes, received = 0;
   mad_op* op = (mad_op*)&am->recv.slot;
-  mad_path path = receive_path(rreq);
+  MPIR_Comm* comm = receive_comm(rreq);
+  mad_path path;
   MPIDI_MAD_layout_t layout;
   int status;
 
   am->incoming = NULL;
+  /* A wrong attribute is reported by the next send; here its owner gets the default. */
+  (void)MPIDI_MAD_comm_path(comm, &path);
   mpi_errno = receive_layout(rreq, &layout);
   MPIR_ERR_CHECK(mpi_errno);
   if (incoming_bytes > layout.bytes && !rreq->status.MPI_ERROR)
@@ -122,6 +121,7 @@ static void receive(MPIR_Request* rreq) {
   }
 
   op->context = rreq;
+  op->group = comm ? comm->context_id : 0;
   status = mad_recv(MPIDI_MAD_global.engine, incoming, layout.base, layout.count, layout.type, path,
                     op, &received);
   if (status != MAD_IN_PROGRESS) receive_done(rreq, received, receive_error(status));

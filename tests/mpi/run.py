@@ -105,7 +105,7 @@ def environment(test: Test) -> Dict[str, str]:
     env = {
         name: value
         for name, value in os.environ.items()
-        if name != "MAD_VERBOSE" and (name in kept or not name.startswith(SETTINGS))
+        if name not in ("MAD_VERBOSE", "MAD_TRACE") and (name in kept or not name.startswith(SETTINGS))
     }
     env.setdefault(SETTINGS + "INTERFACE", "lo")
     env["XDG_CONFIG_HOME"] = os.devnull

@@ -90,6 +90,8 @@ TESTS = (
     Test("switch-variable", "switch", 2, env=_variable("DATATYPE_PATH", "pipeline")),
     Test("switch-verbose", "switch", 2, args=("verbose",), env={"MAD_VERBOSE": "1"}, expect="says",
          texts=(f"ch4:mad: ignoring hint mad_datatype_path=express; the paths are {PATHS}",)),  # fmt: skip
+    Test("trace", "switch", 2, env={"MAD_TRACE": "stderr"}, expect="prints",
+         texts=("12 bytes, pipeline -> pipeline", "12 bytes, hybrid -> hybrid", "summary of fabric ")),  # fmt: skip
     _counters("paths", ("paths",), {}),
     _counters("max-blocks", ("max_blocks",), _variable("MAX_BLOCKS", "10")),
     # 1 MiB in packets of 4 KiB, or in larger ones.

@@ -13,6 +13,7 @@ from madtool import (
     compare,
     conformance,
     conformance_suite,
+    explain,
     mpich_build,
     netmod_install,
     pingpong,
@@ -111,6 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_parser(commands)
     compare.add_parser(commands)
     calibrate.add_parser(commands)
+    explain.add_parser(commands)
 
     test = commands.add_parser("test", help="run the tests (what the continuous integration runs)",
                                description="Sets the machine up and runs all tests, stage by stage. The "

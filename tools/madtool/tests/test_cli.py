@@ -11,8 +11,8 @@ from madtool.errors import Failure, Missing
 from madtool.stages import Stage, Tally
 from madtool.tests.support import CacheTest, call, call_tool, mpich_like_tree
 
-SUBCOMMANDS = ("build", "prefix", "install-into", "run", "pingpong", "bench", "compare", "calibrate", "test",
-               "conformance")  # fmt: skip
+SUBCOMMANDS = ("build", "prefix", "install-into", "run", "pingpong", "bench", "compare", "calibrate", "explain",
+               "test", "conformance")  # fmt: skip
 
 
 class Help(CacheTest):
