@@ -69,11 +69,10 @@ RunLimits run_limits(const Costs& costs, const DriverCaps& caps) {
   limits.send_alone =
       least_length([&](double length) { return costs.segment_ns <= costs.copy(length); });
   limits.place = least_length([&](double length) { return costs.place_ns <= costs.copy(length); });
-  // With room for one run beside the frame nothing can be gathered.
-  const double runs_a_packet = caps.max_iov > 2 ? static_cast<double>(caps.max_iov - 1) : 0;
+  const auto runs_a_packet = static_cast<double>(caps.max_iov) - 1;  // beside the frame
   const auto packet_bytes = static_cast<double>(std::max<std::size_t>(caps.max_packet_bytes, 1));
   limits.send = least_length([&](double length) {
-    if (runs_a_packet == 0) return false;
+    if (runs_a_packet < 1) return false;
     const double packets = std::max(1 / runs_a_packet, length / packet_bytes);
     const double copied = costs.copy(length) + costs.packet_ns * length / kStagedPacketBytes;
     return costs.segment_ns + costs.packet_ns * packets <= copied;

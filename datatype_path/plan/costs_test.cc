@@ -57,10 +57,8 @@ TEST(RunLimits, follow_the_prices) {
   EXPECT_LT(run_limits(costs, caps_with(1024)).send, free_packets.send);
 }
 
-TEST(RunLimits, nothing_is_gathered_where_a_packet_takes_one_run) {
-  for (const std::size_t max_iov : {1, 2}) {
-    EXPECT_EQ(run_limits(default_costs("tcp"), caps_with(max_iov)).send, SIZE_MAX);
-  }
+TEST(RunLimits, nothing_is_gathered_where_a_packet_takes_one_segment) {
+  EXPECT_EQ(run_limits(default_costs("tcp"), caps_with(1)).send, SIZE_MAX);
 }
 
 TEST(RunLimits, are_infinite_where_copies_are_free) {

@@ -62,7 +62,7 @@ std::string_view to_string(Mode mode) {
 Policy::Policy(const DriverCaps& caps, const Costs& costs, const Tuning& tuning)
     : caps_(caps), costs_(costs), tuning_(tuning), limits_(run_limits(costs, caps)) {
   if (tuning.reference_from == 0) return;
-  limits_ = {tuning.reference_from, caps.max_iov > 2 ? tuning.reference_from : Plan::kNever,
+  limits_ = {tuning.reference_from, caps.max_iov > 1 ? tuning.reference_from : Plan::kNever,
              tuning.reference_from};
 }
 
@@ -113,8 +113,8 @@ Plan Policy::send(const Shape& shape, std::uint64_t count, Mode mode) const {
 
 Plan Policy::auto_send(const Shape& shape, std::uint64_t count) const {
   Plan plan{Path::kPipeline, Plan::kNever, tuning_.flush_threshold, ""};
-  if (caps_.max_iov <= 2) {
-    plan.reason = "too few segments a packet to gather";
+  if (caps_.max_iov < 2) {
+    plan.reason = "the fabric takes one segment a packet";
   } else if (times(shape.runs, count) > tuning_.max_blocks) {
     plan.reason = "more runs than max_blocks";
   } else if (shape.max_run < limits_.send) {

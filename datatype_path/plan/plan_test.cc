@@ -82,8 +82,8 @@ TEST(Sending, long_runs_are_gathered_where_the_fabric_can) {
   const Shape shape = shape_of({{16, 4096}});
   for (const std::size_t limit : kLimits) {
     const Plan plan = policy_with(limit).send(shape, 10, Mode::kAuto);
-    EXPECT_EQ(plan.path, limit > 2 ? Path::kGather : Path::kPipeline) << limit;
-    EXPECT_EQ(plan.reference_from, limit > 2 ? 1u : Plan::kNever) << limit;
+    EXPECT_EQ(plan.path, limit > 1 ? Path::kGather : Path::kPipeline) << limit;
+    EXPECT_EQ(plan.reference_from, limit > 1 ? 1u : Plan::kNever) << limit;
   }
 }
 
@@ -154,7 +154,7 @@ TEST(Sending, forced_modes_do_what_they_say) {
     EXPECT_EQ(gather.reference_from, limit == 1 ? Plan::kNever : 1u);
     EXPECT_EQ(hybrid.path, limit == 1 ? Path::kPipeline : Path::kHybrid);
     if (limit > 1) {
-      EXPECT_EQ(hybrid.reference_from, limit == 2 ? kStagedPacketBytes : 2048u);
+      EXPECT_EQ(hybrid.reference_from, 2048u);
     }
     EXPECT_EQ(pipeline.path, Path::kPipeline);
     EXPECT_EQ(pipeline.reference_from, Plan::kNever);
