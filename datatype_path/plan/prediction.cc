@@ -57,7 +57,8 @@ SendWork send_work(const Shape& shape, std::uint64_t count, std::size_t referenc
   const auto elements = static_cast<double>(count);
   const Split split = split_of(shape, reference_from, costs);
   const double bytes = elements * static_cast<double>(shape.bytes);
-  const double staged = std::min(bytes, elements * split.copied_bytes);
+  const double staged =
+      split.referenced_runs == 0 ? bytes : std::min(bytes, elements * split.copied_bytes);
   // Between two referenced runs there is at most one staged segment.
   const double staged_segments = elements * std::min(split.copied_runs, split.referenced_runs);
   const double segments = elements * split.referenced_runs + staged_segments;

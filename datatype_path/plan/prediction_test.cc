@@ -55,6 +55,16 @@ TEST(SendWork, splits_by_length) {
   EXPECT_EQ(work.segments, 20u);  // the short ones between the long ones
 }
 
+TEST(SendWork, all_bytes_are_staged_or_referenced_whatever_the_histogram_knows) {
+  const Costs costs = default_costs("tcp");
+  Shape shape = shape_of(300, 32, 1);
+  shape.runs += 300;
+  shape.bytes += 300 * 31;
+  shape.histogram[4] += 300;
+  EXPECT_EQ(send_work(shape, 3, SIZE_MAX, 0, costs, caps_with(8)).staged, 3 * shape.bytes);
+  EXPECT_EQ(send_work(shape, 3, 1, 0, costs, caps_with(8)).staged, 0u);
+}
+
 TEST(SendWork, flushing_makes_packets) {
   const Costs costs = default_costs("tcp");
   EXPECT_EQ(send_work(shape_of(1024, 64), 1, SIZE_MAX, 4096, costs, caps_with(8)).packets, 16u);

@@ -62,6 +62,15 @@ TEST_F(PeerTableTest, OwnAddressIsReachedByTheSelfFabric) {
   EXPECT_EQ(driver_index(*self.value()->endpoint), PeerTable::kSelf);
 }
 
+TEST_F(PeerTableTest, PeersAreNumberedAsTheyAreMet) {
+  const auto first = table->find(*messenger, card(other));
+  const auto second = table->find(*messenger, own);
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(first.value()->number, 0u);
+  EXPECT_EQ(second.value()->number, 1u);
+  EXPECT_EQ(table->find(*messenger, card(other)).value()->number, 0u);
+}
+
 TEST_F(PeerTableTest, WhoConnectedToUsGetsItsNodeWhenItsCardIsSeen) {
   const EngineAddress address = card(other);
   const auto endpoint = messenger->connect(PeerTable::kFabric, address.driver_address.data(),

@@ -22,6 +22,9 @@ const char* name_of(Trace::Way way) { return way == Trace::Way::kSend ? "send" :
 
 double microseconds(double ns) { return ns / 1000; }
 
+// Receives are not predicted, and what is not done has no time.
+std::string time_of(double ns) { return ns > 0 ? fmt::format("{:.1f}", microseconds(ns)) : "-"; }
+
 std::string prefix() { return fmt::format("mad {}: ", ::getpid()); }
 
 std::string with_process_id(std::string name) {
@@ -55,7 +58,6 @@ std::string columns(const std::string& start, const Values&... values) {
                      values...);
 }
 
-// Receives are not predicted, and what is not done has no time.
 std::string error_of(double predicted, double measured) {
   if (predicted <= 0 || measured <= 0) return "-";
   return fmt::format("{:+.0f} %", 100 * (predicted - measured) / measured);
@@ -132,16 +134,14 @@ std::string Trace::table() const {
   const std::string start = prefix();
   std::string out = fmt::format(
       "{}summary of fabric {}; us, of the messages done; predicted: half a round trip; measured: "
-      "from the call to its completion\n",
+      "from the call to its completion; *: as planned\n",
       start, fabric_);
-  out += columns(start, "group", "way", "messages", "bytes", "planned:staged", "referenced",
-                 "packets", "done", "at once", "predicted", "measured", "error", "type: paths");
+  out += columns(start, "group", "way", "messages", "bytes", "staged*", "referenced*", "packets*",
+                 "done", "at once", "predicted", "measured", "error", "type: paths");
   const auto add = [&](const std::string& group, Way way, const std::string& type, const Row& row) {
-    const double predicted = microseconds(row.predicted_ns);
-    const double measured = microseconds(row.measured_ns);
     out += columns(start, group, name_of(way), row.messages, row.bytes, row.staged, row.referenced,
-                   row.packets, row.done, row.at_once, fmt::format("{:.1f}", predicted),
-                   fmt::format("{:.1f}", measured), error_of(predicted, measured),
+                   row.packets, row.done, row.at_once, time_of(row.predicted_ns),
+                   time_of(row.measured_ns), error_of(row.predicted_ns, row.measured_ns),
                    type + ": " + paths_of(row.by_path));
   };
   for (const auto& [key, row] : rows_) {

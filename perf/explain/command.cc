@@ -98,7 +98,8 @@ int command(int argc, const char* const* argv, std::ostream& out, std::ostream& 
   constexpr int kWrongUse = 2;
   CLI::App app(
       "Explains what this engine does with a datatype: its shape, the plan of each mode with its "
-      "predicted time, and why.");
+      "predicted time, and why.",
+      "explain");
   Options options;
   add_options(&app, &options);
   try {
