@@ -60,7 +60,12 @@ class Link {
   /// The child's part; returns its exit code.
   static int serve(const std::string& fabric, const std::string& interface,
                    std::uint64_t flush_threshold, int socket);
-  double empty_one_way_ns(int rounds);
+  struct Rounds {
+    double least_ns = 0;
+    int count = 0;
+  };
+  /// `most` round trips, or fewer if they take long.
+  Rounds rounds_of(const Transfer& transfer, int most);
   double round_trip(const Transfer& transfer, bool verify);
 
   std::unique_ptr<End> end_;
