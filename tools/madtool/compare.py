@@ -151,8 +151,7 @@ class _Run:
         self._say(cells)
         print(compare_table.heading(names))
         for number, cell in enumerate(cells):
-            for times in self.rounds_of(cell, alone=False):
-                results.add(cell, times)
+            results.add_all(cell, self.rounds_of(cell, alone=False))
             print(compare_table.line(results, cell, names, _PEERS), flush=True)
             if (number + 1) % 10 == 0:
                 self._say(cells)
@@ -166,8 +165,7 @@ class _Run:
             if not any(first):
                 continue
             alone = Results()
-            for times in self.rounds_of(cell, alone=True):
-                alone.add(cell, times)
+            alone.add_all(cell, self.rounds_of(cell, alone=True))
             for question, answer, others in zip(questions, answers, first):
                 still = alone.lost_to(cell, question.mine, others)
                 if still:
@@ -195,18 +193,23 @@ def _compare(measuring: _Run, entries: Sequence[Entry], cells: Sequence[Cell]) -
 
 
 def _scan(measuring: _Run, entries: Sequence[Entry], cells: Sequence[Cell]) -> Tuple[Results, List[str]]:
-    """The steps; each is measured again, both sizes in turns."""
-    results = measuring.measure(cells)
-    lines = []
+    """The steps.  All sizes of a layout take turns, and both sizes of a step do when it is measured again."""
+    results, names = Results(), [entry.name for entry in entries]
+    lines: List[str] = []
+    print(compare_table.heading(names))
     for layout in dict.fromkeys(cell.layout for cell in cells):
         mine = [cell for cell in cells if cell.layout == layout]
-        for entry in entries:
-            steps = [step for step in compare_steps.Scan.of(results, mine, entry.name).steps(entry.name)
+        say(f"compare: {len(mine)} sizes of {layout} in turns")
+        for cell, rounds in zip(mine, measuring.in_turns(mine)):
+            results.add_all(cell, rounds)
+            print(compare_table.line(results, cell, names, ()), flush=True)
+        for name in names:
+            steps = [step for step in compare_steps.Scan.of(results, mine, name).steps(name)
                      if compare_steps.again(step, *measuring.in_turns([step.below, step.above]))]  # fmt: skip
-            lines += [f"step: {layout}, {entry.name}, {short(step.below.bytes)} to {short(step.above.bytes)}: "
+            lines += [f"step: {layout}, {name}, {short(step.below.bytes)} to {short(step.above.bytes)}: "
                       f"{step.percent:+.1f} %" for step in steps]  # fmt: skip
             if not steps:
-                lines.append(f"no step of more than {compare_steps.LEAST_PERCENT:g} %: {layout}, {entry.name}")
+                lines.append(f"no step of more than {compare_steps.LEAST_PERCENT:g} %: {layout}, {name}")
     return results, lines
 
 

@@ -37,6 +37,10 @@ class Results:
     def add(self, cell: Cell, times: Dict[str, Timing]) -> None:
         self._rounds.setdefault(cell, []).append(times)
 
+    def add_all(self, cell: Cell, rounds: Timings) -> None:
+        for times in rounds:
+            self.add(cell, times)
+
     def cells(self) -> List[Cell]:
         return list(self._rounds)
 
