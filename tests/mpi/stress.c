@@ -364,6 +364,7 @@ int main(int argc, char** argv) {
     MPI_Comm_dup(MPI_COMM_WORLD, &comms[c]);
     MPI_Comm_set_errhandler(comms[c], ending);
   }
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, ending); /* MPICH raises those of MPI_Waitall there */
   MPI_Errhandler_free(&ending);
   if (rank == 0 && seconds > 0) printf("seed %llu\n", (unsigned long long)seed), fflush(stdout);
   const int rounds = play_rounds(first, seconds > 0 ? seconds : kSeconds);
