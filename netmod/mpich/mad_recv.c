@@ -18,14 +18,16 @@ static int type_mismatch(void) {
 }
 
 /* A message that ends inside a basic element was sent with another signature.  Only layouts with
- * holes are looked at: contiguous data is bytes to MPICH's other devices too. */
+ * holes are looked at: contiguous data is bytes to MPICH's other devices too.  And only those whose
+ * elements have one size: what MPICH counts of others, MPIR_Get_elements_x_impl(), is wrong for
+ * subarrays, darrays and structs with an empty member, and divides by zero for some of them. */
 static int check_signature(MPIR_Request* rreq, MPI_Aint bytes) {
-  MPI_Count rest = bytes, elements;
-  int mpi_errno;
+  MPIR_Datatype* type = NULL;
+  MPI_Aint element;
 
-  mpi_errno = MPIR_Get_elements_x_impl(&rest, MPIDIG_REQUEST(rreq, datatype), &elements);
-  if (!mpi_errno && rest > 0) mpi_errno = type_mismatch();
-  return mpi_errno;
+  MPIR_Datatype_get_ptr(MPIDIG_REQUEST(rreq, datatype), type);
+  element = type ? type->builtin_element_size : 0; /* below 1: they differ, or there are none */
+  return (element > 0 && bytes % element != 0) ? type_mismatch() : MPI_SUCCESS;
 }
 
 /* Tells MPICH.  The completion callback may answer on this very request, so nothing of it is

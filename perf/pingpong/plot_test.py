@@ -14,6 +14,7 @@ HERE = Path(os.path.abspath(__file__)).parent
 sys.path.insert(0, str(HERE))
 
 import plot  # noqa: E402
+from madtool import figure  # noqa: E402  (where plot.py finds it)
 
 HEADER = "type,size,bytes,blocks,receive,mode,iterations,min_us,median_us,gain_min,gain_median\n"
 
@@ -64,7 +65,7 @@ class PlotTest(unittest.TestCase):
                                  "size-struct-gap", "blocks-vector", "blocks-vector-gap"})  # fmt: skip
 
     def test_twins_have_a_panel_of_their_own(self):
-        _, _, _, panels = next(figure for figure in plot.figures(self.rows(results())) if figure[0] == "gain-auto")
+        _, _, _, panels = next(f for f in plot.figures(self.rows(results())) if f[0] == "gain-auto")
         self.assertEqual([curve.title for curve in panels[0].curves], ["contiguous", "vector", "struct"])
         self.assertEqual([curve.title for curve in panels[1].curves], ["vector-gap", "struct-gap"])
         self.assertEqual(panels[0].curves[1].points, [(64, 25.0), (4096, 25.0), (65536, 25.0)])
@@ -77,14 +78,11 @@ class PlotTest(unittest.TestCase):
     def test_one_mode_has_times_and_no_gains(self):
         figures = list(plot.figures(self.rows(results(modes=("mpi",)))))
         self.assertTrue(figures)
-        for name, title, axis, panels in figures:
-            self.assertFalse(name.startswith("gain-"))
-            script = plot.script(name, title, axis, panels)
+        for one in figures:
+            self.assertFalse(one.name.startswith("gain-"))
+            script = figure.script(one)
             self.assertIn("layout 1,1", script)
             self.assertNotIn(plot.GAIN, script)
-
-    def test_sizes_are_short(self):
-        self.assertEqual([plot.short_bytes(n) for n in (64, 1000, 65536, 4 << 20)], ["64", "1000", "64K", "4M"])
 
     @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is not installed")
     def test_png_and_svg(self):

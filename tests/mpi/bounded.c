@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/memory.h"
 #include "support/path.h"
 
 enum { kTag = 1, kFlood = 200, kFloodBytes = 1 << 20, kBlocks = 2 << 20, kBudget = 16 << 20 };
@@ -16,43 +17,17 @@ enum { kTag = 1, kFlood = 200, kFloodBytes = 1 << 20, kBlocks = 2 << 20, kBudget
 static MPI_Comm comm;
 static int rank;
 
-static size_t status_bytes(const char* key) {
-  FILE* file = fopen("/proc/self/status", "r");
-  char line[200];
-  size_t kilobytes = 0;
-  while (file && fgets(line, sizeof(line), file)) {
-    if (strncmp(line, key, strlen(key)) == 0) sscanf(line + strlen(key), " %zu", &kilobytes);
-  }
-  if (file) fclose(file);
-  return kilobytes << 10;
-}
-
-/* From now on VmHWM is the largest size since now. */
-static size_t begin_watch(void) {
-  FILE* file = fopen("/proc/self/clear_refs", "w");
-  CHECK(file != NULL, "cannot reset the peak of this process's memory");
-  if (file) fputs("5", file), fclose(file);
-  return status_bytes("VmRSS:");
-}
-
 static void end_watch(size_t before, const char* what) {
-  const size_t peak = status_bytes("VmHWM:");
-  CHECK(peak <= before + kBudget, "%s: grew by %zu MiB", what, (peak - before) >> 20);
-}
-
-static char* touched(size_t bytes, char value) {
-  char* memory = malloc(bytes);
-  if (!memory) MPI_Abort(comm, 1);
-  memset(memory, value, bytes);
-  return memory;
+  const size_t growth = memory_growth(before);
+  CHECK(growth <= kBudget, "%s: grew by %zu MiB", what, growth >> 20);
 }
 
 /* The receiver progresses, but receives nothing before all are sent. */
 static void flood(void) {
-  char* buffer = touched(kFloodBytes, rank == 0 ? 'x' : 0);
+  char* buffer = memory_touched(kFloodBytes, rank == 0 ? 'x' : 0);
   MPI_Request requests[kFlood];
   MPI_Barrier(comm);
-  const size_t before = begin_watch();
+  const size_t before = memory_watch();
   if (rank == 0) {
     int done = 0;
     for (int i = 0; i < kFlood; i++) {
@@ -81,10 +56,10 @@ static void many_blocks(const char* path) {
   snprintf(what, sizeof(what), "a message of 2 Mi blocks, path %s", path);
   MPI_Type_vector(kBlocks, 16, 24, MPI_BYTE, &type);
   MPI_Type_commit(&type);
-  char* buffer = touched((size_t)kBlocks * 24, rank == 0 ? 'y' : 0);
+  char* buffer = memory_touched((size_t)kBlocks * 24, rank == 0 ? 'y' : 0);
   path_set(comm, path);
   MPI_Barrier(comm);
-  const size_t before = begin_watch();
+  const size_t before = memory_watch();
   if (rank == 0)
     MPI_Send(buffer, 1, type, 1, kTag, comm);
   else

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/memory.h"
 #include "support/path.h"
 
 enum { kTag = 1 };
@@ -13,17 +14,6 @@ static const size_t kBlock = 262152, kBlocks = 8193, kGap = 4096;
 static const size_t kNeeded = (size_t)10 << 30;
 
 static int rank;
-
-static size_t available_bytes(void) {
-  FILE* file = fopen("/proc/meminfo", "r");
-  char line[200];
-  size_t kilobytes = 0;
-  while (file && fgets(line, sizeof(line), file)) {
-    if (sscanf(line, "MemAvailable: %zu", &kilobytes) == 1) break;
-  }
-  if (file) fclose(file);
-  return kilobytes << 10;
-}
 
 /* Told apart across 4 GiB: neither a shift by a block nor by 2^31 bytes or 2^32 maps it on itself.
  */
@@ -120,7 +110,7 @@ static void send_bytes(Area* area, uint64_t stamp) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  int enough = available_bytes() >= kNeeded;
+  int enough = memory_available() >= kNeeded;
   MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (!enough) return check_skip("needs 10 GiB of available memory");
   Area area = area_new();

@@ -72,11 +72,13 @@ TESTS = (
     Test("cancel", "cancel", 2),
     Test("threads", "threads", 2),
     Test("bounded", "bounded", 2),
+    Test("growth", "growth", 2, timeout=120),
     Test("crowd", "crowd", 16, timeout=120),
     Test("large", "large", 2, timeout=180),
+    Test("stress", "stress", 4),
     # On other fabrics.
     *(Test(f"{program}-ofi", program, np, env=_variable("FABRIC", "ofi:tcp"), timeout=120)
-      for program, np in (("hello", 4), ("first_contact", 2), ("collectives", 4), ("ports", 4), ("parting", 2))),  # fmt: skip
+      for program, np in (("hello", 4), ("first_contact", 2), ("stress", 4), ("collectives", 4), ("ports", 4), ("parting", 2))),  # fmt: skip
     Test("combiners-sockets", "combiners", 2, env=_variable("FABRIC", "ofi:sockets")),
     # Everything else that MPI does.
     Test("collectives", "collectives", 4),

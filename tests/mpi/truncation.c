@@ -148,6 +148,82 @@ static void among_many(void) {
   layout_free(&narrow);
 }
 
+/* ---- types of ints and doubles, one element into the room for two ---- */
+
+typedef struct Mixed {
+  const char* name;
+  Layout layout;
+} Mixed;
+
+static void add_pair(Layout* layout, int64_t at) {
+  typemap_add(&layout->map, at, sizeof(int));
+  typemap_add(&layout->map, at + 8, sizeof(double));
+}
+
+/* {int, two members without bytes, double}: no count of elements by members gets this right. */
+static Mixed mixed_struct(void) {
+  Mixed mixed = {"struct with empty members", {MPI_DATATYPE_NULL, {0}, 16}};
+  MPI_Datatype types[4] = {MPI_INT, MPI_DATATYPE_NULL, MPI_DATATYPE_NULL, MPI_DOUBLE};
+  const int lengths[] = {1, 1, 1, 1};
+  const MPI_Aint places[] = {0, 4, 4, 8};
+  MPI_Type_contiguous(0, MPI_INT, &types[1]);
+  MPI_Type_create_struct(0, NULL, NULL, NULL, &types[2]);
+  MPI_Type_create_struct(4, lengths, places, types, &mixed.layout.type);
+  MPI_Type_free(&types[1]);
+  MPI_Type_free(&types[2]);
+  add_pair(&mixed.layout, 0);
+  return mixed;
+}
+
+static MPI_Datatype pair(void) {
+  MPI_Datatype type;
+  const MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE};
+  MPI_Type_create_struct(2, (const int[]){1, 1}, (const MPI_Aint[]){0, 8}, types, &type);
+  return type;
+}
+
+static Mixed mixed_darray(void) {
+  Mixed mixed = {"darray", {MPI_DATATYPE_NULL, {0}, 4 * 16}};
+  MPI_Datatype child = pair();
+  MPI_Type_create_darray(2, 0, 1, (const int[]){4}, (const int[]){MPI_DISTRIBUTE_CYCLIC},
+                         (const int[]){1}, (const int[]){2}, MPI_ORDER_C, child,
+                         &mixed.layout.type);
+  MPI_Type_free(&child);
+  for (int i = 0; i < 4; i += 2) add_pair(&mixed.layout, i * 16);
+  return mixed;
+}
+
+/* 2 x 3 of 4 x 5, and something behind it. */
+static Mixed mixed_subarray(void) {
+  Mixed mixed = {"subarray in a struct", {MPI_DATATYPE_NULL, {0}, 4 * 5 * 16 + 16}};
+  MPI_Datatype types[] = {pair(), MPI_DATATYPE_NULL};
+  MPI_Type_create_subarray(2, (const int[]){4, 5}, (const int[]){2, 3}, (const int[]){1, 1},
+                           MPI_ORDER_C, types[0], &types[1]);
+  const MPI_Datatype members[] = {types[1], types[0]};
+  MPI_Type_create_struct(2, (const int[]){1, 1}, (const MPI_Aint[]){0, 4 * 5 * 16}, members,
+                         &mixed.layout.type);
+  for (int t = 0; t < 2; t++) MPI_Type_free(&types[t]);
+  for (int i = 0; i < 6; i++) add_pair(&mixed.layout, ((1 + i / 3) * 5 + 1 + i % 3) * 16);
+  add_pair(&mixed.layout, 4 * 5 * 16);
+  return mixed;
+}
+
+/* No element ends early, whatever MPICH's own count of basic elements says. */
+static void half_full(Mixed mixed, const char* path) {
+  Layout* layout = &mixed.layout;
+  MPI_Type_commit(&layout->type);
+  const int count = rank == 0 ? 1 : 2;
+  Image image = layout_image(layout, (size_t)count, ++stamp, rank == 0);
+  if (rank == 0) {
+    MPI_Send(image.base, count, layout->type, 1, kTag, comm);
+  } else {
+    CHECK_MPI(MPI_Recv(image.base, count, layout->type, 0, kTag, comm, MPI_STATUS_IGNORE));
+    CHECK_IMAGE_PREFIX(&image, stamp, layout->map.count, "%s, path %s", mixed.name, path);
+  }
+  image_free(&image);
+  layout_free(layout);
+}
+
 int main(int argc, char** argv) {
   const int kSent[][2] = {{kSmall, 3},      {kMiddle, 3},      {kMiddle, kSmall},
                           {kLarge, kSmall}, {kLarge, kMiddle}, {kLarge, kLarge - 3}};
@@ -166,6 +242,9 @@ int main(int argc, char** argv) {
     inside_an_element(false, kPaths[p]);
     inside_an_element(true, kPaths[p]);
     among_many();
+    half_full(mixed_struct(), kPaths[p]);
+    half_full(mixed_darray(), kPaths[p]);
+    half_full(mixed_subarray(), kPaths[p]);
   }
   MPI_Comm_free(&comm);
   return check_finish();

@@ -4,12 +4,15 @@ import argparse
 import os
 import time
 from contextlib import ExitStack, contextmanager
-from typing import Dict, Iterator, List, Sequence
+from pathlib import Path
+from typing import Dict, Iterator, List, Sequence, Tuple
 
-from madtool import compare_build, compare_table
+from madtool import compare_build, compare_plot, compare_steps, compare_table
 from madtool.bench import sizes_of
 from madtool.bench_table import short
 from madtool.compare_build import ENVIRONMENTS, MAD, OFI, OPENMPI, RAW, UCX
+from madtool.compare_kept import Kept
+from madtool.compare_table import Comparison, Results, Timings
 from madtool.contenders import Cell, Contender, Entry, Field
 from madtool.errors import Failure, Missing
 from madtool.log import clock, say
@@ -20,7 +23,7 @@ _PATHS = ("auto", "gather", "hybrid", "pipeline", "pack", "off")
 _ROUNDS = 9
 _TURN_S = 0.03  # of one entry in one round of one cell
 
-#layout : payload bytes.At most 40 cells with the windows below.
+# layout: payload bytes.  At most 40 cells with the windows below.
 _GRID: Dict[str, Sequence[int]] = {
     "contiguous": (8, _K, 16 * _K, 64 * _K, 256 * _K, _M),
     "vector": (64 * _K,),
@@ -40,8 +43,11 @@ _GRID: Dict[str, Sequence[int]] = {
 }
 _WINDOWS = (Cell("contiguous", 8, 64), Cell("contiguous", _K, 64), Cell("contiguous", 4 * _K, 64),
             Cell("arrays", 256, 64), Cell("arrays", 4 * _K, 64))  # fmt: skip
+_FULL_LAYOUTS = (*_GRID, "face3d-y", "face3d-z", "column-4k")
 _FULL_SIZES = (8, 64, 256, _K, 4 * _K, 16 * _K, 64 * _K, 256 * _K, _M, 4 * _M, 16 * _M, 64 * _M)
 _SMALLEST_OF_LAYOUTS = 256
+# One that is sent as it lies, one whose blocks are copied together.
+_STEP_LAYOUTS = ("contiguous", "rows-64")
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -54,18 +60,27 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )  # fmt: skip
     parser.add_argument("--layouts", metavar="LIST", help="only these, of perf/micro, with commas")
     parser.add_argument("--sizes", metavar="LIST", help="payload bytes, with suffix K or M if you like")
-    parser.add_argument("--full", action="store_true", help="the whole grid, 8 B to 64 MiB")
+    parser.add_argument("--full", action="store_true", help="the whole grid, 8 B to 64 MiB; an interrupted run goes "
+                        "on with the next cell")  # fmt: skip
+    parser.add_argument("--fresh", action="store_true", help="with --full: forget the cells of an interrupted run")
+    parser.add_argument("--steps", action="store_true", help="this device alone, at sizes 2^(1/8) apart from 1 KiB "
+                        "to 1 MiB: every step beyond linear growth (layouts: " + ",".join(_STEP_LAYOUTS)
+                        + " unless told)")  # fmt: skip
     parser.add_argument("--fabrics", metavar="LIST", default="tcp", help="of this device (default: tcp)")
     parser.add_argument("--paths", metavar="LIST", default="auto,off", help="of this device: "
                         + ", ".join(_PATHS) + " (default: auto,off)")  # fmt: skip
     parser.add_argument("--rounds", type=int, metavar="N", default=_ROUNDS, help=f"default: {_ROUNDS}")
     parser.add_argument("--csv", metavar="FILE", help="write the times of every round there as well")
+    parser.add_argument("--plots", metavar="DIR", help="draw times and ratios, or steps, there (PNG and SVG)")
     parser.set_defaults(function=run)
 
 
 def cells_of(arguments: argparse.Namespace) -> List[Cell]:
+    if arguments.steps:
+        layouts = arguments.layouts.split(",") if arguments.layouts else list(_STEP_LAYOUTS)
+        return [Cell(layout, size) for layout in layouts for size in compare_steps.sizes()]
     sizes = sizes_of(arguments.sizes) if arguments.sizes else None
-    layouts = arguments.layouts.split(",") if arguments.layouts else list(_GRID)
+    layouts = arguments.layouts.split(",") if arguments.layouts else list(_FULL_LAYOUTS if arguments.full else _GRID)
     cells = []
     for layout in layouts:
         usual = _FULL_SIZES if arguments.full else _GRID.get(layout, (_K, 64 * _K, _M))
@@ -80,12 +95,11 @@ def cells_of(arguments: argparse.Namespace) -> List[Cell]:
 
 
 @contextmanager
-def _entries(fabrics: Sequence[str], paths: Sequence[str]) -> Iterator[List[Entry]]:
-    binaries, launchers = compare_build.programs(), compare_build.launchers()
+def _entries(programs: Dict[str, Path], fabrics: Sequence[str], paths: Sequence[str]) -> Iterator[List[Entry]]:
     with ExitStack() as started:
 
         def start(name: str, whose: str, more: Dict[str, str]) -> Contender:
-            command = [*launchers[whose], str(binaries[whose])]
+            command = [*compare_build.launcher(whose), str(programs[whose])]
             contender = Contender(name, command, {**ENVIRONMENTS[whose], **more})
             started.callback(contender.close)
             return contender
@@ -96,7 +110,9 @@ def _entries(fabrics: Sequence[str], paths: Sequence[str]) -> Iterator[List[Entr
             for path in paths:
                 label = f"mad {path}" if number == 0 else f"{fabric} {path}"
                 entries.append(Entry(label, contender, path, ours=True))
-        for peer in (*_PEERS, RAW):
+        for peer in programs:
+            if peer == MAD:
+                continue
             try:
                 entries.append(Entry(peer, start(peer, peer, {}), "-"))
             except Failure as failure:
@@ -104,61 +120,142 @@ def _entries(fabrics: Sequence[str], paths: Sequence[str]) -> Iterator[List[Entr
         yield entries
 
 
-def _measure(field: Field, cells: Sequence[Cell], rounds: int) -> compare_table.Results:
-    results = compare_table.Results()
-    names = field.names()
+class _Run:
+    """The measuring of cells, the first time and again alone; what is kept is not measured."""
+
+    def __init__(self, field: Field, kept: Kept, rounds: int) -> None:
+        self._field, self._kept, self._rounds = field, kept, rounds
+
+    def in_turns(self, cells: Sequence[Cell]) -> List[Timings]:
+        """The rounds of each of the cells, which take turns as well."""
+        for cell in cells:
+            self._field.round(cell, 0, _TURN_S)  # warms up and finds out how long it takes
+        rounds = [[self._field.round(cell, turn, _TURN_S) for cell in cells] for turn in range(self._rounds)]
+        return [list(one) for one in zip(*rounds)]
+
+    def rounds_of(self, cell: Cell, alone: bool) -> Timings:
+        known = self._kept.get(cell, alone)
+        if known is None:
+            begin = time.monotonic()
+            known = self.in_turns([cell])[0]
+            self._kept.add(cell, alone, known, time.monotonic() - begin)
+        return known
+
+    def _say(self, cells: Sequence[Cell]) -> None:
+        to_go, seconds = len(self._kept.to_go(cells)), self._kept.seconds_to_go(cells)
+        about = f", about {clock(seconds)}" if to_go and seconds is not None else ""
+        say(f"compare: {len(cells) - to_go} of {len(cells)} cells done, {to_go} to go{about}")
+
+    def measure(self, cells: Sequence[Cell]) -> Results:
+        results, names = Results(), self._field.names()
+        self._say(cells)
+        print(compare_table.heading(names))
+        for number, cell in enumerate(cells):
+            results.add_all(cell, self.rounds_of(cell, alone=False))
+            print(compare_table.line(results, cell, names, _PEERS), flush=True)
+            if (number + 1) % 10 == 0:
+                self._say(cells)
+        return results
+
+    def slower(self, results: Results, questions: Sequence[Comparison]) -> List[List[Tuple[Cell, Sequence[str]]]]:
+        """For each question the cells in which its entry is slower, in the first run and alone, and than whom."""
+        answers: List[List[Tuple[Cell, Sequence[str]]]] = [[] for _ in questions]
+        for cell in results.cells():
+            first = [results.lost_to(cell, one.mine, one.others) for one in questions]
+            if not any(first):
+                continue
+            alone = Results()
+            alone.add_all(cell, self.rounds_of(cell, alone=True))
+            for question, answer, others in zip(questions, answers, first):
+                still = alone.lost_to(cell, question.mine, others)
+                if still:
+                    answer.append((cell, still))
+        return answers
+
+
+def _questions(entries: Sequence[Entry]) -> List[Comparison]:
+    """The first entry against the peers, and every `auto` of ours against each other path of its fabric."""
+    questions = [Comparison(entries[0].name, _PEERS, against_peers=True)]
+    for entry in entries:
+        if entry.ours and entry.path == "auto":
+            questions += [Comparison(entry.name, [other.name]) for other in entries
+                          if other.contender is entry.contender and other is not entry]  # fmt: skip
+    return questions
+
+
+def _compare(measuring: _Run, entries: Sequence[Entry], cells: Sequence[Cell]) -> Tuple[Results, List[str]]:
+    results = measuring.measure(cells)
+    lines = compare_table.summary(results, entries[0].name, _PEERS)
+    questions = _questions(entries)
+    for question, answer in zip(questions, measuring.slower(results, questions)):
+        lines += compare_table.verdict(question, answer, len(cells))
+    return results, lines
+
+
+def _scan(measuring: _Run, entries: Sequence[Entry], cells: Sequence[Cell]) -> Tuple[Results, List[str]]:
+    """The steps.  All sizes of a layout take turns, and both sizes of a step do when it is measured again."""
+    results, names = Results(), [entry.name for entry in entries]
+    lines: List[str] = []
     print(compare_table.heading(names))
-    begin = time.monotonic()
-    for number, cell in enumerate(cells):
-        field.round(cell, 0, _TURN_S)  # warms up and finds out how long it takes
-        for turn in range(rounds):
-            results.add(cell, field.round(cell, turn, _TURN_S))
-        print(compare_table.line(results, cell, names, _PEERS), flush=True)
-        if (number + 1) % 10 == 0:
-            say(f"compare: {number + 1} of {len(cells)} cells, {clock(time.monotonic() - begin)}")
-    return results
+    for layout in dict.fromkeys(cell.layout for cell in cells):
+        mine = [cell for cell in cells if cell.layout == layout]
+        say(f"compare: {len(mine)} sizes of {layout} in turns")
+        for cell, rounds in zip(mine, measuring.in_turns(mine)):
+            results.add_all(cell, rounds)
+            print(compare_table.line(results, cell, names, ()), flush=True)
+        for name in names:
+            steps = [step for step in compare_steps.Scan.of(results, mine, name).steps(name)
+                     if compare_steps.again(step, *measuring.in_turns([step.below, step.above]))]  # fmt: skip
+            lines += [f"step: {layout}, {name}, {short(step.below.bytes)} to {short(step.above.bytes)}: "
+                      f"{step.percent:+.1f} %" for step in steps]  # fmt: skip
+            if not steps:
+                lines.append(f"no step of more than {compare_steps.LEAST_PERCENT:g} %: {layout}, {name}")
+    return results, lines
 
 
-def _try_again(field: Field, results: compare_table.Results, rounds: int) -> List[str]:
-    """The cells that are lost, in the first run and alone."""
-    mine, lost = field.names()[0], []  # ours never drop out
-    for cell in results.cells():
-        to = results.lost_to(cell, mine, _PEERS)
-        if not to:
-            continue
-        alone = compare_table.Results()
-        for turn in range(rounds):
-            alone.add(cell, field.round(cell, turn, _TURN_S))
-        to = [peer for peer in alone.lost_to(cell, mine, _PEERS) if peer in to]
-        if to:
-            lost.append(f"lost: {cell.layout}, {short(cell.bytes)}"
-                        + (f", {cell.window} in flight" if cell.window else "") + f", to {', '.join(to)}")  # fmt: skip
-    return lost
+def _check(arguments: argparse.Namespace, paths: Sequence[str]) -> None:
+    unknown = [path for path in paths if path not in _PATHS]
+    if unknown:
+        raise Missing(f"--paths: no {', '.join(unknown)}; there are: {', '.join(_PATHS)}")
+    if arguments.rounds < 1:
+        raise Missing("--rounds must be at least 1")
+    if arguments.fresh and not arguments.full:
+        raise Missing("--fresh needs --full: nothing else is kept")
+    if arguments.steps and (arguments.full or arguments.sizes):
+        raise Missing("--steps has sizes of its own")
+    if len(os.sched_getaffinity(0)) < 2:
+        raise Missing("two processors are needed: each rank spins on its own")
+
+
+def _kept(arguments: argparse.Namespace, programs: Dict[str, Path]) -> Kept:
+    if not arguments.full:
+        return Kept()
+    path = compare_build.kept_file(compare_build.identity(programs.values()), arguments.fabrics, arguments.paths,
+                                   str(arguments.rounds))  # fmt: skip
+    if arguments.fresh:
+        path.unlink(missing_ok=True)
+    return Kept(path)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """0 also where a cell is lost: that is a finding and not a failure."""
     cells = cells_of(arguments)
     paths, fabrics = arguments.paths.split(","), arguments.fabrics.split(",")
-    unknown = [path for path in paths if path not in _PATHS]
-    if unknown:
-        raise Missing(f"--paths: no {', '.join(unknown)}; there are: {', '.join(_PATHS)}")
-    if arguments.rounds < 1:
-        raise Missing("--rounds must be at least 1")
-    if len(os.sched_getaffinity(0)) < 2:
-        raise Missing("two processors are needed: each rank spins on its own")
+    _check(arguments, paths)
+    plots = compare_plot.need_gnuplot(arguments.plots) if arguments.plots else None
     csv = open(arguments.csv, "w", encoding="utf-8") if arguments.csv else None
-    with _entries(fabrics, paths) as entries:
-        field = Field(entries)
-        results = _measure(field, cells, arguments.rounds)
-        lost = _try_again(field, results, arguments.rounds)
-    for line in [*compare_table.summary(results, entries[0].name, _PEERS), *lost]:
+    programs = compare_build.programs([MAD] if arguments.steps else [MAD, *_PEERS, RAW])
+    with _entries(programs, fabrics, paths) as entries:
+        field, names = Field(entries), [entry.name for entry in entries]
+        measuring = _Run(field, _kept(arguments, programs), arguments.rounds)
+        results, lines = (_scan if arguments.steps else _compare)(measuring, entries, cells)
+    for line in [*lines, *(f"a peer's fault: {complaint}" for complaint in field.complaints)]:
         print(line)
-    if not lost:
-        print(f"no cell lost in {len(cells)}")
-    for complaint in field.complaints:
-        print(f"a peer's fault: {complaint}")
     if csv:
         with csv:
             compare_table.write_csv(results, csv)
+    if plots:
+        drawn = compare_plot.steps(results, names) if arguments.steps else (
+            compare_plot.comparison(results, names, _PEERS))  # fmt: skip
+        compare_plot.draw(drawn, plots)
     return 0

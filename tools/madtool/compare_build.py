@@ -1,19 +1,23 @@
 """Builds what `tools/mad compare` runs: one source for every MPI, and the raw sockets."""
 
+import os
+import re
 import shutil
+import subprocess
 from pathlib import Path
-from typing import Dict, Sequence
+from typing import Callable, Dict, Iterable, List, Sequence
 
 from madtool import mpich_build, packages
 from madtool.errors import Failure
 from madtool.log import run_logged, stage
-from madtool.paths import CHECKOUT, Stamps, cache_root, file_digest, logs_dir, tree_digest
+from madtool.paths import CHECKOUT, Stamps, cache_root, digest, file_digest, logs_dir, tree_digest
 
 _COMPARE = CHECKOUT / "perf" / "compare"
 _MICRO = CHECKOUT / "perf" / "micro"
 _LAYOUTS = ("mpi_type", "cell", "expansion", "hand_loops", "layouts", "regular_layouts", "array_layouts",
             "irregular_layouts")  # fmt: skip
 _FLAGS = ["-O2", "-std=c++17", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", f"-I{CHECKOUT}"]
+_SETTINGS = ("MPIR_CVAR_", "FI_", "UCX_", "OMPI_MCA_")
 MAD, OFI, UCX, OPENMPI, RAW = "mad", "ch4:ofi", "ch4:ucx", "Open MPI", "raw"
 
 
@@ -43,37 +47,58 @@ def _found(compiler: str) -> str:
     return path
 
 
-def programs() -> Dict[str, Path]:
-    """The contenders' binaries by whose they are, built where need be; the first time takes as long as an MPICH."""
-    packages.ensure((*packages.PACKAGES, *packages.PEERS))
-    mad = mpich_build.ensure_as_before().prefix
-    ofi = mpich_build.ensure_peer_built().prefix
+def programs(wanted: Sequence[str]) -> Dict[str, Path]:
+    """Their binaries by whose they are, built where need be; the first time takes as long as an MPICH."""
+    packages.ensure((*packages.PACKAGES, *(packages.PEERS if {UCX, OPENMPI} & set(wanted) else ())))
     sources = [*(_COMPARE / f"{one}.cc" for one in ("contender", "channel", "exchange")),
                *(_MICRO / f"{one}.cc" for one in _LAYOUTS)]  # fmt: skip
-#MPICH without C++ bindings installs no mpicxx; its mpicc compiles with any compiler.
+    # MPICH without C++ bindings installs no mpicxx; its mpicc compiles with any compiler.
     plus_plus = ["-cc=g++"]
-    return {
-        MAD: _built("contender-mad", [str(mad / "bin" / "mpicc"), *plus_plus], sources),
-        OFI: _built("contender-ofi", [str(ofi / "bin" / "mpicc"), *plus_plus], sources),
-        UCX: _built("contender-ucx", [_found("mpicxx.mpich")], sources),
-        OPENMPI: _built("contender-openmpi", [_found("mpicxx.openmpi")], sources),
-        RAW: _built("raw", [_found("g++")], [_COMPARE / "raw.cc", _COMPARE / "channel.cc"]),
-    }
-
-
-def launchers() -> Dict[str, Sequence[str]]:
-    """How two ranks are started, by whose program it is."""
-    mad, ofi = mpich_build.need_prefix(), mpich_build.peer_prefix()
-    return {
-        MAD: [str(mad / "bin" / "mpiexec"), "-n", "2"],
-        OFI: [str(ofi / "bin" / "mpiexec"), "-n", "2"],
-        UCX: [_found("mpiexec.mpich"), "-n", "2"],
-        OPENMPI: [_found("mpirun.openmpi"), "--allow-run-as-root", "--bind-to", "none", "--mca", "pml", "ob1",
-                  "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo", "-n", "2"],
-        RAW: [],
+    build: Dict[str, Callable[[], Path]] = {
+        MAD: lambda: _built("contender-mad", [str(mpich_build.ensure_as_before().prefix / "bin" / "mpicc"),
+                                              *plus_plus], sources),
+        OFI: lambda: _built("contender-ofi", [str(mpich_build.ensure_peer_built().prefix / "bin" / "mpicc"),
+                                              *plus_plus], sources),
+        UCX: lambda: _built("contender-ucx", [_found("mpicxx.mpich")], sources),
+        OPENMPI: lambda: _built("contender-openmpi", [_found("mpicxx.openmpi")], sources),
+        RAW: lambda: _built("raw", [_found("g++")], [_COMPARE / "raw.cc", _COMPARE / "channel.cc"]),
     }  # fmt: skip
+    return {whose: build[whose]() for whose in wanted}
 
-#Everybody over TCP on the loopback interface.
+
+def launcher(whose: str) -> Sequence[str]:
+    """What starts two ranks of its program."""
+    if whose == OPENMPI:
+        return [_found("mpirun.openmpi"), "--allow-run-as-root", "--bind-to", "none", "--mca", "pml", "ob1",
+                "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo", "-n", "2"]  # fmt: skip
+    starts: Dict[str, Callable[[], str]] = {
+        MAD: lambda: str(mpich_build.need_prefix() / "bin" / "mpiexec"),
+        OFI: lambda: str(mpich_build.peer_prefix() / "bin" / "mpiexec"),
+        UCX: lambda: _found("mpiexec.mpich"),
+    }
+    return [starts[whose](), "-n", "2"] if whose in starts else []
+
+
+def _loaded(binary: Path) -> List[Path]:
+    """The shared libraries it is run with: the MPI and what it stands on."""
+    answer = subprocess.run(["ldd", str(binary)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                            check=False)  # fmt: skip
+    return [Path(path) for path in re.findall(r"(/\S+) \(0x", answer.stdout)]
+
+
+def identity(binaries: Iterable[Path]) -> str:
+    """Changes when any contender, a library it loads, or a setting of one in the environment does."""
+    files = sorted({path.resolve() for binary in binaries for path in [binary, *_loaded(binary)]})
+    settings = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith(_SETTINGS)]
+    return digest(*map(file_digest, files), *settings)
+
+
+def kept_file(*words: str) -> Path:
+    """Where the results of a long run stay; the words say what was measured."""
+    return _home() / "full" / f"{digest(*words)}.jsonl"
+
+
+# Everybody over TCP on the loopback interface.
 ENVIRONMENTS: Dict[str, Dict[str, str]] = {
     MAD: {"MPIR_CVAR_CH4_MAD_INTERFACE": "lo"},
     OFI: {"FI_PROVIDER": "tcp;ofi_rxm", "FI_TCP_IFACE": "lo"},

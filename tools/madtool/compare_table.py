@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from typing import Dict, List, Optional, Sequence, TextIO, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, TextIO, Tuple
 
 from madtool.bench_table import mean, short
 from madtool.contenders import Cell, Timing
@@ -11,22 +11,40 @@ from madtool.contenders import Cell, Timing
 _LOST_SHARE = 7 / 9
 _CONTIGUOUS = ("contiguous", "index", "vector", "struct")  # RT-0306's blocks touch
 _SMALL = 16 << 10
+Timings = List[Dict[str, Timing]]  # of one cell: round by round, by entry
 _GROUPS = ("noncontiguous from 16K", "noncontiguous below 16K", "contiguous", "windows")
+
+
+def needed_rounds(rounds: int) -> int:
+    """In how many of them something must be so before it is believed."""
+    return math.ceil(_LOST_SHARE * rounds)
+
+
+class Comparison(NamedTuple):
+    """A question about every cell: is `mine` slower than any of the others?"""
+
+    mine: str
+    others: Sequence[str]
+    against_peers: bool = False
 
 
 class Results:
     """All rounds of all cells: what each entry took in each."""
 
     def __init__(self) -> None:
-        self._rounds: Dict[Cell, List[Dict[str, Timing]]] = {}
+        self._rounds: Dict[Cell, Timings] = {}
 
     def add(self, cell: Cell, times: Dict[str, Timing]) -> None:
         self._rounds.setdefault(cell, []).append(times)
 
+    def add_all(self, cell: Cell, rounds: Timings) -> None:
+        for times in rounds:
+            self.add(cell, times)
+
     def cells(self) -> List[Cell]:
         return list(self._rounds)
 
-    def rounds(self, cell: Cell) -> List[Dict[str, Timing]]:
+    def rounds(self, cell: Cell) -> Timings:
         return self._rounds.get(cell, [])
 
     def best(self, cell: Cell, name: str) -> Optional[float]:
@@ -52,7 +70,7 @@ class Results:
         lost = []
         for other in others:
             slower, rounds = self.slower_rounds(cell, mine, other)
-            if rounds and slower >= math.ceil(_LOST_SHARE * rounds):
+            if rounds and slower >= needed_rounds(rounds):
                 lost.append(other)
         return lost
 
@@ -107,6 +125,20 @@ def summary(results: Results, mine: str, peers: Sequence[str]) -> List[str]:
             text += f"  {label} {value:.2f}" if value else ""
         lines.append(text)
     return lines
+
+
+def _place(cell: Cell) -> str:
+    return f"{cell.layout}, {short(cell.bytes)}" + (f", {cell.window} in flight" if cell.window else "")
+
+
+def verdict(question: Comparison, slower: Sequence[Tuple[Cell, Sequence[str]]], cells: int) -> List[str]:
+    """The answer in words: the cells in which it was slower, and than whom."""
+    if question.against_peers:
+        lines = [f"lost: {_place(cell)}, to {', '.join(to)}" for cell, to in slower]
+        return lines or [f"no cell lost in {cells}"]
+    whom = ", ".join(question.others)
+    return [f"{question.mine} slower than {whom}: {len(slower)} cells of {cells}",
+            *(f"    {_place(cell)}" for cell, _ in slower)]  # fmt: skip
 
 
 def write_csv(results: Results, out: TextIO) -> None:

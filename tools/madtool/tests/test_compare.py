@@ -4,16 +4,17 @@ import io
 import sys
 import unittest
 from pathlib import Path
-from typing import Dict, List
+from typing import Callable, Dict, List
 from unittest import mock
 
-from madtool import compare, compare_build, compare_table
+from madtool import compare, compare_build, compare_plot, compare_steps, compare_table, figure
 from madtool.compare_build import MAD, OFI, OPENMPI, RAW, UCX
+from madtool.compare_kept import Kept
 from madtool.contenders import Cell, Contender, Entry, Field, Timing
 from madtool.errors import Failure
 from madtool.tests.support import CacheTest, call
 
-#A contender that sends nothing : it takes as long as it is told, and writes down its commands.
+# A contender that sends nothing: it takes as long as it is told, and writes down its commands.
 _PROGRAM = """
 import sys
 microseconds, prefix = float(sys.argv[1]), sys.argv[-1]
@@ -35,15 +36,19 @@ while True:
     elif "dies" in faults:
         sys.exit("it hurts")
     else:
-        print("time", microseconds, microseconds + 1, file=out, flush=True)
+        spent = microseconds
+        if "slow-off" in faults and words[3] == "off":
+            spent /= 2  # that is, everything else is slower
+        if "step" in faults and int(words[2]) > 65536:
+            spent *= 1.2
+        print("time", spent, spent + 1, file=out, flush=True)
 """
 
 
 def results_of(rounds: List[Dict[str, float]], cell: Cell = Cell("rows-8", 1024)) -> compare_table.Results:
     results = compare_table.Results()
     for times in rounds:
-        results.add(cell, {
-name: Timing(spent, spent) for name, spent in times.items()})
+        results.add(cell, {name: Timing(spent, spent) for name, spent in times.items()})
     return results
 
 
@@ -62,8 +67,7 @@ class Table(unittest.TestCase):
 
     def test_a_cell_is_lost_from_seven_of_nine_rounds_on(self) -> None:
         for slower in range(10):
-            results = results_of([{
-  "mad" : 2, "a" : 1 if turn < slower else 3} for turn in range(9)])
+            results = results_of([{"mad": 2, "a": 1 if turn < slower else 3} for turn in range(9)])
             self.assertEqual(results.lost_to(self.CELL, "mad", ["a"]), ["a"] if slower >= 7 else [], slower)
 
     def test_means_by_group(self) -> None:
@@ -81,6 +85,96 @@ class Table(unittest.TestCase):
         compare_table.write_csv(results_of([{"mad": 1}, {"mad": 2}]), out)
         self.assertEqual(out.getvalue().splitlines()[1:],
                          ["rows-8,1024,0,0,mad,1,1", "rows-8,1024,0,1,mad,2,2"])  # fmt: skip
+
+
+class Steps(unittest.TestCase):
+    """Times by size that are straight, broken, or bent."""
+
+    def steps(self, time_of: Callable[[int], float]) -> List[compare_steps.Step]:
+        results = compare_table.Results()
+        for size in compare_steps.sizes():
+            results.add(Cell("rows-8", size), {"mad": Timing(time_of(size), time_of(size))})
+        return compare_steps.Scan.of(results, results.cells(), "mad").steps("mad")
+
+    def test_sizes_are_an_eighth_of_a_doubling_apart(self) -> None:
+        sizes = compare_steps.sizes()
+        self.assertEqual((sizes[0], sizes[-1], len(sizes)), (1 << 10, 1 << 20, 81))
+        self.assertLess(max(b / a for a, b in zip(sizes, sizes[1:])), 1.2)
+
+    def test_growth_is_no_step(self) -> None:
+        self.assertEqual(self.steps(lambda size: 5 + size * 1e-3), [])
+        self.assertEqual(self.steps(lambda size: 5 + size * 1e-3 + max(0, size - 65536) * 1e-3), [], "a bend")
+
+    def test_what_is_beyond_growth_is(self) -> None:
+        for height in (-0.07, -0.04, 0.04, 0.07):
+            steps = self.steps(lambda size: (5 + size * 1e-3) * (1 + height * (size > 65536)))
+            self.assertEqual(len(steps), 1 if abs(height) > 0.05 else 0, height)
+            for step in steps:
+                self.assertEqual((step.below.bytes, step.above.bytes), (65536, 71488))
+                self.assertAlmostEqual(step.percent, 100 * height, delta=0.7)
+
+    def test_seven_of_nine_rounds_must_have_it_again(self) -> None:
+        step = compare_steps.Step("mad", Cell("rows-8", 1000), Cell("rows-8", 2000), 0.01, 10)
+        for having in range(10):
+            below = [{"mad": Timing(100, 100)} for _ in range(9)]
+            above = [{"mad": Timing(1, 117 if turn < having else 114)} for turn in range(9)]
+            self.assertEqual(compare_steps.again(step, below, above), having >= 7, having)
+        falls = [{"mad": Timing(1, 90)} for _ in range(9)]
+        self.assertFalse(compare_steps.again(step, below, falls), "in the other direction")
+
+
+class KeptCells(CacheTest):
+    def test_a_line_cut_off_is_measured_again(self) -> None:
+        path = self.scratch / "dir" / "kept"
+        first, second = Cell("rows-8", 1024), Cell("rows-8", 4096, 64)
+        rounds = [{"mad": Timing(1.5, 2.5)}, {"mad": Timing(3, 4), "peer": Timing(5, 6)}]
+        kept = Kept(path)
+        self.assertIsNone(kept.seconds_to_go([first]))
+        kept.add(first, False, rounds, 2.0)
+        kept.add(first, True, rounds[:1], 2.0)
+        kept.add(second, False, rounds, 4.0)
+        text = path.read_text()
+        path.write_text(text[:-20])
+        kept = Kept(path)
+        self.assertEqual((kept.get(first), kept.get(first, alone=True)), (rounds, rounds[:1]))
+        self.assertEqual(kept.to_go([first, second]), [second])
+        self.assertEqual(kept.seconds_to_go([first, second]), 2.0)
+        kept.add(second, False, rounds, 4.0)
+        self.assertEqual(path.read_text(), text)
+        self.assertEqual(Kept(path).seconds_to_go([Cell("padded", 3000), Cell("padded", 1000)]), 6.0)
+
+    def test_the_name_of_the_file_says_what_was_measured(self) -> None:
+        binary = self.scratch / "program"
+        binary.write_text("1")
+        before = compare_build.identity([binary])
+        self.assertEqual(compare_build.identity([binary]), before)
+        with mock.patch.dict("os.environ", {"MPIR_CVAR_CH4_MAD_EAGER_LIMIT": "7"}):
+            self.assertNotEqual(compare_build.identity([binary]), before)
+        binary.write_text("2")
+        self.assertNotEqual(compare_build.identity([binary]), before)
+        self.assertIn("libc.so.6", [path.name for path in compare_build._loaded(Path("/bin/sh"))])
+
+
+class Figures(unittest.TestCase):
+    def test_times_and_ratios_of_layouts_at_several_sizes(self) -> None:
+        results = results_of([{"mad": 10, "a": 40, "b": 20}], Cell("rows-8", 1024))
+        results.add(Cell("rows-8", 4096), {"mad": Timing(20, 20), "a": Timing(30, 30)})
+        results.add(Cell("padded", 4096), {"mad": Timing(20, 20)})
+        (drawn,) = compare_plot.comparison(results, ["mad", "a", "b"], ["a", "b"])
+        self.assertEqual(drawn.name, "compare-rows-8")
+        times, ratios = drawn.panels
+        self.assertEqual([curve.points for curve in times.curves],
+                         [[(1024, 10), (4096, 20)], [(1024, 40), (4096, 30)], [(1024, 20)]])  # fmt: skip
+        self.assertEqual([(curve.title, curve.points) for curve in ratios.curves],
+                         [("mad", [(1024, 2), (4096, 1.5)])])  # fmt: skip
+
+    def test_steps(self) -> None:
+        results = compare_table.Results()
+        for size, spent in ((1000, 100), (2000, 200), (3000, 300), (4000, 430), (5000, 530), (6000, 630)):
+            results.add(Cell("rows-8", size), {"mad": Timing(spent, spent)})
+        (drawn,) = compare_plot.steps(results, ["mad"])
+        self.assertEqual(drawn.panels[0].curves[0].points[:4], [(1000, 100), (2000, 100), (3000, 100), (4000, 107.5)])
+        self.assertEqual(drawn.panels[1].curves[0].points, [(1000, 0), (2000, 0), (3000, 10), (4000, 0), (5000, 0)])
 
 
 class Turns(CacheTest):
@@ -133,13 +227,14 @@ class Turns(CacheTest):
         with self.assertRaisesRegex(Failure, "a: ended with 1: no such interface"):
             Contender("a", self.command("a", 1, "start"), {})
 
-    def compare(self, words: List[str], ours: float, faults: str = "-") -> "tuple[int, str, str]":
+    def compare(self, words: List[str], ours: float, faults: str = "-", whose: str = OFI) -> "tuple[int, str, str]":
         speeds = {MAD: ours, OFI: 400.0, UCX: 300.0, OPENMPI: 200.0, RAW: 50.0}
-#A launcher 's last word is its program: here the speed' s own file stands for it.
-        commands = {name: self.command(name, us, faults if name == OFI else "-") for name, us in speeds.items()}
-        with mock.patch.object(compare_build, "programs", return_value={
-name: Path("x") for name in speeds}), \
-                mock.patch.object(compare_build, "launchers", return_value=commands), \
+        # A launcher's last word is its program: here the speed's own file stands for it.
+        commands = {name: self.command(name, us, faults if name == whose else "-") for name, us in speeds.items()}
+        programs = mock.Mock(side_effect=lambda wanted: dict.fromkeys(wanted, Path("x")))
+        with mock.patch.object(compare_build, "programs", programs), \
+                mock.patch.object(compare_build, "launcher", side_effect=commands.__getitem__), \
+                mock.patch.object(compare_build, "identity", return_value="build 1"), \
                 mock.patch.object(compare, "_TURN_S", 0.002):  # fmt: skip
             return call(["compare", "--rounds", "3", *words])
 
@@ -160,15 +255,67 @@ name: Path("x") for name in speeds}), \
         self.assertEqual(code, 0)
         self.assertIn("a peer's fault: ch4:ofi: rows-8, 1024 bytes: wrong byte 7", out)
 
+    def test_auto_is_compared_with_the_other_paths(self) -> None:
+        words = ["--layouts", "rows-8,padded", "--sizes", "1K"]
+        code, out, _ = self.compare(words, ours=100)
+        self.assertEqual(code, 0)
+        self.assertIn("mad auto slower than mad off: 0 cells of 2\n", out)
+        _, out, _ = self.compare([*words, "--paths", "auto,pack,off"], 100, "slow-off", MAD)
+        self.assertIn("mad auto slower than mad pack: 0 cells of 2\n", out)
+        self.assertIn("mad auto slower than mad off: 2 cells of 2\n    rows-8, 1K\n    padded, 1K\n", out)
+        _, out, _ = self.compare([*words, "--paths", "auto", "--fabrics", "tcp,ofi:tcp"], 100)
+        self.assertNotIn("slower", out)
+
+    def test_a_full_run_goes_on_where_it_stopped(self) -> None:
+        full = ["--full", "--sizes", "1K,2K", "--layouts"]
+        _, _, err = self.compare([*full, "rows-8"], ours=250)
+        self.assertIn("0 of 2 cells done, 2 to go\n", err)
+        measured = len(self.calls())
+        _, out, err = self.compare([*full, "rows-8,padded"], ours=250)
+        self.assertIn("2 of 4 cells done, 2 to go, about ", err)
+        self.assertFalse([line for line in self.calls()[measured:] if "rows-8" in line])
+        self.assertIn("lost: rows-8, 1K, to Open MPI\n", out)
+        measured = len(self.calls())
+        _, again, err = self.compare([*full, "rows-8,padded"], ours=100)
+        self.assertIn("4 of 4 cells done, 0 to go\n", err)
+        self.assertEqual((again, len(self.calls())), (out, measured))
+        _, _, err = self.compare([*full, "rows-8,padded", "--rounds", "2"], ours=100)
+        self.assertIn("0 of 4 cells done", err)
+        _, out, err = self.compare([*full, "rows-8,padded", "--fresh"], ours=100)
+        self.assertIn("0 of 4 cells done", err)
+        self.assertIn("no cell lost in 4", out)
+
+    def test_steps_are_found_and_tried_again(self) -> None:
+        code, out, _ = self.compare(["--steps", "--paths", "auto", "--layouts", "rows-64"], 100, "step", MAD)
+        self.assertEqual(code, 0)
+        self.assertIn("step: rows-64, mad auto, 64K to 71488: +20.0 %\n", out)
+        self.assertEqual(out.count("step"), 1)
+        measured = [line.split()[3] for line in self.calls()]
+        self.assertEqual(measured[-6:], ["65536", "71488"] * 3)
+        _, out, _ = self.compare(["--steps", "--paths", "auto", "--layouts", "rows-64"], 100)
+        self.assertIn("no step of more than 5 %: rows-64, mad auto\n", out)
+        self.assertNotIn("Open MPI", out)
+
+    @unittest.skipUnless(figure.gnuplot(), "gnuplot is not installed")
+    def test_figures_are_drawn(self) -> None:
+        figures = self.scratch / "some figures'"
+        self.compare(["--layouts", "rows-8", "--sizes", "1K,64K,1M", "--plots", str(figures)], ours=100)
+        self.assertEqual(sorted(path.name for path in figures.iterdir()),
+                         ["compare-rows-8.png", "compare-rows-8.svg"])  # fmt: skip
+        drawing = (figures / "compare-rows-8.svg").read_text(encoding="utf-8")
+        for text in ("mad auto", "Open MPI", ">64K<", "time of the fastest peer"):
+            self.assertIn(text, drawing)
+
     def test_paths_and_sizes_that_are_none(self) -> None:
         for words, error in ((["--paths", "auto,quick"], "no quick; there are: auto"), (["--sizes", "1X"], "1X"),
-                             (["--rounds", "0"], "at least 1"), (["--layouts", "padded", "--sizes", "8"], "no cells")):
+                             (["--rounds", "0"], "at least 1"), (["--layouts", "padded", "--sizes", "8"], "no cells"),
+                             (["--fresh"], "--fresh needs --full"), (["--steps", "--full"], "sizes of its own")):  # fmt: skip
             code, _, err = call(["compare", *words])
             self.assertNotEqual(code, 0)
             self.assertIn(error, err)
 
     def test_the_default_is_at_most_forty_cells(self) -> None:
-        arguments = mock.Mock(layouts=None, sizes=None, full=False)
+        arguments = mock.Mock(layouts=None, sizes=None, full=False, steps=False)
         self.assertLessEqual(len(compare.cells_of(arguments)), 40)
 
 
