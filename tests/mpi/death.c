@@ -184,6 +184,7 @@ static void die_collective(void) {
   CHECK_MPI(MPI_Sendrecv(&mine, 1, MPI_INT, 1 - rank, kTag, &failed, 1, MPI_INT, 1 - rank, kTag,
                          comm, MPI_STATUS_IGNORE));
   CHECK(mine || failed, "both witnesses think that all is well");
+  CHECK_CLASS(MPI_Bcast(&sum, 1, MPI_INT, victim, comm), MPIX_ERR_PROC_FAILED);
 }
 
 /* The class may be MPI_ERR_RMA_SYNC, which MPICH puts over every failure to begin or end. */
