@@ -61,6 +61,8 @@ static inline mad_peer* MPIDI_MAD_peer(MPIR_Comm* comm, int rank) {
 void MPIDI_MAD_on_sent(void* context, mad_op* op, int status);
 void MPIDI_MAD_on_message(void* context, mad_peer* from, uint8_t handler, void* header,
                           size_t header_bytes, uint64_t payload_bytes, mad_incoming* incoming);
+/* Bytes that the status of a receive says which failed. */
+MPI_Aint MPIDI_MAD_count_of_failed(MPIR_Request* rreq);
 void MPIDI_MAD_on_received(void* context, mad_op* op, uint64_t bytes, int status);
 void MPIDI_MAD_on_peer_gone(void* context, mad_peer* peer, int status, const char* why);
 

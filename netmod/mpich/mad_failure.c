@@ -35,17 +35,11 @@ static int source_error(int source, MPIR_Comm* comm) {
 }
 
 static void fail_receive(MPIR_Request* rreq, int vci, int error) {
-  MPI_Aint size;
-
   if (!MPIDIG_delete_posted(rreq, &MPIDI_global.per_vci[vci].posted_list)) return;
   rreq->status.MPI_SOURCE = MPIDIG_REQUEST(rreq, u.recv.source);
   rreq->status.MPI_TAG = MPIDIG_REQUEST(rreq, u.recv.tag);
   rreq->status.MPI_ERROR = error;
-  /* As if all had come: when the count is another one, MPICH's MPI_Bcast adds an error of its own
-   * to this one, which makes a ring of its list of errors, and looks for the list's end for ever.
-   */
-  MPIR_Datatype_get_size_macro(MPIDIG_REQUEST(rreq, datatype), size);
-  MPIR_STATUS_SET_COUNT(rreq->status, size * MPIDIG_REQUEST(rreq, count));
+  MPIR_STATUS_SET_COUNT(rreq->status, MPIDI_MAD_count_of_failed(rreq));
   MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(rreq, datatype));
   MPID_Request_complete(rreq);
 }

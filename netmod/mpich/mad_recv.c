@@ -30,6 +30,16 @@ static int check_signature(MPIR_Request* rreq, MPI_Aint bytes) {
   return (element > 0 && bytes % element != 0) ? type_mismatch() : MPI_SUCCESS;
 }
 
+/* A failed receive's count is as if all had come: where it is another, MPICH's MPI_Bcast adds an
+ * error of its own to the receive's, which makes a ring of its list of errors, and looks for the
+ * list's end for ever. */
+MPI_Aint MPIDI_MAD_count_of_failed(MPIR_Request* rreq) {
+  MPI_Aint size;
+
+  MPIR_Datatype_get_size_macro(MPIDIG_REQUEST(rreq, datatype), size);
+  return size * MPIDIG_REQUEST(rreq, count);
+}
+
 /* Tells MPICH.  The completion callback may answer on this very request, so nothing of it is
  * touched afterwards. */
 static void receive_done(MPIR_Request* rreq, uint64_t received, int error) {
@@ -50,6 +60,7 @@ static void receive_done(MPIR_Request* rreq, uint64_t received, int error) {
   } else if (am->recv.partial && !error) {
     error = check_signature(rreq, bytes);
   }
+  if (error && rreq->kind == MPIR_REQUEST_KIND__RECV) bytes = MPIDI_MAD_count_of_failed(rreq);
   MPIR_STATUS_SET_COUNT(rreq->status, bytes);
   if (error) {
     rreq->status.MPI_ERROR = error;

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "support/check.h"
@@ -185,6 +187,31 @@ static void die_collective(void) {
                          comm, MPI_STATUS_IGNORE));
   CHECK(mine || failed, "both witnesses think that all is well");
   CHECK_CLASS(MPI_Bcast(&sum, 1, MPI_INT, victim, comm), MPIX_ERR_PROC_FAILED);
+}
+
+/* The root dies in the middle: as the witness waits in MPI_Bcast, a child of it watches. */
+static void die_broadcasting(void) {
+  const size_t bytes = kLargeInts * sizeof(int);
+  volatile int* ints = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  MPI_Comm two;
+  pid_t pid = getpid(), watcher = 0;
+  CHECK(ints != MAP_FAILED, "no memory");
+  MPI_Comm_split(comm, rank == 1, rank, &two); /* rank 0 and the victim */
+  if (rank == 1) return;
+  MPI_Bcast(&pid, sizeof(pid), MPI_BYTE, 1, two);
+  if (rank == 0) {
+    watcher = fork();
+    if (watcher == 0) {
+      for (int i = 0; i < kPatience_s * 1000000 && ints[0] == 0; i++) usleep(1);
+      kill(pid, SIGKILL);
+      _exit(0);
+    }
+    CHECK_CLASS(MPI_Bcast((void*)ints, kLargeInts, MPI_INT, 1, two), MPIX_ERR_PROC_FAILED);
+    waitpid(watcher, NULL, 0);
+    return;
+  }
+  for (int i = 0; i < kLargeInts; i++) ints[i] = 1;
+  for (;;) MPI_Bcast((void*)ints, kLargeInts, MPI_INT, 1, two);
 }
 
 /* The class may be MPI_ERR_RMA_SYNC, which MPICH puts over every failure to begin or end. */
@@ -385,6 +412,8 @@ static bool play(const char* scene) {
     die_in_group(false, true);
   else if (strcmp(scene, "collective") == 0)
     die_collective();
+  else if (strcmp(scene, "broadcasting") == 0)
+    die_broadcasting();
   else if (strcmp(scene, "one-sided") == 0)
     die_one_sided(false);
   else if (strcmp(scene, "one-sided-open") == 0)

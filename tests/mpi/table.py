@@ -120,7 +120,7 @@ TESTS = (
     Test("foreign", "foreign", 3),
     Test("foreign-ofi", "foreign", 3, env=_variable("FABRIC", "ofi:tcp")),
     *map(_death, ("receiving", "receiving-gapped", "sending", "sending-gapped", "awaited", "awaited-unknown",
-                  "any-source", "unknown", "unmatched", "probed", "partitioned", "partitioned-receiver", "collective",
+                  "any-source", "unknown", "unmatched", "probed", "partitioned", "partitioned-receiver", "collective", "broadcasting",
                   "one-sided", "one-sided-open", "locking", "lock-queued", "group-post", "group-complete", "group-test", "leaving")),
     *(_death(scene, "ofi:tcp") for scene in ("receiving", "sending-gapped", "any-source", "one-sided", "leaving")),
     Test("last-words", "last_words", 3),
