@@ -106,7 +106,7 @@ TESTS = (
     Test("checksum", "checksum", 2, args=("on",), env=_variable("CHECKSUM", "1"), timeout=120),
     Test("checksum-off", "checksum", 2, args=("off",), timeout=120),
     Test("checksum-one", "checksum", 2, args=("one",), timeout=120),
-    *(Test(f"checksum-{fabric.partition(':')[2]}", "checksum", 2, args=("on",),
+    *(Test(f"checksum-{fabric.replace(':', '-')}", "checksum", 2, args=("on",),
            env={**_variable("CHECKSUM", "1"), **_variable("FABRIC", fabric)}, timeout=120)
       for fabric in ("ofi:tcp", "ofi:sockets")),  # fmt: skip
     # Bad settings end MPI_Init, and say why.
