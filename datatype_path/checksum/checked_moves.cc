@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "datatype_path/checksum/crc32c.h"
+#include "madlike/checksum/crc32c.h"
 
 namespace mad {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "datatype_path/checksum/crc32c.h"
 #include "gtest/gtest.h"
+#include "madlike/checksum/crc32c.h"
 #include "tests/support/sample.h"
 
 namespace mad {

@@ -30,6 +30,8 @@ std::string_view to_string(StatusCode code) {
       return "closed";
     case StatusCode::kInternal:
       return "internal error";
+    case StatusCode::kCorrupt:
+      return "corrupt";
   }
   return "unknown status";
 }

@@ -29,6 +29,7 @@ enum class StatusCode : int {
   kVersion,          // the other side speaks another version
   kClosed,           // the engine or peer was closed in good order
   kInternal,         // a broken invariant of ours
+  kCorrupt,          // bytes arrived that are not those that were sent
 };
 
 /// The code's name as it stands in messages, e.g. "peer failed".

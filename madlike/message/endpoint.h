@@ -17,6 +17,7 @@
 #include "madlike/message/incoming.h"
 #include "madlike/message/outgoing.h"
 #include "madlike/message/packet_pool.h"
+#include "madlike/message/payload_sum.h"
 
 namespace mad {
 
@@ -74,6 +75,7 @@ class Endpoint {
     std::size_t left = 0;                // bytes to come, all of them payload
     std::uint64_t offset = 0;            // of the next one in that payload
     IncomingMessage* message = nullptr;  // whose payload it is; null: nobody wants it
+    PayloadSum sum;                      // of what of it is here
   };
   Begun begun;
 

@@ -33,6 +33,7 @@ class IncomingMessage {
   bool head_lost = false;  // no memory was left to keep it
   bool by_data = false;    // the rest comes in DATA frames
   bool has_window = false;
+  bool head_checked = false;  // the head came, or comes, with a checksum
   std::uint32_t id = 0;       // ours; fixed
   std::uint32_t peer_id = 0;  // the sender's; 0 when the head is all
   Endpoint* endpoint = nullptr;
@@ -47,6 +48,7 @@ class IncomingMessage {
   PayloadSink* sink = nullptr;
   void* context = nullptr;
   ExposureToken window{};
+  Status corrupt;  // why its bytes are known to be wrong
 };
 
 struct IncomingLink {

@@ -97,6 +97,7 @@ class MessageEvents {
   /// `message`'s memory is the caller's again: the payload left, or `status` says why it will not.
   virtual void on_sent(OutgoingMessage& message, const Status& status) = 0;
   /// The accepted payload is in place (or `status` says why not); `context` is accept()'s.
+  /// kCorrupt: what is in place is not what was sent; nothing else is concerned.
   virtual void on_received(void* context, std::uint64_t bytes, const Status& status) = 0;
   /// The peer is gone.  `status` is kClosed after its goodbye, kUnreachable when it could not be
   /// connected, kProtocol or kVersion when it sent what no engine of this version sends, else
@@ -114,6 +115,9 @@ struct MessengerConfig {
       65 * 1024;  // staging memory of one packet: an eager payload and its headers
   std::size_t staging_bytes = 8 * 1024 * 1024;  // all packets of this engine together
   std::size_t write_threshold = 16 * 1024;  // smallest rest of a payload worth exposing memory for
+  /// Payload is sent with its CRC32C, and in frames only, as what is written remotely has none.
+  /// Sums that arrive are checked whatever this says.
+  bool checksum = false;
 };
 
 struct MessageCounters {
@@ -123,7 +127,8 @@ struct MessageCounters {
   std::uint64_t referenced_bytes = 0;  // payload bytes gathered from user memory by the driver
   std::uint64_t written_bytes = 0;     // of both, payload bytes placed by remote writes
   std::uint64_t unexpected_bytes =
-      0;  // payload bytes kept for messages that were not matched at once
+      0;                            // payload bytes kept for messages that were not matched at once
+  std::uint64_t checked_bytes = 0;  // payload bytes received with a checksum
 };
 
 class Messenger {
@@ -162,8 +167,8 @@ class Messenger {
 
   /// Receives the first `bytes` of the payload into `sink`, the rest is dropped at the sender where
   /// possible.  ok: complete now, on_received() is not called; kInProgress: on_received(context,
-  /// ...) follows; error: the peer is gone and the payload not complete.  `message` is the
-  /// messenger's again in every case.
+  /// ...) follows; error: the peer is gone and the payload not complete, or kCorrupt.  `message` is
+  /// the messenger's again in every case.
   Status accept(IncomingMessage& message, PayloadSink& sink, std::uint64_t bytes, void* context);
   void discard(IncomingMessage& message);
 

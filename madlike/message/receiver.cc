@@ -40,6 +40,7 @@ Status Receiver::first_piece(Endpoint& from, const Completion& arrived, void** b
   }
   if (status.error()) return status;
   from.begun.left = arrived.rest;
+  from.begun.sum.begin(frame);
   const Segment body{bytes.begin() + kFrameBytes, bytes.size - kFrameBytes};
   switch (frame.kind) {
     case FrameKind::kHello:
@@ -68,6 +69,7 @@ Status Receiver::first_piece(Endpoint& from, const Completion& arrived, void** b
 Status Receiver::next_piece(Endpoint& from, Segment bytes, std::size_t rest) {
   Endpoint::Begun& begun = from.begun;
   IncomingMessage* const message = begun.message;
+  if (message != nullptr && begun.sum.checked()) check(begun.sum, bytes, rest, *message);
   if (message != nullptr && message->sink == nullptr) {
     std::memcpy(message->head.end(), bytes.data, bytes.size);
     message->head.size += bytes.size;
@@ -87,6 +89,14 @@ Status Receiver::next_piece(Endpoint& from, Segment bytes, std::size_t rest) {
     if (message->received == message->accepted) finish(*message, {});
   }
   return {};
+}
+
+// Payload of the frame that has begun, whatever is done with it, and `rest` bytes more to come.  Of
+// several mistakes the first is told.
+void Receiver::check(PayloadSum& sum, Segment payload, std::size_t rest, IncomingMessage& message) {
+  sum.add(payload);
+  core_.counters.checked_bytes += payload.size;
+  if (rest == 0 && !message.corrupt.error()) message.corrupt = sum.result(message.payload_bytes);
 }
 
 void Receiver::hello(Endpoint& from, const Frame& frame) {
@@ -111,6 +121,8 @@ Status Receiver::message(Endpoint& from, const Frame& frame, Segment body) {
     arrival->head = {body.begin() + padded, body.size - padded};
     arrival->head_bytes = arrival->charged = head;
     if (from.begun.left > 0) from.begun.message = arrival;
+    arrival->head_checked = frame.checked;
+    if (frame.checked) check(from.begun.sum, arrival->head, from.begun.left, *arrival);
     from.begun.offset = arrival->head.size;
   }
   from.credit += frame.credit;
@@ -149,10 +161,16 @@ Status Receiver::accept(IncomingMessage& message, PayloadSink& sink, std::uint64
     core_.remove(message);
     return {StatusCode::kNoMemory, "the message's first bytes could not be kept"};
   }
+  if (message.corrupt.error()) {
+    Status why = std::move(message.corrupt);
+    discard(message);
+    return why;
+  }
   const bool just_arrived = message.phase == IncomingMessage::Phase::kArriving;
   const Segment head = message.head;
   const std::uint64_t accepted = std::min(bytes, message.payload_bytes);
-  if (accepted <= head.size) {
+  const bool sum_to_come = message.head_checked && head.size < message.head_bytes;
+  if (accepted <= head.size && !sum_to_come) {
     if (accepted > 0) sink.place(0, {head.data, static_cast<std::size_t>(accepted)});
     discard(message);
     return {};
@@ -175,16 +193,19 @@ Status Receiver::accept(IncomingMessage& message, PayloadSink& sink, std::uint64
   }
   if (just_arrived) claim_rest_of_head(message);
   // Placed while the sender already gets to know where the rest goes.
-  if (head.size > 0) sink.place(0, head);
+  if (head.size > 0) sink.place(0, {head.data, std::min<std::uint64_t>(head.size, accepted)});
   message.kept.reset();
   message.head = {};
   return StatusCode::kInProgress;
 }
 
-// The rest of the head is read by the driver, if it can do that, to where it belongs.
+// The rest of the head is read by the driver, if it can do that, to where it belongs.  What is
+// summed comes in pieces: in the driver's buffer it is warm, and one run whatever the user's
+// layout.
 void Receiver::claim_rest_of_head(IncomingMessage& message) {
   const Endpoint& from = *message.endpoint;
   if (from.begun.message != &message || message.accepted < message.head_bytes) return;
+  if (message.head_checked) return;
   Segment first;
   if (message.sink->runs(from.begun.offset, from.begun.left, &first, 1) == 0) return;
   (void)from.driver->place_rest(from.connection, *message.sink, from.begun.offset);
@@ -208,6 +229,7 @@ void Receiver::open_window(IncomingMessage& message) {
   Driver& driver = *message.endpoint->driver;
   const std::uint64_t rest = message.accepted - message.received;
   if (!driver.caps().remote_write || rest < core_.config.write_threshold) return;
+  if (core_.config.checksum) return;
   Segment memory;
   if (message.sink->runs(message.received, rest, &memory, 1) == 0) return;
   const ConnectionId connection = message.endpoint->connection;
@@ -242,7 +264,7 @@ Status Receiver::clear(Endpoint& from, const Frame& frame, Segment body) {
   state.id = 0;
   state.peer_id = frame.reply_id;
   state.accepted = frame.length;
-  if (frame.window && from.driver->caps().remote_write) {
+  if (frame.window && from.driver->caps().remote_write && !core_.config.checksum) {
     state.has_window = true;
     state.window = decode_window(body);
     state.window_start = frame.offset;
@@ -277,6 +299,7 @@ Status Receiver::data(Endpoint& from, const Frame& frame, Segment body, void** b
     return violation("a DATA frame beyond what was accepted");
   }
   from.credit += frame.credit;
+  if (frame.checked) check(from.begun.sum, body, from.begun.left, *message);
   message->sink->place(frame.offset, body);
   message->by_data = true;
   release(from, std::exchange(*buffer, nullptr));
@@ -304,16 +327,18 @@ Status Receiver::placed(Endpoint& from, const Frame& frame) {
 void Receiver::finish(IncomingMessage& message, const Status& status) {
   close_window(message);
   void* const context = message.context;
-  const std::uint64_t bytes = status.ok() ? message.received : 0;
+  const Status outcome = status.ok() ? std::move(message.corrupt) : status;
+  const std::uint64_t bytes = outcome.ok() ? message.received : 0;
   core_.remove(message);
-  core_.events.on_received(context, bytes, status);
+  core_.events.on_received(context, bytes, outcome);
 }
 
 void Receiver::finish_head(IncomingMessage& message) {
   void* const context = message.context;
-  const std::uint64_t bytes = message.accepted;
+  const Status outcome = std::move(message.corrupt);
+  const std::uint64_t bytes = outcome.ok() ? message.accepted : 0;
   discard(message);
-  core_.events.on_received(context, bytes, {});
+  core_.events.on_received(context, bytes, outcome);
 }
 
 void Receiver::abandon(Endpoint& from) {

@@ -39,6 +39,7 @@ class Receiver {
   Status placed(Endpoint& from, const Frame& frame);
 
   OutgoingMessage* waiting(const Endpoint& from, std::uint32_t id) const;
+  void check(PayloadSum& sum, Segment payload, std::size_t rest, IncomingMessage& message);
   IncomingMessage* receiving(const Endpoint& from, std::uint32_t id) const;
   static void release(const Endpoint& from, void* buffer);
   void give_credit_back(IncomingMessage& message);

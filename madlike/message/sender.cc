@@ -74,6 +74,7 @@ bool Sender::start(Endpoint& to, std::uint8_t handler, Segment header, OutgoingM
     auto& state = state_of(*message);
     state.sent = add_head(to, *packet, *message);
     frame.length = message->payload_bytes;
+    if (core_.config.checksum && state.sent > 0) add_checksum(packet->packet, frame);
     if (state.sent < message->payload_bytes) {
       state.id = frame.id = core_.outgoing.add(message);
       state.phase = OutgoingPhase::kWaiting;

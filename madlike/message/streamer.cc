@@ -60,6 +60,7 @@ bool Streamer::data(Endpoint& to, OutgoingMessage& message) {
   frame.offset = state.sent;
   frame.length = fill(*packet, message);
   if (frame.length == 0) return false;
+  if (core_.config.checksum) add_checksum(packet->packet, frame);
   frame.body_bytes = static_cast<std::uint32_t>(frame.length);
   frame.credit = returnable_credit(to);
   credit_returned(to, frame.credit);

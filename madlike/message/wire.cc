@@ -10,6 +10,7 @@ namespace {
 constexpr std::uint8_t kMagic = 0xAD;
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kWindowFlag = 1;
+constexpr std::uint8_t kCheckedFlag = 2;
 
 // Compilers turn both into one move on a little-endian machine.
 template <typename T>
@@ -39,6 +40,7 @@ Status check_message(const Frame& f) {
   if (head > f.length) return violation("a MESSAGE with more than its payload");
   if ((f.id != 0) != (head < f.length)) return violation("a MESSAGE with a wrong id");
   if (f.reply_id != 0 || f.offset != 0) return violation("a MESSAGE with fields it does not have");
+  if (f.checked && head == 0) return violation("a checksum of no bytes");
   return {};
 }
 
@@ -77,6 +79,9 @@ Status check_fields(const Frame& f) {
     return violation("a frame with a handler that is no MESSAGE");
   }
   if (f.kind != FrameKind::kClear && f.window) return violation("a window outside of CLEAR");
+  if (f.kind != FrameKind::kMessage && f.kind != FrameKind::kData && f.checked) {
+    return violation("a checksum in a frame without payload");
+  }
   switch (f.kind) {
     case FrameKind::kHello:
       return check_hello(f);
@@ -103,13 +108,14 @@ void encode_frame(const Frame& f, std::byte* out) {
   put<std::uint8_t>(out, kMagic);
   put<std::uint8_t>(out + 1, kVersion);
   put<std::uint8_t>(out + 2, static_cast<std::uint8_t>(f.kind));
-  put<std::uint8_t>(out + 3, f.window ? kWindowFlag : 0);
+  put<std::uint8_t>(out + 3, static_cast<std::uint8_t>((f.window ? kWindowFlag : 0) |
+                                                       (f.checked ? kCheckedFlag : 0)));
   put<std::uint8_t>(out + 4, f.handler);
   put<std::uint8_t>(out + 5, 0);
   put<std::uint16_t>(out + 6, f.header_bytes);
   put<std::uint32_t>(out + 8, f.credit);
   put<std::uint32_t>(out + 12, f.id);
-  put<std::uint32_t>(out + 16, f.reply_id);
+  put<std::uint32_t>(out + 16, f.checked ? f.sum : f.reply_id);
   put<std::uint32_t>(out + 20, f.body_bytes);
   put<std::uint64_t>(out + 24, f.offset);
   put<std::uint64_t>(out + 32, f.length);
@@ -132,17 +138,18 @@ Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
   const auto kind = get<std::uint8_t>(in + 2);
   const auto flags = get<std::uint8_t>(in + 3);
   if (kind < 1 || kind > 8) return violation("a frame of unknown kind");
-  if ((flags & ~kWindowFlag) != 0 || get<std::uint8_t>(in + 5) != 0) {
+  if ((flags & ~(kWindowFlag | kCheckedFlag)) != 0 || get<std::uint8_t>(in + 5) != 0) {
     return violation("a frame with reserved bits set");
   }
   Frame f;
   f.kind = static_cast<FrameKind>(kind);
-  f.window = flags != 0;
+  f.window = (flags & kWindowFlag) != 0;
+  f.checked = (flags & kCheckedFlag) != 0;
   f.handler = get<std::uint8_t>(in + 4);
   f.header_bytes = get<std::uint16_t>(in + 6);
   f.credit = get<std::uint32_t>(in + 8);
   f.id = get<std::uint32_t>(in + 12);
-  f.reply_id = get<std::uint32_t>(in + 16);
+  (f.checked ? f.sum : f.reply_id) = get<std::uint32_t>(in + 16);
   f.body_bytes = get<std::uint32_t>(in + 20);
   f.offset = get<std::uint64_t>(in + 24);
   f.length = get<std::uint64_t>(in + 32);

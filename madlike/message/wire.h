@@ -33,11 +33,13 @@ enum class FrameKind : std::uint8_t {
 struct Frame {
   FrameKind kind = FrameKind::kCredit;
   bool window = false;
+  bool checked = false;  // `sum` stands in the place of `reply_id`
   std::uint8_t handler = 0;
   std::uint16_t header_bytes = 0;
   std::uint32_t credit = 0;
   std::uint32_t id = 0;
   std::uint32_t reply_id = 0;
+  std::uint32_t sum = 0;  // CRC32C of the payload in the body
   std::uint32_t body_bytes = 0;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;

@@ -31,6 +31,7 @@ mad::MessengerConfig messenger_config(const mad_config& config) {
   mad::MessengerConfig out;
   if (config.eager_limit != 0) out.eager_limit = config.eager_limit;
   if (config.staging_bytes != 0) out.staging_bytes = config.staging_bytes;
+  out.checksum = config.checksum != 0;
   return out;
 }
 
@@ -288,6 +289,7 @@ const mad_counters& mad_engine::counters() {
   counters_.referenced_bytes = of_messages.referenced_bytes;
   counters_.written_bytes = of_messages.written_bytes;
   counters_.unexpected_bytes = of_messages.unexpected_bytes;
+  counters_.checked_bytes = of_messages.checked_bytes;
   return counters_;
 }
 

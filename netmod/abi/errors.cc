@@ -38,6 +38,8 @@ mad_status to_mad_status(StatusCode code) {
       return MAD_ERR_VERSION;
     case StatusCode::kClosed:
       return MAD_ERR_CLOSED;
+    case StatusCode::kCorrupt:
+      return MAD_ERR_CORRUPT;
     case StatusCode::kAgain:  // back-pressure never reaches the C interface
     case StatusCode::kInternal:
       return MAD_ERR_INTERNAL;

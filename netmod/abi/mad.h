@@ -49,7 +49,8 @@ typedef enum mad_status {
   MAD_ERR_PROTOCOL = -7,
   MAD_ERR_VERSION = -8,
   MAD_ERR_CLOSED = -9,
-  MAD_ERR_INTERNAL = -10
+  MAD_ERR_INTERNAL = -10,
+  MAD_ERR_CORRUPT = -11 /* a payload whose checksum is wrong; other messages go on */
 } mad_status;
 
 /* The last error's sentence in this thread: what was wrong, what was expected, what to do. */
@@ -235,6 +236,7 @@ typedef struct mad_config {
   uint64_t staging_bytes;   /* staging budget of the engine; 0: default */
   const char* costs_file; /* what `tools/mad calibrate` wrote; NULL: $XDG_CONFIG_HOME/mad/costs.json
                              or ~/.config/mad/costs.json if there is one, else built-in numbers */
+  int checksum;           /* not 0: payloads are sent with a CRC32C, which any receiver checks */
   mad_callbacks callbacks;
   void* context; /* given to every callback */
 } mad_config;
@@ -301,7 +303,8 @@ MAD_API int mad_send(mad_engine* engine, mad_peer* peer, uint8_t handler, const 
 /* Receives an incoming payload into `count` elements of `type` at `base`; what does not fit is
  * dropped and the callback's `bytes` are what fitted.  MAD_SUCCESS: done, *received has the bytes,
  * no callback. MAD_IN_PROGRESS: on_received() follows.  Takes `incoming` in any case: after an
- * error it is discarded. */
+ * error it is discarded.  MAD_ERR_CORRUPT, here or in the callback: the bytes at `base` are not
+ * those that were sent; the peer and its other messages are not concerned. */
 MAD_API int mad_recv(mad_engine* engine, mad_incoming* incoming, void* base, uint64_t count,
                      const mad_type* type, mad_path path, mad_op* op, uint64_t* received);
 MAD_API void mad_discard(mad_engine* engine, mad_incoming* incoming);
@@ -322,6 +325,7 @@ typedef struct mad_counters {
   uint64_t referenced_bytes; /* payload gathered from user memory */
   uint64_t written_bytes;    /* of both, placed by remote writes */
   uint64_t unexpected_bytes; /* payload kept for messages nobody waited for */
+  uint64_t checked_bytes;    /* payload received with a checksum */
 } mad_counters;
 MAD_API const mad_counters* mad_engine_counters(mad_engine* engine);
 

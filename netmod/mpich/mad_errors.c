@@ -20,6 +20,12 @@ int MPIDI_MAD_error(int status, int rank) {
     case MAD_ERR_TRUNCATED:
       return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                                   MPI_ERR_TRUNCATE, "**mad", "**mad %s", why);
+    case MAD_ERR_CORRUPT:
+      if (rank >= 0)
+        return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                    MPI_ERR_OTHER, "**mad_corrupt", "**mad_corrupt %d %s", rank,
+                                    why);
+      /* fall through */
     default:
       return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                                   MPI_ERR_OTHER, "**mad", "**mad %s", why);

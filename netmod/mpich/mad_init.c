@@ -93,6 +93,17 @@ cvars:
         auto decides by. If empty, $XDG_CONFIG_HOME/mad/costs.json or ~/.config/mad/costs.json if
         there is one, else built-in numbers.
 
+    - name        : MPIR_CVAR_CH4_MAD_CHECKSUM
+      category    : CH4_MAD
+      type        : boolean
+      default     : false
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        If true, this process sends all payload with a CRC32C, which whoever receives it checks; a
+        receive of bytes that changed on their way fails. The processes need not agree.
+
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
@@ -126,6 +137,7 @@ static int read_configuration(mad_config* config) {
   mpi_errno =
       read_size("MPIR_CVAR_CH4_MAD_MAX_BLOCKS", MPIR_CVAR_CH4_MAD_MAX_BLOCKS, &config->max_blocks);
   MPIR_ERR_CHECK(mpi_errno);
+  config->checksum = MPIR_CVAR_CH4_MAD_CHECKSUM;
 
   MPIDI_MAD_global.verbose = (verbose && *verbose && strcmp(verbose, "0") != 0);
   MPIDI_MAD_global.default_path = MAD_PATH_AUTO;

@@ -57,6 +57,8 @@ static void add_all(void) {
       "payload bytes placed in the receiver's memory by remote writes");
   add("mad_unexpected_bytes", offsetof(mad_counters, unexpected_bytes),
       "payload bytes kept for messages that no receive waited for");
+  add("mad_checked_bytes", offsetof(mad_counters, checked_bytes),
+      "payload bytes received with a checksum");
 }
 
 void MPIDI_MAD_pvars_init(void) {

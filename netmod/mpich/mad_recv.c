@@ -74,14 +74,27 @@ static void receive_done(MPIR_Request* rreq, uint64_t received, int error) {
   MPIDIG_REQUEST(rreq, req->target_cmpl_cb)(rreq);
 }
 
+/* One-sided operations have no receive that could fail: wrong bytes in a window, or an answer that
+ * never comes, would be nobody's error. */
+static int corrupt_error(MPIR_Request* rreq) {
+  bool sent = (MPIDI_MAD_AM(rreq)->recv.handler == MPIDIG_SEND);
+  int error =
+      MPIDI_MAD_error(MAD_ERR_CORRUPT, sent ? MPIDIG_REQUEST(rreq, u.recv.source) : MPI_PROC_NULL);
+
+  if (rreq->kind == MPIR_REQUEST_KIND__RMA)
+    MPID_Abort(rreq->u.rma.win->comm_ptr, error, 1, "one-sided data were changed on their way");
+  return error;
+}
+
 /* Too long a message is no failure of the transport, and MPICH's error for it is set beforehand. */
-static int receive_error(int status) {
-  return (status < 0 && status != MAD_ERR_TRUNCATED) ? MPIDI_MAD_error(status, MPI_PROC_NULL)
-                                                     : MPI_SUCCESS;
+static int receive_error(MPIR_Request* rreq, int status) {
+  if (status >= 0 || status == MAD_ERR_TRUNCATED) return MPI_SUCCESS;
+  if (status == MAD_ERR_CORRUPT) return corrupt_error(rreq);
+  return MPIDI_MAD_error(status, MPI_PROC_NULL);
 }
 
 void MPIDI_MAD_on_received(void* context, mad_op* op, uint64_t bytes, int status) {
-  receive_done(op->context, bytes, receive_error(status));
+  receive_done(op->context, bytes, receive_error(op->context, status));
 }
 
 /* Where MPICH wants the bytes.  Lists of iovs exist only for transports that ask for one. */
@@ -137,7 +150,7 @@ static void receive(MPIR_Request* rreq) {
   op->group = comm ? comm->context_id : 0;
   status = mad_recv(MPIDI_MAD_global.engine, incoming, layout.base, layout.count, layout.type, path,
                     op, &received);
-  if (status != MAD_IN_PROGRESS) receive_done(rreq, received, receive_error(status));
+  if (status != MAD_IN_PROGRESS) receive_done(rreq, received, receive_error(rreq, status));
   return;
 
 fn_fail:

@@ -80,7 +80,27 @@ Status FaultyDriver::after_post(ConnectionId connection, Status status) {
 Status FaultyDriver::post_send(ConnectionId connection, SegmentList packet, void* context) {
   const Status refused = before_post(connection);
   if (!refused.ok()) return refused;
-  return after_post(connection, inner_->post_send(connection, packet, context));
+  return after_post(connection, plan_.tap == nullptr
+                                    ? inner_->post_send(connection, packet, context)
+                                    : post_tapped(connection, packet, context));
+}
+
+// The caller's memory stays as it is: a copy travels.
+Status FaultyDriver::post_tapped(ConnectionId connection, SegmentList packet, void* context) {
+  std::vector<std::byte>& copy = tapped_.emplace_back();
+  for (const Segment& segment : packet) copy.insert(copy.end(), segment.begin(), segment.end());
+  const Segment all{copy.data(), copy.size()};
+  const Segment payload = plan_.tap->payload(all);
+  const bool flips = payload.size > 0 && happens(plan_.flip_bit);
+  if (flips)
+    payload.begin()[random_() % payload.size] ^= static_cast<std::byte>(1 << random_() % 8);
+  Status status = inner_->post_send(connection, {&all, 1}, context);
+  if (status.ok() || status.in_progress()) {
+    counts_.flipped_bits += flips ? 1 : 0;
+    plan_.tap->posted(all, flips);
+  }
+  if (!status.in_progress()) tapped_.pop_back();
+  return status;
 }
 
 Status FaultyDriver::before_expose(ConnectionId connection) {

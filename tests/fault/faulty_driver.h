@@ -2,13 +2,15 @@
 //
 // It stands between its user and a real driver and, led by a seeded plan, refuses posts, hands
 // completions out late, few at a time and in another order, refuses to expose memory, lets remote
-// writes fail, and cuts a connection at a chosen operation.  What driver.h promises stays true:
-// packets of one connection keep their order and come before its end, and every accepted packet
-// has exactly one completion.  The same plan over the same calls does the same thing again.
+// writes fail, flips bits of packets on their way, and cuts a connection at a chosen operation.
+// What driver.h promises stays true: packets of one connection keep their order and come before its
+// end, and every accepted packet has exactly one completion.  The same plan over the same calls
+// does the same thing again.
 #ifndef TESTS_FAULT_FAULTY_DRIVER_H_
 #define TESTS_FAULT_FAULTY_DRIVER_H_
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <random>
@@ -19,6 +21,17 @@
 
 namespace mad {
 
+/// Sees the packets that post_send() gives to the real driver, each as one run, and says what of
+/// one is payload.
+class PacketTap {
+ public:
+  virtual ~PacketTap() = default;
+  /// The part of `packet` in which a bit may flip; nothing where its size is 0.
+  virtual Segment payload(Segment packet) = 0;
+  /// The packet was accepted; `flipped`: with a bit that is wrong.
+  virtual void posted(Segment packet, bool flipped) = 0;
+};
+
 /// What goes wrong and how often; rates are per thousand.
 struct FaultPlan {
   std::uint64_t seed = 1;
@@ -28,8 +41,10 @@ struct FaultPlan {
   unsigned short_poll = 0;     // of poll(): hands out one completion at most
   unsigned refuse_expose = 0;  // of expose(): kNoMemory
   unsigned fail_write =
-      0;                 // of post_write(): refused for good, or accepted and the connection breaks
-  bool reorder = false;  // completions that may overtake one another do
+      0;  // of post_write(): refused for good, or accepted and the connection breaks
+  unsigned flip_bit = 0;     // of packets that `tap` finds payload in: one bit arrives wrong
+  PacketTap* tap = nullptr;  // outlives the driver
+  bool reorder = false;      // completions that may overtake one another do
   /// The post, counted from 1 over all that were accepted, at which its connection breaks (or
   /// `at_death` is called instead, once); 0: never.
   std::uint64_t dies_at = 0;
@@ -43,6 +58,7 @@ struct FaultCounts {
   std::uint64_t overtakings = 0;
   std::uint64_t refused_exposures = 0;
   std::uint64_t failed_writes = 0;
+  std::uint64_t flipped_bits = 0;
   std::uint64_t deaths = 0;
 };
 
@@ -85,12 +101,14 @@ class FaultyDriver final : public Driver {
   bool happens(unsigned per_thousand) { return random_() % 1000 < per_thousand; }
   Status before_expose(ConnectionId connection);
   Status before_post(ConnectionId connection);
+  Status post_tapped(ConnectionId connection, SegmentList packet, void* context);
   Status after_post(ConnectionId connection, Status status);
   void hold(const Completion& completion);
   void drop(const Completion& completion);
   void take_from_inner();
   std::vector<std::size_t> eligible() const;
 
+  std::deque<std::vector<std::byte>> tapped_;  // packets that inner_ may still read
   std::unique_ptr<Driver> inner_;
   const FaultPlan plan_;
   FaultCounts counts_;

@@ -36,6 +36,7 @@ class FaultyDriverTest : public ::testing::Test {
     for (std::size_t i = 0; i < count; ++i) {
       if (completions[i].kind == Completion::Kind::kReceived) {
         ++arrived_at_other;
+        bytes_at_other.emplace_back(completions[i].bytes.begin(), completions[i].bytes.end());
         other->release(completions[i].buffer);
       } else if (completions[i].kind == Completion::Kind::kDisconnected) {
         other_ends.push_back(completions[i].status);
@@ -97,6 +98,18 @@ class FaultyDriverTest : public ::testing::Test {
   std::vector<Status> ends;
   std::vector<Status> other_ends;
   std::deque<std::vector<std::byte>> sent_bytes;
+  std::deque<std::vector<std::byte>> bytes_at_other;
+};
+
+// Payload is the second half of a packet whose number is even.
+class SecondHalves final : public PacketTap {
+ public:
+  Segment payload(Segment packet) override {
+    if ((*packet.begin() & std::byte{1}) != std::byte{0}) return {};
+    return {packet.begin() + packet.size / 2, packet.size / 2};
+  }
+  void posted(Segment, bool flipped) override { flips.push_back(flipped); }
+  std::vector<bool> flips;
 };
 
 TEST_F(FaultyDriverTest, RefusedPostsDoNothing) {
@@ -109,6 +122,34 @@ TEST_F(FaultyDriverTest, RefusedPostsDoNothing) {
   EXPECT_EQ(finished.size(), 100u);
   EXPECT_EQ(arrived_at_other, 100);
   EXPECT_GT(faulty->counts().refused_posts, 50u);
+}
+
+TEST_F(FaultyDriverTest, BitsFlipOnTheirWay) {
+  SecondHalves tap;
+  FaultPlan plan;
+  plan.flip_bit = 500;
+  plan.refuse_post = 300;
+  plan.tap = &tap;
+  open(plan);
+  int context = 0;
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(send(*faulty, to_other, i, &context).in_progress());
+  for (int i = 0; i < kManyPolls && finished.size() < 100; ++i) poll();
+  ASSERT_EQ(bytes_at_other.size(), 100u);
+  ASSERT_EQ(tap.flips.size(), 100u);
+  std::uint64_t flipped = 0;
+  for (std::size_t i = 0; i < 100; ++i) {
+    int bits = 0;
+    for (std::size_t k = 0; k < 1024; ++k) {
+      const auto change = static_cast<unsigned>(bytes_at_other[i][k] ^ sent_bytes[i][k]);
+      EXPECT_TRUE(change == 0 || (i % 2 == 0 && k >= 512)) << i << " " << k;
+      bits += __builtin_popcount(change);
+      EXPECT_TRUE(k < sizeof(int) || sent_bytes[i][k] == std::byte{0}) << "the sender's memory";
+    }
+    EXPECT_EQ(bits, tap.flips[i] ? 1 : 0);
+    flipped += tap.flips[i] ? 1 : 0;
+  }
+  EXPECT_EQ(faulty->counts().flipped_bits, flipped);
+  EXPECT_TRUE(flipped > 10 && flipped < 40) << flipped;
 }
 
 TEST_F(FaultyDriverTest, LateAndOvertakenCompletionsKeepTheOrderOfPackets) {

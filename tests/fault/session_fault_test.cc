@@ -6,8 +6,10 @@
 
 #include <cstdlib>
 #include <random>
+#include <set>
 #include <vector>
 
+#include "tests/fault/ledger.h"
 #include "tests/fault/session_party.h"
 
 namespace mad {
@@ -195,6 +197,49 @@ TEST(SessionsOverFaults, ABrokenConnectionEndsEveryCall) {
     if (::testing::Test::HasFailure()) return;
   }
   EXPECT_TRUE(errors > 20 || std::getenv("MAD_TEST_SEED") != nullptr) << errors;
+}
+
+TEST(SessionsOverFaults, AFlippedBitFailsItsMessageAlone) {
+  constexpr std::size_t kNumberAt = 4;  // of a chunk's header; hubs count from 1
+  std::size_t damaged = 0;
+  for (const std::uint64_t seed : seeds(40)) {
+    SCOPED_TRACE("MAD_TEST_SEED=" + std::to_string(seed));
+    Random random(seed);
+    test::Ledgers ledgers(kNumberAt);
+    auto network = std::make_shared<LoopbackNetwork>(random_fabric(random));
+    FaultPlan plan_a = random_faults(random), plan_b = random_faults(random);
+    MessengerConfig config = random_config(random);
+    config.checksum = true;
+    plan_a.tap = &ledgers.of_a;
+    plan_b.tap = &ledgers.of_b;
+    plan_a.flip_bit = static_cast<unsigned>(up_to(random, 150));
+    SessionParty a(network, plan_a, random_tuning(random), config);
+    SessionParty b(network, plan_b, random_tuning(random), random_config(random));
+    std::vector<Message> messages;
+    for (int i = 0; i < kMessages; ++i) messages.push_back(random_message(random));
+    std::vector<Status> outcomes;
+    Endpoint& to_b = a.endpoint(b);
+    run_together({{&a,
+                   [&] {
+                     for (Message& message : messages) {
+                       const Status status = send(a, to_b, message);
+                       EXPECT_TRUE(status.ok()) << status.message();
+                     }
+                   }},
+                  {&b, [&] {
+                     for (const Message& message : messages) {
+                       outcomes.push_back(receive_or_learn(b, message));
+                     }
+                   }}});
+    const std::set<std::uint32_t> wrong = ledgers.of_a.damaged();
+    for (std::uint32_t i = 0; i < kMessages; ++i) {
+      EXPECT_EQ(outcomes[i].code(), wrong.count(i + 1) ? StatusCode::kCorrupt : StatusCode::kOk)
+          << "message " << i << ": " << outcomes[i].message();
+    }
+    damaged += wrong.size();
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_TRUE(damaged > 20 || std::getenv("MAD_TEST_SEED") != nullptr) << damaged;
 }
 
 }  // namespace

@@ -223,9 +223,9 @@ static void gathered_packets(uint64_t low, uint64_t high) {
 
 /* Each control variable is there, says what it is for, and has the environment's value. */
 static void variables(void) {
-  static const char* const kNames[] = {"DATATYPE_PATH", "FABRIC",          "INTERFACE",
-                                       "EAGER_LIMIT",   "FLUSH_THRESHOLD", "MAX_BLOCKS"};
-  for (int i = 0; i < 6; i++) {
+  static const char* const kNames[] = {"DATATYPE_PATH",   "FABRIC",     "INTERFACE", "EAGER_LIMIT",
+                                       "FLUSH_THRESHOLD", "MAX_BLOCKS", "CHECKSUM"};
+  for (int i = 0; i < 7; i++) {
     char name[80], found[80], description[1000];
     int index, found_length = sizeof(found), length = sizeof(description), verbosity, bind, scope;
     int count, number = 0;

@@ -106,6 +106,13 @@ TESTS = (
     _counters("fabric-tcp", ("gathered", "16", "500"), _variable("FABRIC", "tcp")),
     _counters("fabric-ofi-tcp", ("gathered", "1300", "4000"), _variable("FABRIC", "ofi:tcp")),
     _counters("fabric-sockets", ("gathered", "500", "1100"), _variable("FABRIC", "ofi:sockets")),
+    # Checksums, on all fabrics: what is written remotely without them is sent in frames with them.
+    Test("checksum", "checksum", 2, args=("on",), env=_variable("CHECKSUM", "1"), timeout=120),
+    Test("checksum-off", "checksum", 2, args=("off",), timeout=120),
+    Test("checksum-one", "checksum", 2, args=("one",), timeout=120),
+    *(Test(f"checksum-{fabric.replace(':', '-')}", "checksum", 2, args=("on",),
+           env={**_variable("CHECKSUM", "1"), **_variable("FABRIC", fabric)}, timeout=120)
+      for fabric in ("ofi:tcp", "ofi:sockets")),  # fmt: skip
     # Bad settings end MPI_Init, and say why.
     _refused("bad-path", "DATATYPE_PATH", "express", "express", PATHS),
     _refused("bad-fabric", "FABRIC", "carrier:pigeon", "carrier:pigeon", "ofi:tcp"),

@@ -11,15 +11,16 @@ from typing import Dict, List, Optional, Sequence, Set, Tuple
 # A room, and what its files may include besides its own.  The longest name that fits a file is its room.
 RULES: Dict[str, Tuple[str, ...]] = {
     "madlike/base": (),
+    "madlike/checksum": (),
     "madlike/driver": ("madlike/base",),
-    "madlike/message": ("madlike/base", "madlike/driver/driver.h"),
+    "madlike/message": ("madlike/base", "madlike/checksum", "madlike/driver/driver.h"),
     "datatype_path/describe": ("madlike/base",),
     "datatype_path/kernels": (),
     "datatype_path/program": ("madlike/base", "datatype_path/describe", "datatype_path/kernels"),
     "datatype_path/cursor": ("madlike/base", "datatype_path/program", "datatype_path/kernels"),
     "datatype_path/serial": ("madlike/base", "datatype_path/program"),
     "datatype_path/explain": ("datatype_path/describe", "datatype_path/program"),
-    "datatype_path/checksum": ("datatype_path/cursor",),
+    "datatype_path/checksum": ("madlike/checksum", "datatype_path/cursor"),
     "datatype_path/typed": ("madlike/base", "datatype_path/describe"),
     "datatype_path/signature": ("madlike/base", "datatype_path/describe", "datatype_path/typed"),
     "datatype_path/convert": ("madlike/base", "datatype_path/describe", "datatype_path/typed"),

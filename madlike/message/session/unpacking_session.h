@@ -52,7 +52,8 @@ class UnpackingSession {
   UnpackingSession& operator=(const UnpackingSession&) = delete;
 
   /// kTruncated, kProtocol: the sender's piece is longer, or shorter or not there; kPeerFailed,
-  /// kClosed: the sender went before the message was complete.  All are final.
+  /// kClosed: the sender went before the message was complete; kCorrupt: bytes of it changed on
+  /// their way.  All are final.
   Status unpack(Segment memory, ReceiveMode mode);
   Status unpack(PieceSink piece, ReceiveMode mode);
 

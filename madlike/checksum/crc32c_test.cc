@@ -1,4 +1,4 @@
-#include "datatype_path/checksum/crc32c.h"
+#include "madlike/checksum/crc32c.h"
 
 #include <cstdint>
 #include <cstring>

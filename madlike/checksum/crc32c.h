@@ -3,8 +3,8 @@
 //
 // Of nothing it is 0; of "123456789" it is 0xe3069283.  The bytes are worked through by ISA-L,
 // which chooses what the processor does best.
-#ifndef DATATYPE_PATH_CHECKSUM_CRC32C_H_
-#define DATATYPE_PATH_CHECKSUM_CRC32C_H_
+#ifndef MADLIKE_CHECKSUM_CRC32C_H_
+#define MADLIKE_CHECKSUM_CRC32C_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -20,4 +20,4 @@ std::uint32_t combine_crc32c(std::uint32_t a, std::uint32_t b, std::uint64_t b_b
 
 }  // namespace mad
 
-#endif  // DATATYPE_PATH_CHECKSUM_CRC32C_H_
+#endif  // MADLIKE_CHECKSUM_CRC32C_H_
