@@ -18,6 +18,7 @@ struct Split {
 double stretch(const Shape& shape) {
   double least = 0;
   for (std::size_t k = 0; k < shape.histogram.size(); ++k) {
+    if (shape.histogram[k] == 0) continue;
     least += std::ldexp(static_cast<double>(shape.histogram[k]), static_cast<int>(k));
   }
   return least == 0 ? 1 : static_cast<double>(shape.bytes) / least;

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace mad {
 namespace {
@@ -77,13 +77,14 @@ Result<Costs> read_costs(const std::string& path, const std::string& fabric) {
   if (path.empty() && (name.empty() || !std::filesystem::exists(name, error))) {
     return default_costs(fabric);
   }
-  std::ifstream file(name);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file.is_open() || file.bad()) {
+  const std::ifstream file(name);
+  std::ostringstream text;
+  text << file.rdbuf();  // fails for a directory, and for an empty file, which is no JSON
+  if (!file.is_open() || !text) {
     return Status(StatusCode::kNotFound, "cannot read the costs in " + name +
                                              "; `tools/mad calibrate` writes such a file");
   }
-  auto costs = parse_costs(text, fabric);
+  auto costs = parse_costs(text.str(), fabric);
   if (costs.ok()) return costs;
   return Status(StatusCode::kInvalidArgument, "the costs in " + name + " cannot be used: " +
                                                   std::string(costs.status().message()) +

@@ -89,6 +89,9 @@ TEST_F(CostsOfAUser, errors_name_the_file_and_what_to_do) {
   const auto missing = read_costs((home_ / "none.json").string(), "tcp");
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.status().code(), StatusCode::kNotFound);
+  const auto directory = read_costs(home_.string(), "tcp");
+  ASSERT_FALSE(directory.ok());
+  EXPECT_NE(directory.status().message().find(home_.string()), std::string::npos);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-#define MAD_ABI_VERSION 1
+#define MAD_ABI_VERSION 2
 #define MAD_ADDRESS_MAX 110 /* bytes of an engine's address; MPI's port names can carry as much */
 
 typedef struct mad_engine mad_engine;

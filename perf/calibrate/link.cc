@@ -95,10 +95,10 @@ class Link::End {
     char own[MAD_ADDRESS_MAX] = {}, other[MAD_ADDRESS_MAX] = {};
     std::size_t size = sizeof(own);
     check(mad_engine_address(engine_, own, &size), "mad_engine_address");
-    if (write(socket, &size, sizeof(size)) != sizeof(size) ||
-        write(socket, own, sizeof(own)) != sizeof(own) ||
-        read(socket, &size, sizeof(size)) != sizeof(size) ||
-        read(socket, other, sizeof(other)) != sizeof(other)) {
+    if (send(socket, &size, sizeof(size), MSG_NOSIGNAL) != sizeof(size) ||
+        send(socket, own, sizeof(own), MSG_NOSIGNAL) != sizeof(own) ||
+        recv(socket, &size, sizeof(size), MSG_WAITALL) != sizeof(size) ||
+        recv(socket, other, sizeof(other), MSG_WAITALL) != sizeof(other)) {
       throw std::runtime_error("the two processes did not find each other");
     }
     check(mad_engine_peer(engine_, other, size, &peer_), "mad_engine_peer");

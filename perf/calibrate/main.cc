@@ -30,8 +30,8 @@ Json json_of(const mad::Costs& costs) {
 Json read_file(const std::string& path) {
   std::ifstream file(path);
   const Json old = file.is_open() ? Json::parse(file, nullptr, false) : Json();
-  const bool usable = old.is_object() && old.value("version", 0) == 1 && old.contains("fabrics") &&
-                      old["fabrics"].is_object();
+  const bool usable = old.is_object() && old.value("version", Json()) == 1 &&
+                      old.contains("fabrics") && old["fabrics"].is_object();
   return usable ? old : Json{{"version", 1}, {"fabrics", Json::object()}};
 }
 
@@ -74,20 +74,21 @@ void report(const calibrate::Measurement& measured, const mad::DriverCaps& caps)
 int calibrate_all(const std::vector<std::string>& fabrics, const std::string& interface,
                   const std::string& path, int rounds) {
   Json file = read_file(path);
+  std::vector<calibrate::Measurement> all;
   for (const std::string& fabric : fabrics) {
-    const auto progress = [&](const std::string& what) {
+    all.push_back(calibrate::measure(fabric, interface, rounds, [&](const std::string& what) {
       fmt::print("{}: {} ...\n", fabric, what);
       std::fflush(stdout);
-    };
-    // It forks: before this process opens the fabric, too.
-    const calibrate::Measurement measured = calibrate::measure(fabric, interface, rounds, progress);
-    auto driver = mad::open_fabric(fabric, interface);
+    }));
+  }
+  for (const calibrate::Measurement& measured : all) {  // which forked, before any fabric was open
+    auto driver = mad::open_fabric(measured.fabric, interface);
     if (!driver.ok()) throw std::runtime_error(std::string(driver.status().message()));
     report(measured, driver.value()->caps());
     file["fabrics"][measured.fabric] = json_of(measured.costs);
+    const auto usable = mad::parse_costs(file.dump(), measured.fabric);
+    if (!usable.ok()) throw std::runtime_error(std::string(usable.status().message()));
   }
-  const auto usable = mad::parse_costs(file.dump(), fabrics.front());
-  if (!usable.ok()) throw std::runtime_error(std::string(usable.status().message()));
   if (!write_file(path, file)) throw std::runtime_error("cannot write " + path);
   fmt::print("written to {}\n", path);
   return 0;

@@ -71,9 +71,10 @@ double first_touch_of_page() {
 
 }  // namespace
 
-double price(double dearer_ns, double cheaper_ns, double things, double least) {
-  if (things <= 0) return least;
-  return std::max(least, (dearer_ns - cheaper_ns) / things);
+double price(double dearer_ns, double cheaper_ns, double things, double usual) {
+  constexpr double kLeastShare = 0.1;
+  if (things <= 0) return usual;
+  return std::max(usual * kLeastShare, (dearer_ns - cheaper_ns) / things);
 }
 
 Measurement measure(const std::string& fabric, const std::string& interface, int rounds,
@@ -87,14 +88,16 @@ Measurement measure(const std::string& fabric, const std::string& interface, int
   costs.page_ns = std::max(first_touch_of_page(), kLeastNs);
 
   progress("messages of one run");
+  mad::Costs usual;
   Timing whole, staged;
   {
     Link link(fabric, interface, 0);
     result.fabric = link.fabric();
+    usual = mad::default_costs(result.fabric);
     costs.message_ns = std::max(link.empty_ns(), kLeastNs);
     whole = link.time({contiguous(kWhole), contiguous(kWhole)}, rounds);
     const Timing quarter = link.time({contiguous(kWhole / 4), contiguous(kWhole / 4)}, rounds);
-    costs.byte_ns = price(whole.one_way_ns, quarter.one_way_ns, kWhole - kWhole / 4, 1e-3);
+    costs.byte_ns = price(whole.one_way_ns, quarter.one_way_ns, kWhole - kWhole / 4, usual.byte_ns);
     progress("many runs, copied");
     staged = link.time({rows(kShortRow), contiguous(kWhole), MAD_PATH_PIPELINE}, rounds);
   }
@@ -104,7 +107,7 @@ Measurement measure(const std::string& fabric, const std::string& interface, int
     const Timing small =
         link.time({rows(kShortRow), contiguous(kWhole), MAD_PATH_PIPELINE}, rounds);
     costs.packet_ns =
-        price(small.one_way_ns, staged.one_way_ns, small.packets - staged.packets, kLeastNs);
+        price(small.one_way_ns, staged.one_way_ns, small.packets - staged.packets, usual.packet_ns);
   }
   progress("many runs, referenced and received in place");
   Link link(fabric, interface, 0);
@@ -112,10 +115,10 @@ Measurement measure(const std::string& fabric, const std::string& interface, int
   const Timing gathered = link.time({rows(kRow), contiguous(kWhole), MAD_PATH_GATHER}, rounds);
   const double more_packets = std::max(gathered.packets - whole.packets, 0.0);
   costs.segment_ns = price(gathered.one_way_ns - more_packets * costs.packet_ns, whole.one_way_ns,
-                           static_cast<double>(kWhole / kRow), kLeastNs);
+                           static_cast<double>(kWhole / kRow), usual.segment_ns);
   const Timing placed = link.time({contiguous(kWhole), rows(kRow), MAD_PATH_GATHER}, rounds);
-  costs.place_ns =
-      price(placed.one_way_ns, whole.one_way_ns, static_cast<double>(kWhole / kRow), kLeastNs);
+  costs.place_ns = price(placed.one_way_ns, whole.one_way_ns, static_cast<double>(kWhole / kRow),
+                         usual.place_ns);
   return result;
 }
 

@@ -22,9 +22,9 @@ using Progress = std::function<void(const std::string&)>;
 Measurement measure(const std::string& fabric, const std::string& interface, int rounds,
                     const Progress& progress);
 
-/// The price of one thing by which two transfers differ, at least `least`: noise may turn a small
-/// difference around.
-double price(double dearer_ns, double cheaper_ns, double things, double least);
+/// The price of one thing by which two transfers differ, but at least a tenth of the usual one:
+/// noise may turn a small difference around, and plans would then split messages into crumbs.
+double price(double dearer_ns, double cheaper_ns, double things, double usual);
 
 }  // namespace calibrate
 

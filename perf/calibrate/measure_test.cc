@@ -11,9 +11,10 @@ namespace calibrate {
 namespace {
 
 TEST(Price, is_the_difference_shared_out) {
-  EXPECT_DOUBLE_EQ(price(1100, 100, 10, 1), 100);
-  EXPECT_DOUBLE_EQ(price(100, 1100, 10, 1), 1);
-  EXPECT_DOUBLE_EQ(price(1100, 100, 0, 1), 1);
+  EXPECT_DOUBLE_EQ(price(1100, 100, 10, 50), 100);
+  EXPECT_DOUBLE_EQ(price(100, 1100, 10, 50), 5);
+  EXPECT_DOUBLE_EQ(price(101, 100, 10, 50), 5);
+  EXPECT_DOUBLE_EQ(price(1100, 100, 0, 50), 50);
 }
 
 TEST(Link, times_what_it_verified) {

@@ -36,7 +36,8 @@ static void token(int from) {
   if (rank != from) MPI_Recv(NULL, 0, MPI_BYTE, from, kTag + 1, comm, MPI_STATUS_IGNORE);
 }
 
-/* One message from `from`; posted: its receive waits for it, else it for its receive. */
+/* One message from `from`; posted: its receive waits for it, else it for its receive. It is not
+ * sent before the receiver has looked at its counter. */
 static void transfer(int from, Layout layout, bool posted, bool checked) {
   Image image = layout_image(&layout, 1, ++stamp, rank == from);
   const uint64_t before = counter_read("mad_checked_bytes");
@@ -44,10 +45,11 @@ static void transfer(int from, Layout layout, bool posted, bool checked) {
   MPI_Request request;
   MPI_Type_size(layout.type, &size);
   if (rank == from) {
-    if (posted) token(1 - from);
+    token(1 - from);
     CHECK_MPI(MPI_Isend(image.base, 1, layout.type, 1 - from, kTag, comm, &request));
     if (!posted) token(from);
   } else {
+    if (!posted) token(1 - from);
     if (!posted) token(from);
     CHECK_MPI(MPI_Irecv(image.base, 1, layout.type, from, kTag, comm, &request));
     if (posted) token(1 - from);
@@ -84,8 +86,8 @@ static void one_sided(bool checked) {
   MPI_Win window;
   for (int i = 0; i < kInts; i++) mine[i] = rank * kInts + i;
   MPI_Win_create(window_memory, sizeof(window_memory), sizeof(int), MPI_INFO_NULL, comm, &window);
+  const uint64_t before = counter_read("mad_checked_bytes"); /* the put may come in this fence */
   MPI_Win_fence(0, window);
-  const uint64_t before = counter_read("mad_checked_bytes");
   if (rank == 0) MPI_Put(mine, kInts, MPI_INT, 1, 0, kInts, MPI_INT, window);
   MPI_Win_fence(0, window);
   const uint64_t bytes = counter_read("mad_checked_bytes") - before;

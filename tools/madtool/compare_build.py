@@ -100,7 +100,8 @@ def kept_file(*words: str) -> Path:
 
 # Everybody over TCP on the loopback interface.
 ENVIRONMENTS: Dict[str, Dict[str, str]] = {
-    MAD: {"MPIR_CVAR_CH4_MAD_INTERFACE": "lo"},
+    # The built-in costs, and no trace, whatever the caller has.
+    MAD: {"MPIR_CVAR_CH4_MAD_INTERFACE": "lo", "XDG_CONFIG_HOME": os.devnull, "MAD_TRACE": ""},
     OFI: {"FI_PROVIDER": "tcp;ofi_rxm", "FI_TCP_IFACE": "lo"},
     UCX: {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo", "UCX_LOG_LEVEL": "error"},
     OPENMPI: {},
