@@ -36,8 +36,8 @@ static void token(int from) {
   if (rank != from) MPI_Recv(NULL, 0, MPI_BYTE, from, kTag + 1, comm, MPI_STATUS_IGNORE);
 }
 
-/* One message from `from`; posted: its receive waits for it, else it for its receive. It is not
- * sent before the receiver has looked at its counter. */
+/* One message from `from`; posted: its receive waits for it, else it for its receive. Nothing
+ * else comes between the receiver's two looks at its counter. */
 static void transfer(int from, Layout layout, bool posted, bool checked) {
   Image image = layout_image(&layout, 1, ++stamp, rank == from);
   const uint64_t before = counter_read("mad_checked_bytes");
@@ -62,6 +62,7 @@ static void transfer(int from, Layout layout, bool posted, bool checked) {
     CHECK(bytes == expected, "%llu bytes of %d from %d checked, posted %d, expected %llu",
           (unsigned long long)bytes, size, from, posted, (unsigned long long)expected);
   }
+  token(1 - from);
   image_free(&image);
   layout_free(&layout);
 }
