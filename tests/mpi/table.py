@@ -45,9 +45,9 @@ def _counters(name: str, args: Tuple[str, ...], env: Dict[str, str]) -> Test:
     return Test(f"counters-{name}", "counters", 2, args=args, env=env)
 
 
-def _death(scene: str, fabric: str = "tcp") -> Test:
+def _death(scene: str, fabric: str = "tcp", ranks: int = 3) -> Test:
     name = f"death-{scene}" if fabric == "tcp" else f"death-{scene}-{fabric.partition(':')[0]}"
-    return Test(name, "death", 3, args=(scene,), env=_variable("FABRIC", fabric), mpiexec=("-disable-auto-cleanup",),
+    return Test(name, "death", ranks, args=(scene,), env=_variable("FABRIC", fabric), mpiexec=("-disable-auto-cleanup",),
                 expect="ok" if scene == "leaving" else "survives", shell=True)  # fmt: skip
 
 
@@ -129,6 +129,7 @@ TESTS = (
     *map(_death, ("receiving", "receiving-gapped", "sending", "sending-gapped", "awaited", "awaited-unknown",
                   "any-source", "unknown", "unmatched", "probed", "partitioned", "partitioned-receiver", "collective", "broadcasting",
                   "one-sided", "one-sided-open", "locking", "lock-queued", "group-post", "group-complete", "group-test", "leaving")),
+    _death("scattering", ranks=8),
     *(_death(scene, "ofi:tcp") for scene in ("receiving", "sending-gapped", "any-source", "one-sided", "leaving")),
     Test("last-words", "last_words", 3),
     Test("sessions", "sessions", 2),
