@@ -1,10 +1,10 @@
 """`tools/mad calibrate`: measures what plans are made of on this machine, and writes it where libmad finds it."""
 
 import argparse
-import subprocess
 
-from madtool import bazel, packages
-from madtool.log import stage
+from madtool import own_program
+
+_OPTIONS = ("fabric", "interface", "output", "rounds")
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -21,19 +21,5 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.set_defaults(function=_calibrate)
 
 
-def command(arguments: argparse.Namespace, program: str) -> "list[str]":
-    """What the program is called with: the options that were given."""
-    words = [program]
-    for option in ("fabric", "interface", "output", "rounds"):
-        value = getattr(arguments, option)
-        if value is not None:
-            words += [f"--{option}", str(value)]
-    return words
-
-
 def _calibrate(arguments: argparse.Namespace) -> int:
-    packages.ensure(packages.PACKAGES)
-    with stage("calibrate: building"):
-        bazel.build(["//perf/calibrate"], "calibrate")
-    program = bazel.bin_dir() / "perf" / "calibrate" / "calibrate"
-    return subprocess.run(command(arguments, str(program)), check=False).returncode
+    return own_program.run("calibrate", own_program.given(arguments, _OPTIONS))

@@ -1,11 +1,8 @@
 """`tools/mad explain`: what the engine does with a layout on a fabric of this machine, and why."""
 
 import argparse
-import subprocess
-from typing import List
 
-from madtool import bazel, packages
-from madtool.log import stage
+from madtool import own_program
 
 _OPTIONS = ("bytes", "fabric", "interface", "costs", "flush_threshold", "max_blocks")
 
@@ -29,21 +26,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.set_defaults(function=_explain)
 
 
-def command(arguments: argparse.Namespace, program: str) -> List[str]:
-    """What the program is called with: what was said."""
-    words = [program, *arguments.layouts]
-    if arguments.list:
-        words.append("--list")
-    for option in _OPTIONS:
-        value = getattr(arguments, option)
-        if value is not None:
-            words += ["--" + option.replace("_", "-"), value]
-    return words
-
-
 def _explain(arguments: argparse.Namespace) -> int:
-    packages.ensure(packages.PACKAGES)
-    with stage("explain: building"):
-        bazel.build(["//perf/explain"], "explain")
-    program = bazel.bin_dir() / "perf" / "explain" / "explain"
-    return subprocess.run(command(arguments, str(program)), check=False).returncode
+    listed = ["--list"] if arguments.list else []
+    words = [*arguments.layouts, *listed, *own_program.given(arguments, _OPTIONS)]
+    return own_program.run("explain", words)

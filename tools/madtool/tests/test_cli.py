@@ -1,12 +1,11 @@
 """The command line: help of every subcommand, exit codes, what is said when something is missing."""
 
-import argparse
 import os
 import shutil
 import unittest
 from unittest import mock
 
-from madtool import calibrate, packages, test_command
+from madtool import own_program, packages, test_command
 from madtool.errors import Failure, Missing
 from madtool.stages import Stage, Tally
 from madtool.tests.support import CacheTest, call, call_tool, mpich_like_tree
@@ -30,13 +29,13 @@ class Help(CacheTest):
                 self.assertIn(f"usage: tools/mad {name}", out)
 
 
-class Calibrate(unittest.TestCase):
+class Calibrate(CacheTest):
     def test_hands_on_only_what_was_said(self) -> None:
-        said = argparse.Namespace(fabric="tcp,ofi:tcp", interface=None, output="f.json", rounds=7)
-        self.assertEqual(calibrate.command(said, "it"),
-                         ["it", "--fabric", "tcp,ofi:tcp", "--output", "f.json", "--rounds", "7"])  # fmt: skip
-        silent = argparse.Namespace(fabric=None, interface=None, output=None, rounds=None)
-        self.assertEqual(calibrate.command(silent, "it"), ["it"])
+        with mock.patch.object(own_program, "run", return_value=3) as run:
+            self.assertEqual(call(["calibrate", "--fabric", "tcp,ofi:tcp", "--output", "f.json", "--rounds", "7"])[0], 3)
+            run.assert_called_with("calibrate", ["--fabric", "tcp,ofi:tcp", "--output", "f.json", "--rounds", "7"])
+            call(["calibrate"])
+            run.assert_called_with("calibrate", [])
 
 
 class ExitCodes(CacheTest):

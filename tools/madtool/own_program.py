@@ -1,0 +1,26 @@
+"""Programs of this checkout that a subcommand builds and hands its options to."""
+
+import argparse
+import subprocess
+from typing import List, Sequence
+
+from madtool import bazel, packages
+from madtool.log import stage
+
+
+def given(arguments: argparse.Namespace, options: Sequence[str]) -> List[str]:
+    """Those of the options that were said, as the program is to be called with them."""
+    words: List[str] = []
+    for option in options:
+        value = getattr(arguments, option)
+        if value is not None:
+            words += ["--" + option.replace("_", "-"), str(value)]
+    return words
+
+
+def run(name: str, words: Sequence[str]) -> int:
+    """Builds perf/NAME/NAME and runs it; returns its exit code."""
+    packages.ensure(packages.PACKAGES)
+    with stage(f"{name}: building"):
+        bazel.build([f"//perf/{name}"], name)
+    return subprocess.run([str(bazel.bin_dir() / "perf" / name / name), *words], check=False).returncode
