@@ -327,7 +327,7 @@ Status Receiver::placed(Endpoint& from, const Frame& frame) {
 void Receiver::finish(IncomingMessage& message, const Status& status) {
   close_window(message);
   void* const context = message.context;
-  const Status outcome = status.ok() ? std::move(message.corrupt) : status;
+  const Status outcome = status.ok() ? message.corrupt : status;
   const std::uint64_t bytes = outcome.ok() ? message.received : 0;
   core_.remove(message);
   core_.events.on_received(context, bytes, outcome);

@@ -30,7 +30,7 @@ Status read_fabric(const Json& fabric, Costs* costs) {
       {"packet_ns", &costs->packet_ns},   {"segment_ns", &costs->segment_ns},
       {"place_ns", &costs->place_ns},     {"page_ns", &costs->page_ns}};
   for (const auto& [name, out] : numbers) {
-    const Status status = read_number(fabric.value(name, Json()), name, out);
+    Status status = read_number(fabric.value(name, Json()), name, out);
     if (status.error()) return status;
   }
   const Json copies = fabric.value("copy_ns", Json());
@@ -38,7 +38,7 @@ Status read_fabric(const Json& fabric, Costs* costs) {
     return wrong("'copy_ns' is not a list of " + std::to_string(Costs::kLengths) + " numbers");
   }
   for (std::size_t k = 0; k < Costs::kLengths; ++k) {
-    const Status status = read_number(copies[k], "copy_ns", &costs->copy_ns[k]);
+    Status status = read_number(copies[k], "copy_ns", &costs->copy_ns[k]);
     if (status.error()) return status;
   }
   return {};
