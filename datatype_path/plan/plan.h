@@ -51,6 +51,7 @@ struct Plan {
   std::string_view reason;
 };
 
+/// How to plan on one fabric; immutable, and nothing of it depends on earlier messages.
 class Policy {
  public:
   Policy(const DriverCaps& caps, const Costs& costs, const Tuning& tuning);
