@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "datatype_path/convert/fragment_walk.h"
+
 namespace mad {
 
 PackingConverter::PackingConverter(std::shared_ptr<const ConversionPlan> plan, const void* base,
@@ -21,27 +23,12 @@ Status PackingConverter::pack(std::uint64_t offset, void* out, std::size_t size)
                   "conversion: bytes up to " + std::to_string(offset) + " + " +
                       std::to_string(size) + " go beyond the data's " + std::to_string(total_));
   }
-  if (size == 0) return {};
-  auto* to = static_cast<std::byte*>(out);
+  auto* const to = static_cast<std::byte*>(out);
   misfit_ = {};
-  const ByteIndex::Place place = plan_->remote_index().find(offset);
-  if (cursor_.position() != place.element) cursor_.seek(place.element);
-  std::size_t byte = place.byte;
-  while (size > 0) {
-    const std::uint64_t each = plan_->remote_size_of(cursor_.run().type);
-    const std::uint64_t left = cursor_.run().count;
-    const std::uint64_t whole = left == 1 && size >= each ? 1 : std::min(left, size / each);
-    std::size_t written = 0;
-    if (byte > 0 || whole == 0) {
-      written = pack_part(byte, to, size);
-      byte = 0;
-    } else {
-      written = whole * each;
-      convert(to, whole);
-    }
-    to += written;
-    size -= written;
-  }
+  walk_fragment(
+      *plan_, cursor_, offset, size,
+      [&](std::size_t at, std::uint64_t elements) { convert(to + at, elements); },
+      [&](std::size_t at, std::size_t byte) { return pack_part(byte, to + at, size - at); });
   return misfit_;
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "datatype_path/convert/fragment_walk.h"
+
 namespace mad {
 
 UnpackingConverter::UnpackingConverter(std::shared_ptr<const ConversionPlan> plan, void* base,
@@ -21,28 +23,13 @@ Status UnpackingConverter::unpack(std::uint64_t offset, const void* bytes, std::
                                              " + " + std::to_string(size) +
                                              " go beyond the data's " + std::to_string(total_));
   }
-  if (size == 0) return {};
-  const auto* in = static_cast<const std::byte*>(bytes);
+  const auto* const in = static_cast<const std::byte*>(bytes);
   misfit_ = {};
   try {
-    const ByteIndex::Place place = plan_->remote_index().find(offset);
-    if (cursor_.position() != place.element) cursor_.seek(place.element);
-    std::size_t byte = place.byte;
-    while (size > 0) {
-      const std::uint64_t each = plan_->remote_size_of(cursor_.run().type);
-      const std::uint64_t left = cursor_.run().count;
-      const std::uint64_t whole = left == 1 && size >= each ? 1 : std::min(left, size / each);
-      std::size_t taken = 0;
-      if (byte > 0 || whole == 0) {
-        taken = keep(byte, in, size);
-        byte = 0;
-      } else {
-        taken = whole * each;
-        convert(in, whole);
-      }
-      in += taken;
-      size -= taken;
-    }
+    walk_fragment(
+        *plan_, cursor_, offset, size,
+        [&](std::size_t at, std::uint64_t elements) { convert(in + at, elements); },
+        [&](std::size_t at, std::size_t byte) { return keep(byte, in + at, size - at); });
   } catch (const std::bad_alloc&) {
     return Status(StatusCode::kNoMemory, "no memory for an element that a fragment's border parts");
   }

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "datatype_path/kernels/kernels.h"
 #include "datatype_path/program/block_program.h"
@@ -92,6 +93,8 @@ class Cursor {
   bool one_run_;
   std::array<Frame, kFrames> frames_;
 };
+
+static_assert(std::is_trivially_copyable_v<Cursor> && sizeof(Cursor) <= 512);
 
 }  // namespace mad
 

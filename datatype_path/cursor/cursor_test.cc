@@ -2,8 +2,10 @@
 #include "datatype_path/cursor/cursor.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "datatype_path/kernels/kernel_tables.h"
 #include "gtest/gtest.h"
 #include "tests/support/random_type.h"
 #include "tests/support/sample.h"
@@ -216,6 +218,92 @@ TEST(CursorProperty, walks_programs_deeper_than_it_remembers) {
     ASSERT_EQ(at, packed.size());
   }
   EXPECT_GT(deepest, 30u);
+}
+
+// Whole, in fragments in any order, both ways, against the type map.
+void expect_copied(const TypeDesc& type, std::uint64_t count, RandomTypes& random,
+                   const KernelTable& kernels) {
+  const auto program = BlockProgram::compile(type, kernels).value();
+  const TypeMap map = test::expand(type, count);
+  Arena memory(map), expected(map, std::byte{0xee});
+  test::fill_randomly(memory.bytes(), random);
+  const std::vector<std::byte> packed = test::pack(map, memory);
+  test::unpack(map, packed, expected);
+  const std::vector<std::pair<std::size_t, std::size_t>> whole{{0, packed.size()}};
+  for (const auto& pieces : {whole, test::fragments(packed.size(), 3000, random),
+                             test::fragments(packed.size(), 700, random)}) {
+    std::vector<std::byte> out(packed.size());
+    Arena scattered(map, std::byte{0xee});
+    Cursor packer(*program, memory.base(), count), unpacker(*program, scattered.base(), count);
+    for (const auto& [at, size] : pieces) {
+      packer.seek(at);
+      ASSERT_EQ(packer.pack(out.data() + at, size), size);
+      unpacker.seek(at);
+      ASSERT_EQ(unpacker.unpack(packed.data() + at, size), size);
+    }
+    ASSERT_EQ(out, packed) << program->to_string();
+    ASSERT_EQ(scattered.bytes(), expected.bytes()) << program->to_string();
+  }
+}
+
+void expect_copied(const TypeDesc& type, std::uint64_t count, RandomTypes& random) {
+  for (const KernelTable* kernels : runnable_kernels()) {
+    ASSERT_NO_FATAL_FAILURE(expect_copied(type, count, random, *kernels));
+  }
+}
+
+TEST(CursorProperty, copies_matrices_by_columns) {
+  RandomTypes random(test::seed_from_environment(9));
+  for (int n = 0; n < 200; ++n) {
+    const std::int64_t width = random.between(1, 12), step = width + random.between(0, 20);
+    const std::int64_t columns = random.between(1, 100), rows = random.between(9, 100);
+    std::int64_t stride = std::max(step * columns, std::int64_t{1} << random.between(6, 12));
+    if (random.between(0, 2) == 0) stride = -stride;
+    TypeDescPtr cell = TypeDesc::bytes(static_cast<std::uint64_t>(width)).value();
+    if (n % 4 == 0 && width > 2) {  // of two runs, which do not begin where the cell does
+      const auto last = static_cast<std::uint64_t>(width) - 2;
+      cell = TypeDesc::structure({1, 1}, {1, 2 + width}, {cell, TypeDesc::bytes(last).value()})
+                 .value();
+    }
+    const TypeDescPtr column =
+        TypeDesc::vector(static_cast<std::uint64_t>(rows), 1, stride, cell).value();
+    const bool backwards = random.between(0, 3) == 0;
+    TypeDescPtr type = TypeDesc::resized(column->lb(), backwards ? -step : step, column).value();
+    auto count = static_cast<std::uint64_t>(columns);
+    if (n % 3 == 0) {  // all columns in one element, twice
+      type = TypeDesc::contiguous(count, type).value();
+      type = TypeDesc::resized(type->true_lb(), type->true_extent() + 5, type).value();
+      count = 2;
+    }
+    if (!test::receivable(test::expand(*type, count))) continue;
+    ASSERT_NO_FATAL_FAILURE(expect_copied(*type, count, random)) << n;
+  }
+}
+
+TEST(CursorProperty, copies_long_lists_of_uneven_runs) {
+  RandomTypes random(test::seed_from_environment(10));
+  for (int n = 0; n < 200; ++n) {
+    const std::int64_t runs = random.between(17, 400), longest = random.between(2, 129);
+    // Runs of one to three words, mostly one, are copied word by word.
+    const std::int64_t word = n % 2 == 0 ? 1 : std::int64_t{4} << random.between(0, 2);
+    std::vector<std::uint64_t> lengths;
+    std::vector<std::int64_t> places;
+    std::int64_t place = random.between(-5000, 5000);
+    for (std::int64_t i = 0; i < runs; ++i) {
+      const std::int64_t words = std::max<std::int64_t>(1, random.between(-2, 3));
+      const std::int64_t length = word == 1 ? random.between(1, longest) : words * word;
+      lengths.push_back(static_cast<std::uint64_t>(length));
+      places.push_back(place);
+      place += length + random.between(1, 9);
+    }
+    TypeDescPtr type = TypeDesc::indexed(lengths, places, TypeDesc::bytes(1).value()).value();
+    if (n % 5 == 0) {  // an inner leaf
+      type =
+          TypeDesc::structure({1, 1}, {0, place + 9}, {type, TypeDesc::bytes(5).value()}).value();
+    }
+    const auto count = static_cast<std::uint64_t>(random.between(1, 3));
+    ASSERT_NO_FATAL_FAILURE(expect_copied(*type, count, random)) << n;
+  }
 }
 
 // Layouts far larger than any memory: only addresses are looked at.

@@ -190,8 +190,8 @@ Result<TypeDescPtr> TypeDesc::indexed(std::vector<std::uint64_t> blocklengths,
   bounds.add_blocks(
       displacements, [&](std::size_t i) { return blocklengths[i]; }, *child);
   node->count_ = displacements.size();
-  node->blocklengths_ = std::move(blocklengths);
-  node->displacements_ = std::move(displacements);
+  node->blocklengths_ = NumberList(std::move(blocklengths));
+  node->displacements_ = NumberList(std::move(displacements));
   node->children_.push_back(std::move(child));
   return finish(std::move(node), bounds);
 }
@@ -206,7 +206,7 @@ Result<TypeDescPtr> TypeDesc::indexed_block(std::uint64_t blocklength,
       displacements, [&](std::size_t) { return blocklength; }, *child);
   node->count_ = displacements.size();
   node->blocklength_ = blocklength;
-  node->displacements_ = std::move(displacements);
+  node->displacements_ = NumberList(std::move(displacements));
   node->children_.push_back(std::move(child));
   return finish(std::move(node), bounds);
 }
@@ -224,8 +224,8 @@ Result<TypeDescPtr> TypeDesc::structure(std::vector<std::uint64_t> blocklengths,
     bounds.add(1, 0, displacements[i], blocklengths[i], *children[i]);
   }
   node->count_ = displacements.size();
-  node->blocklengths_ = std::move(blocklengths);
-  node->displacements_ = std::move(displacements);
+  node->blocklengths_ = NumberList(std::move(blocklengths));
+  node->displacements_ = NumberList(std::move(displacements));
   node->children_ = std::move(children);
   return finish(std::move(node), bounds);
 }

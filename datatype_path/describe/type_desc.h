@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "datatype_path/describe/basic_type.h"
+#include "datatype_path/describe/number_list.h"
 #include "madlike/base/status.h"
 
 namespace mad {
@@ -98,8 +99,8 @@ class TypeDesc {
   std::uint64_t count_ = 1;
   std::uint64_t blocklength_ = 1;
   std::int64_t stride_ = 0;
-  std::vector<std::uint64_t> blocklengths_;
-  std::vector<std::int64_t> displacements_;
+  NumberList<std::uint64_t> blocklengths_;
+  NumberList<std::int64_t> displacements_;
   std::vector<TypeDescPtr> children_;
 
   std::uint64_t size_ = 0;

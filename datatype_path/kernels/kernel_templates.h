@@ -105,6 +105,40 @@ void copy_list(std::byte* stream, std::uint64_t layout, const void* offsets, std
   }
 }
 
+// Both ends of each of `count` runs whose length is kBytes to 2 * kBytes.
+template <Direction kDirection, std::size_t kPlace>
+void copy_class(const std::uint8_t* order, std::size_t count, std::uint64_t stream,
+                std::uint64_t layout, const std::int32_t* offsets, const std::uint32_t* ends) {
+  constexpr std::uint64_t kBytes = size_of_move(kPlace);
+  MAD_UNROLLED
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t run = order[i];
+    const std::uint64_t to = stream + ends[run];
+    const std::uint64_t second = ends[run + 1] - ends[run] - kBytes;
+    const std::uint64_t from =
+        layout + static_cast<std::uint64_t>(static_cast<std::int64_t>(offsets[run]));
+    move<kDirection, kPlace>(pointer_to(to), from);
+    move<kDirection, kPlace>(pointer_to(to + second), from + second);
+  }
+}
+
+template <Direction kDirection, std::size_t... kClass>
+void copy_classes(const RunChunk& chunk, std::uint64_t stream, std::uint64_t layout,
+                  const std::int32_t* offsets, const std::uint32_t* ends,
+                  std::index_sequence<kClass...>) {
+  const std::uint8_t* order = chunk.order.data();
+  ((copy_class<kDirection, kClass + 1>(order, chunk.count[kClass], stream, layout, offsets, ends),
+    order += chunk.count[kClass]),
+   ...);
+}
+
+template <Direction kDirection>
+void copy_chunk(const RunChunk& chunk, std::uint64_t stream, std::uint64_t layout,
+                const std::int32_t* offsets, const std::uint32_t* ends) {
+  copy_classes<kDirection>(chunk, stream, layout, offsets, ends,
+                           std::make_index_sequence<RunChunk::kClasses>());
+}
+
 // Structures have members of 1, 4 and 8 bytes, and several that touch are 16.
 constexpr bool is_common(std::size_t place) { return place == 1 || (place >= 3 && place <= 5); }
 
@@ -172,7 +206,8 @@ constexpr KernelTable make_table(const char* name) {
           {all_fours<Direction::kPack>(kFours), all_fours<Direction::kUnpack>(kFours)},
           {&copy_trips_of_long_run<Direction::kPack>, &copy_trips_of_long_run<Direction::kUnpack>},
           lists_both_ways<std::int32_t>(),
-          lists_both_ways<std::int64_t>()};
+          lists_both_ways<std::int64_t>(),
+          {&copy_chunk<Direction::kPack>, &copy_chunk<Direction::kUnpack>}};
 }
 
 }  // namespace

@@ -43,6 +43,22 @@ struct TripsStep {
 using ListKernel = void (*)(std::byte* stream, std::uint64_t layout, const void* offsets,
                             std::uint64_t count, std::uint64_t length);
 
+/// A chunk of a list of runs of different lengths: kRuns that follow one another in the stream,
+/// classed by length - 1 byte, 2 or 3, 4 to 7, ... 64 to 128.
+struct RunChunk {
+  static constexpr std::size_t kRuns = 64;
+  static constexpr std::size_t kClasses = 7;
+
+  std::array<std::uint8_t, kClasses> count{};  // runs of each class
+  std::array<std::uint8_t, kRuns> order{};     // their places in the chunk, class after class
+};
+
+/// Copies a chunk.  Its run i is the `ends[i + 1] - ends[i]` bytes that stand `ends[i]` bytes from
+/// `stream` (an address: the list's first run, which is in no chunk, may be in another buffer) and
+/// `offsets[i]` from `layout`.
+using ChunkKernel = void (*)(const RunChunk& chunk, std::uint64_t stream, std::uint64_t layout,
+                             const std::int32_t* offsets, const std::uint32_t* ends);
+
 /// The kernels of one instruction set.
 struct KernelTable {
   static constexpr std::size_t kSizes = 8;       // no move, 1, 2, 4, 8, 16, 32, 64 bytes
@@ -58,6 +74,7 @@ struct KernelTable {
   // By direction and the moves' sizes: a * kSizes + b; of long runs where a is 0.
   std::array<std::array<ListKernel, kSizes * kSizes>, 2> narrow_lists;  // offsets are int32
   std::array<std::array<ListKernel, kSizes * kSizes>, 2> wide_lists;    // offsets are int64
+  std::array<ChunkKernel, 2> chunk;
 };
 
 const KernelTable& portable_kernels();

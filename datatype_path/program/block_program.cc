@@ -225,9 +225,7 @@ Result<std::shared_ptr<const BlockProgram>> BlockProgram::compile(const TypeDesc
     Compiler compiler;
     const Part part = compiler.build(type);
     std::shared_ptr<BlockProgram> program = compiler.program(type, part);
-    program->find_entry();
-    program->narrow_lists();
-    program->choose_kernels(kernels);
+    program->finish(kernels);
     return std::shared_ptr<const BlockProgram>(std::move(program));
   } catch (const std::bad_alloc&) {
     return Status(StatusCode::kNoMemory, "no memory to compile a datatype");
@@ -246,16 +244,14 @@ std::shared_ptr<const BlockProgram> BlockProgram::from_tables(Tables&& tables,
   out->lb_ = tables.lb;
   out->true_lb_ = tables.true_lb;
   out->true_extent_ = tables.true_extent;
-  out->find_entry();
-  out->narrow_lists();
-  out->choose_kernels(kernels);
+  out->finish(kernels);
   return out;
 }
 
 std::size_t BlockProgram::memory_bytes() const {
   const auto bytes = [](const auto& list) { return list.capacity() * sizeof(list[0]); };
   return sizeof(*this) + bytes(nodes_) + bytes(offsets_) + bytes(narrow_offsets_) + bytes(ends_) +
-         bytes(narrow_ends_) + bytes(children_) + bytes(steps_);
+         bytes(narrow_ends_) + bytes(children_) + bytes(steps_) + bytes(pieces_) + bytes(chunks_);
 }
 
 bool BlockProgram::same_loops(const BlockProgram& other) const {

@@ -55,7 +55,18 @@ struct LoopNode {
   // them, to be made `parts` times.
   const TripsStep* row = nullptr;
   std::int64_t row_stride = 0;
-  std::array<ListKernel, 2> list{};  // by Direction
+  std::array<ListKernel, 2> list{};  // by Direction; of runs that are alike, or of pieces
+  // For a list of short runs of different lengths, one of these: the places of the equal pieces
+  // that they are cut into, or, if it is long, their order by length.
+  const std::int32_t* pieces = nullptr;
+  std::uint64_t piece_count = 0;
+  std::uint32_t piece_bytes = 0;
+  const RunChunk* chunks = nullptr;
+  std::array<ChunkKernel, 2> chunk_kernels{};
+  // For a loop over nothing but a leaf with a long stride, when the next trip begins in the lines
+  // of the last (a matrix by columns): how many trips of both are copied at a time.
+  std::uint32_t tile_trips = 0;
+  std::uint32_t tile_rows = 0;
 
   bool leaf() const { return children == nullptr; }
   std::int64_t offset(std::uint64_t i) const {
@@ -135,9 +146,12 @@ class BlockProgram {
  private:
   class Compiler;
   BlockProgram() = default;
+  void finish(const KernelTable& kernels);
   void find_entry();
   void narrow_lists();
   void choose_kernels(const KernelTable& kernels);
+  void cut_uneven_lists(const KernelTable& kernels);
+  void choose_tiles();
 
   std::vector<LoopNode> nodes_;  // the top first
   std::vector<std::int64_t> offsets_;
@@ -146,6 +160,8 @@ class BlockProgram {
   std::vector<std::uint32_t> narrow_ends_;
   std::vector<std::uint32_t> children_;
   std::vector<TripsStep> steps_;
+  std::vector<std::int32_t> pieces_;
+  std::vector<RunChunk> chunks_;
   std::uint32_t entry_ = 0;
   std::int64_t entry_offset_ = 0;
   Shape shape_;

@@ -1,8 +1,11 @@
-// What a program gets once its loops are known: lists in 32 bits, and its kernels.
+// What a program gets once its loops are known: where to enter it, lists in 32 bits, and how each
+// loop is copied - kernels, pieces or chunks of uneven lists, tiles.
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "datatype_path/kernels/body_steps.h"
+#include "datatype_path/kernels/run_chunks.h"
 #include "datatype_path/program/block_program.h"
 
 namespace mad {
@@ -12,6 +15,18 @@ namespace {
 constexpr std::uint64_t kCachedBytes = 16 * 1024;
 constexpr std::uint64_t kFewestTripsAtOnce = 4;
 constexpr std::uint64_t kMostTripsAtOnce = 64;
+
+// A first-level cache of 32 KiB, as most processors have at least: a line's bytes, and what lines
+// of one place in so many bytes it holds.
+constexpr std::uint64_t kLine = 64;
+constexpr std::uint64_t kWayBytes = 4096;
+constexpr std::uint64_t kWays = 8;
+constexpr std::uint64_t kMostTileRows = 64;
+
+// A list of uneven runs is copied as equal pieces if these are not shorter than this, and not more
+// than so many for each run.
+constexpr std::uint64_t kShortestPiece = 4;
+constexpr std::uint64_t kMostPieces = 2;
 
 bool fits_narrow(std::int64_t offset) {
   return offset >= std::numeric_limits<std::int32_t>::min() &&
@@ -49,6 +64,52 @@ std::int64_t stride_of_row(const LoopNode& node) {
   return stride;
 }
 
+// Short runs whose lengths differ: each would cost a mispredicted branch.
+bool is_uneven(const LoopNode& node) {
+  return node.leaf() && node.uniform == 0 && node.max_run <= kLongestShortRun &&
+         node.body_bytes <= std::numeric_limits<std::uint32_t>::max();
+}
+
+// Bytes of the pieces that an uneven list's runs are cut into; 0: not worth it.
+std::uint32_t piece_of(const LoopNode& node) {
+  const std::uint64_t least =
+      std::max(kShortestPiece, (node.body_bytes - 1) / (kMostPieces * node.parts) + 1);
+  constexpr auto kLastOffset =
+      std::numeric_limits<std::int32_t>::max() - static_cast<std::int32_t>(kLongestShortRun);
+  if (node.min_run < least) return 0;
+  std::uint32_t piece = 0;
+  std::uint64_t start = 0;
+  for (std::uint64_t p = 0; p < node.parts; ++p) {
+    const std::uint64_t end = node.part_end(p);
+    const auto length = static_cast<std::uint32_t>(end - start);
+    start = end;
+    if (piece == 0 || length % piece != 0) piece = std::gcd(piece, length);
+    if (piece < least || !fits_narrow(node.offset(p)) || node.offset(p) > kLastOffset) return 0;
+  }
+  return piece;
+}
+
+// Whether there are chunks of it.
+bool has_chunks(const LoopNode& node) {
+  return node.narrow_offsets != nullptr && node.narrow_ends != nullptr &&
+         whole_chunks(node.parts) > 0;
+}
+
+// The kernels for a list of runs of `length` bytes.
+std::array<ListKernel, 2> list_kernels(const KernelTable& kernels, std::uint64_t length,
+                                       bool narrow) {
+  const RunMoves moves = length <= kLongestShortRun ? moves_of_run(length) : RunMoves{};
+  const auto& lists = narrow ? kernels.narrow_lists : kernels.wide_lists;
+  const std::size_t index = moves.first * KernelTable::kSizes + moves.second;
+  return {lists[0][index], lists[1][index]};
+}
+
+// Rows of a stride whose lines are in the first-level cache together.
+std::uint32_t rows_in_cache(std::uint64_t stride) {
+  const std::uint64_t places = kWayBytes / std::max(kLine, std::gcd(stride, kWayBytes));
+  return static_cast<std::uint32_t>(std::min(places * kWays, kMostTileRows));
+}
+
 // Appends `from[0..n)` to `list`, which does not grow, and returns where.
 template <typename To, typename From>
 const To* append(const From* from, std::uint64_t n, std::vector<To>* list) {
@@ -57,7 +118,26 @@ const To* append(const From* from, std::uint64_t n, std::vector<To>* list) {
   return list->data() + at;
 }
 
+// Appends the places of a list's pieces to `list`, which does not grow, and returns where.
+const std::int32_t* append_pieces(const LoopNode& node, std::vector<std::int32_t>* list) {
+  const std::size_t at = list->size();
+  for (std::uint64_t p = 0; p < node.parts; ++p) {
+    for (std::uint64_t byte = 0; byte < node.part_bytes(p); byte += node.piece_bytes) {
+      list->push_back(static_cast<std::int32_t>(node.offset(p) + static_cast<std::int64_t>(byte)));
+    }
+  }
+  return list->data() + at;
+}
+
 }  // namespace
+
+void BlockProgram::finish(const KernelTable& kernels) {
+  find_entry();
+  narrow_lists();
+  choose_kernels(kernels);
+  cut_uneven_lists(kernels);
+  choose_tiles();
+}
 
 void BlockProgram::find_entry() {
   while (!nodes_.empty()) {
@@ -122,18 +202,50 @@ void BlockProgram::choose_kernels(const KernelTable& kernels) {
       if (node.row_stride != 0) append_steps(kernels, {runs.front()}, &steps_);
     }
     if (node.uniform != 0) {
-      const RunMoves moves =
-          node.uniform <= kLongestShortRun ? moves_of_run(node.uniform) : RunMoves{};
-      const auto& lists =
-          node.narrow_offsets != nullptr ? kernels.narrow_lists : kernels.wide_lists;
-      for (std::size_t way = 0; way < 2; ++way) {
-        node.list[way] = lists[way][moves.first * KernelTable::kSizes + moves.second];
-      }
+      node.list = list_kernels(kernels, node.uniform, node.narrow_offsets != nullptr);
     }
   }
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].step_count > 0) nodes_[i].steps = steps_.data() + first_step[i];
     if (nodes_[i].row_stride != 0) nodes_[i].row = steps_.data() + row[i];
+  }
+}
+
+void BlockProgram::cut_uneven_lists(const KernelTable& kernels) {
+  std::uint64_t pieces = 0, chunks = 0;
+  for (LoopNode& node : nodes_) {
+    if (!is_uneven(node)) continue;
+    node.piece_bytes = piece_of(node);
+    if (node.piece_bytes > 0) {
+      node.piece_count = node.body_bytes / node.piece_bytes;
+      pieces += node.piece_count;
+    } else if (has_chunks(node)) {
+      chunks += whole_chunks(node.parts);
+    }
+  }
+  pieces_.reserve(pieces);
+  chunks_.reserve(chunks);
+  for (LoopNode& node : nodes_) {
+    if (!is_uneven(node)) continue;
+    if (node.piece_bytes > 0) {
+      node.list = list_kernels(kernels, node.piece_bytes, true);
+      node.pieces = append_pieces(node, &pieces_);
+    } else if (has_chunks(node)) {
+      node.chunk_kernels = kernels.chunk;
+      node.chunks = chunks_.data() + chunks_.size();
+      append_chunks(node.narrow_ends, node.parts, &chunks_);
+    }
+  }
+}
+
+void BlockProgram::choose_tiles() {
+  for (LoopNode& node : nodes_) {
+    const std::uint64_t step = magnitude(node.stride);
+    if (node.height != 2 || node.parts != 1 || step == 0 || step > kLine / 2) continue;
+    const LoopNode& rows = nodes_[node.child(0)];
+    if (rows.step_count == 0 || magnitude(rows.stride) < kLine) continue;
+    node.tile_trips = static_cast<std::uint32_t>(kLine / step);
+    node.tile_rows = rows_in_cache(magnitude(rows.stride));
   }
 }
 

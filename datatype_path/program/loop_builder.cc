@@ -1,7 +1,6 @@
 #include "datatype_path/program/loop_builder.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace mad {
@@ -17,13 +16,6 @@ constexpr std::size_t kMaxPeriod = 64;
 // Equal-stride stretches inside a list become loops only if the list shrinks by this factor: a
 // plain list of runs walks faster than a list of loops and runs.
 constexpr std::size_t kWorthwhileShrink = 4;
-
-// Runs of different lengths cost a mispredicted branch each.  A list of them is one of equal runs
-// if those are not shorter than this, and not more than so many for each run.
-constexpr std::uint64_t kShortestPiece = 4;
-constexpr std::uint64_t kMostPieces = 2;
-constexpr std::uint64_t kLongestCut = 512;  // a run longer than this is worth being one
-constexpr std::size_t kLongList = 16;  // shorter ones are bodies, without a branch for each run
 
 // Of a longer list some parts are hashed.
 constexpr std::size_t kHashedParts = 256;
@@ -79,29 +71,6 @@ void merge_touching_runs(std::vector<Part>& parts) {
     }
   }
   parts.resize(parts.empty() ? 0 : kept + 1);
-}
-
-// Pass: a long list of short runs of different lengths becomes one of equal runs.
-void cut_uneven_runs(std::vector<Part>& parts) {
-  if (parts.size() <= kLongList) return;
-  std::uint32_t piece = 0;
-  std::uint64_t sum = 0;
-  for (const Part& part : parts) {
-    if (!part.is_run() || part.size > kLongestCut) return;
-    const auto size = static_cast<std::uint32_t>(part.size);
-    if (piece == 0 || size % piece != 0) piece = std::gcd(piece, size);
-    sum += size;
-    if (piece < kShortestPiece) return;
-  }
-  if (sum == parts.size() * piece || sum / piece > kMostPieces * parts.size()) return;
-  std::vector<Part> pieces;
-  pieces.reserve(sum / piece);
-  for (const Part& part : parts) {
-    for (std::uint64_t at = 0; at < part.size; at += piece) {
-      pieces.push_back({part.offset + static_cast<std::int64_t>(at), piece, nullptr});
-    }
-  }
-  parts = std::move(pieces);
 }
 
 bool equal_but_moved(const Part& a, const Part& b, std::int64_t by) {
@@ -217,7 +186,6 @@ Part LoopBuilder::sequence(std::vector<Part> parts) {
   }
   if (stretched.size() <= worthwhile) return sequence(std::move(stretched));
 
-  cut_uneven_runs(parts);
   Loop list;
   list.parts = std::move(parts);
   return loop(std::move(list));

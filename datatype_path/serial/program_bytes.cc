@@ -302,14 +302,15 @@ Result<std::size_t> serialize(const BlockProgram& program, void* out, std::size_
   return size;
 }
 
-Result<std::shared_ptr<const BlockProgram>> deserialize(const void* bytes, std::size_t size) {
+Result<std::shared_ptr<const BlockProgram>> deserialize(const void* bytes, std::size_t size,
+                                                        const KernelTable& kernels) {
   try {
     Reader reader(static_cast<const std::byte*>(bytes), size);
     BlockProgram::Tables tables;
     if (!reader.read(tables)) return reader.status();
     Status complete = complete_tables(tables);
     if (!complete.ok()) return complete;
-    return BlockProgram::from_tables(std::move(tables));
+    return BlockProgram::from_tables(std::move(tables), kernels);
   } catch (const std::bad_alloc&) {
     return Status(StatusCode::kNoMemory, "no memory for a program");
   }

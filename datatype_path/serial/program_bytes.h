@@ -23,8 +23,9 @@ std::size_t serialized_size(const BlockProgram& program);
 Result<std::size_t> serialize(const BlockProgram& program, void* out, std::size_t capacity);
 
 /// The program in these bytes, all of them; kVersion or kProtocol if they are none.  Allocates at
-/// most 128 bytes (the program, and what checking takes) for each byte given, whatever they say.
-Result<std::shared_ptr<const BlockProgram>> deserialize(const void* bytes, std::size_t size);
+/// most 512 bytes (the program, and what checking takes) for each byte given, whatever they say.
+Result<std::shared_ptr<const BlockProgram>> deserialize(
+    const void* bytes, std::size_t size, const KernelTable& kernels = best_kernels());
 
 }  // namespace mad
 

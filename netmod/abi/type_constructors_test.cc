@@ -180,6 +180,16 @@ TEST_F(TypeConstructors, SignaturesCompareSequencesOfKinds) {
   EXPECT_EQ(signature(packed, 7).hash, MAD_SIGNATURE_ANY);
   EXPECT_EQ(signature(packed, 7).elements, 7u);
   Value value;
+  // A receive of 5 columns that gets 20 numbers.
+  std::uint64_t first = 0;
+  ASSERT_EQ(mad_type_signature_prefix(column, 20, &first), MAD_SUCCESS);
+  EXPECT_EQ(first, signature(number, 20).hash);
+  ASSERT_EQ(mad_type_signature_prefix(column, 0, &first), MAD_SUCCESS);
+  EXPECT_EQ(first, 0u);
+  EXPECT_EQ(mad_type_signature_prefix(nullptr, 1, &first), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_type_signature_prefix(column, 1, nullptr), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_type_signature_prefix(column, UINT64_MAX, &first), MAD_ERR_ARGUMENT);
+
   EXPECT_EQ(mad_type_signature(nullptr, 1, &value.hash, &value.elements), MAD_ERR_ARGUMENT);
   EXPECT_EQ(mad_type_signature(number, 1, nullptr, &value.elements), MAD_ERR_ARGUMENT);
   EXPECT_EQ(mad_type_signature(number, 1, &value.hash, nullptr), MAD_ERR_ARGUMENT);

@@ -108,6 +108,23 @@ extern "C" int mad_type_signature(const mad_type* type, uint64_t count, uint64_t
   });
 }
 
+extern "C" int mad_type_signature_prefix(const mad_type* type, uint64_t elements, uint64_t* hash) {
+  return guarded([&]() -> int {
+    if (type == nullptr || hash == nullptr) {
+      return fail(MAD_ERR_ARGUMENT, "mad_type_signature_prefix: type or hash is NULL");
+    }
+    if (elements > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) ||
+        (elements > 0 && type->desc->size() == 0)) {
+      return fail(MAD_ERR_ARGUMENT, "mad_type_signature_prefix: no count of the type has " +
+                                        std::to_string(elements) + " elements");
+    }
+    const auto signature = type->signature();
+    if (!signature.ok()) return mad::to_abi(signature.status());
+    *hash = signature.value()->prefix(elements).hash;
+    return MAD_SUCCESS;
+  });
+}
+
 namespace {
 
 // What mad_type_pack() and mad_type_unpack() have in common: checks, then a cursor at `offset`.

@@ -40,6 +40,11 @@ void add_cell(Harness<EngineCell>& harness, const LayoutKind& kind, std::int64_t
   });
   add_loop(harness, kind, payload, "loop", nullptr);
   if (kind.plain != nullptr) add_loop(harness, kind, payload, "plain", kind.plain);
+  if (payload == EngineCell::kFragment) {
+    harness.add(kind, payload, "engine/checked", [](State& state, const EngineCell& cell) {
+      time_work(state, cell.bytes(), [&cell] { benchmark::DoNotOptimize(cell.pack_checked()); });
+    });
+  }
   if (payload > EngineCell::kFragment) {
     harness.add(kind, payload, "engine/fragments", [](State& state, const EngineCell& cell) {
       time_work(state, cell.bytes(), [&cell] { cell.pack_fragments(); });

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "datatype_path/checksum/checked_moves.h"
 #include "datatype_path/cursor/cursor.h"
 #include "perf/micro/cell.h"
 #include "perf/micro/engine_type.h"
@@ -34,6 +35,13 @@ class EngineCell {
     for (std::int64_t at = 0; at < bytes(); at += kFragment) {
       cursor.pack(cell_.packed() + at, kFragment);
     }
+  }
+  /// The CRC32C of the packed bytes, computed while they are packed.
+  std::uint32_t pack_checked() const {
+    mad::Cursor cursor = this->cursor();
+    std::uint32_t crc = 0;
+    mad::pack_with_crc32c(cursor, cell_.packed(), static_cast<std::size_t>(bytes()), &crc);
+    return crc;
   }
   void pack(const Loop& loop) const {
     loop.pack(cell_.packed(), cell_.user(), cell_.layout().arguments);

@@ -1,5 +1,6 @@
 #include "tests/support/random_type.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -102,7 +103,7 @@ RandomType RandomTypes::construct(int depth, const RandomTypeOptions& options) {
   const auto small = [this](std::int64_t high) {
     return static_cast<std::uint64_t>(between(between(0, 6) == 0 ? 0 : 1, high));
   };
-  switch (between(0, 7)) {
+  switch (between(0, 9)) {
     case 0: {
       const std::uint64_t count = small(between(0, 4) == 0 ? 20 : 4);
       return made(TypeDesc::contiguous(count, child.type),
@@ -173,9 +174,43 @@ RandomType RandomTypes::construct(int depth, const RandomTypeOptions& options) {
     }
     case 6:
       return array(child);
+    case 7:
+      return long_list(child);
+    case 8:
+      return by_columns(child);
     default:
       return distributed(child);
   }
+}
+
+// More blocks than copying takes as one chunk, of different lengths, upwards with gaps.
+RandomType RandomTypes::long_list(const RandomType& child) {
+  const std::int64_t unit = std::max<std::int64_t>(1, std::abs(child.type->extent()));
+  std::vector<std::uint64_t> lengths;
+  std::vector<std::int64_t> places;
+  std::int64_t place = between(-500, 500);
+  const std::int64_t longest = between(2, 6);
+  for (std::int64_t i = between(60, 150); i > 0; --i) {
+    lengths.push_back(static_cast<std::uint64_t>(between(1, longest)));
+    places.push_back(place);
+    place += static_cast<std::int64_t>(lengths.back()) * unit + between(1, 9);
+  }
+  const std::string how = "indexed(" + text(lengths) + "," + text(places) + "," + child.text + ")";
+  return made(TypeDesc::indexed(std::move(lengths), std::move(places), child.type), how);
+}
+
+// A matrix by columns, of a few rows or of many.
+RandomType RandomTypes::by_columns(const RandomType& child) {
+  const std::int64_t step = child.type->true_extent() + between(0, 8);
+  const std::int64_t columns = between(1, 12), rows = between(2, 80);
+  const std::int64_t stride = (between(0, 3) == 0 ? -1 : 1) * (step * columns + between(0, 200));
+  const std::string how = "contiguous(" + text(columns) + ",resized(0," + text(step) + ",vector(" +
+                          text(rows) + ",1," + text(stride) + "," + child.text + ")))";
+  const auto column = TypeDesc::vector(static_cast<std::uint64_t>(rows), 1, stride, child.type);
+  if (!column.ok()) return {nullptr, how};
+  const auto element = TypeDesc::resized(0, step, *column);
+  if (!element.ok()) return {nullptr, how};
+  return made(TypeDesc::contiguous(static_cast<std::uint64_t>(columns), *element), how);
 }
 
 RandomType RandomTypes::array(const RandomType& child) {

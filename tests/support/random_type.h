@@ -43,6 +43,8 @@ class RandomTypes {
   RandomType construct(int depth, const RandomTypeOptions& options);
   RandomType leaf(const RandomTypeOptions& options);
   RandomType basic();
+  RandomType long_list(const RandomType& child);
+  RandomType by_columns(const RandomType& child);
   RandomType array(const RandomType& child);
   RandomType distributed(const RandomType& child);
   std::int64_t displacement(const TypeDesc& child);

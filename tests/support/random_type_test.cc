@@ -59,6 +59,7 @@ void blocks_of(const TypeDesc& t, const std::string& name, Features& seen) {
   if (touching) ++seen[name + " whose blocks touch"];
   if (!equal) ++seen[name + " without one stride"];
   if (t.count() > 16) ++seen[name + " of many blocks"];
+  if (t.count() > 65 && !equal) ++seen[name + " of a chunk of blocks"];
 }
 
 void features_of(const TypeDesc& t, const TypeDesc* parent, Features& seen) {
@@ -106,6 +107,8 @@ TEST(RandomTypes, reach_everything) {
     }
   }
   std::vector<std::string> wanted = {"no bytes",
+                                     "indexed of a chunk of blocks",
+                                     "vector in resized",
                                      "negative lb",
                                      "negative extent",
                                      "extent 0 with bytes",

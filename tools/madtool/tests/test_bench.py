@@ -124,6 +124,13 @@ class Report(unittest.TestCase):
         self.assertEqual(len(bench_table.panel_lines(times)), 1)
         self.assertIn("50 % of contiguous", bench_table.panel_lines(times)[0])
 
+    def test_what_a_checksum_adds(self) -> None:
+        times = table(rows_256_engine_checked=125)
+        self.assertEqual(bench_table.checksum_lines(times), [
+            "CRC32C while packing: 10.2 GB/s by itself (median of 1 layouts); packing takes 25 % longer (geometric mean)"
+        ])  # fmt: skip
+        self.assertEqual(bench_table.checksum_lines(table()), [])
+
     def test_csv(self) -> None:
         out = io.StringIO()
         bench_table.write_csv(table(), out)

@@ -1,0 +1,50 @@
+// NumberList: a list of numbers that does not change, in 32 bits each where it is long and all fit.
+#ifndef DATATYPE_PATH_DESCRIBE_NUMBER_LIST_H_
+#define DATATYPE_PATH_DESCRIBE_NUMBER_LIST_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace mad {
+
+/// `T` is std::int64_t or std::uint64_t.
+template <typename T>
+class NumberList {
+ public:
+  using Narrow = std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>;
+  /// Not worth other memory than they came in.
+  static constexpr std::size_t kShort = 16;
+
+  NumberList() = default;
+  explicit NumberList(std::vector<T> numbers) {
+    const auto fits = [](T number) {
+      return number >= std::numeric_limits<Narrow>::min() &&
+             number <= std::numeric_limits<Narrow>::max();
+    };
+    if (numbers.size() <= kShort || !std::all_of(numbers.begin(), numbers.end(), fits)) {
+      wide_ = std::move(numbers);
+    } else {
+      narrow_.reserve(numbers.size());
+      for (const T number : numbers) narrow_.push_back(static_cast<Narrow>(number));
+    }
+  }
+
+  bool empty() const { return wide_.empty() && narrow_.empty(); }
+  T operator[](std::size_t i) const { return narrow_.empty() ? wide_[i] : narrow_[i]; }
+  std::size_t memory_bytes() const {
+    return wide_.capacity() * sizeof(T) + narrow_.capacity() * sizeof(Narrow);
+  }
+
+ private:
+  std::vector<T> wide_;  // one of the two has them
+  std::vector<Narrow> narrow_;
+};
+
+}  // namespace mad
+
+#endif  // DATATYPE_PATH_DESCRIBE_NUMBER_LIST_H_
