@@ -38,6 +38,9 @@ struct DriverCaps {
   /// Packets longer than this may arrive in pieces, the first of at least this many bytes; 0: every
   /// packet arrives whole.
   std::size_t piece_bytes = 0;
+  /// Packets of at most this many bytes leave together, posted between cork() and uncork(); 0:
+  /// those do nothing.
+  std::size_t cork_bytes = 0;
 };
 
 /// One connected (or connecting) remote engine; ids are small, dense and never used again.
@@ -102,6 +105,11 @@ class Driver {
   /// with at most caps().inject_bytes; kInProgress: accepted, kSent follows; kAgain: nothing done
   /// (queue full, or still connecting); error: nothing done and never will be.
   virtual Status post_send(ConnectionId connection, SegmentList packet, void* context) = 0;
+
+  /// Packets posted to the connection from now on may wait for one another, until uncork() at the
+  /// latest, which must follow before the next poll().
+  virtual void cork(ConnectionId /*connection*/) {}
+  virtual void uncork(ConnectionId /*connection*/) {}
 
   /// Lets the peer write into `memory` until withdraw().  Only with caps().remote_write.
   virtual Result<ExposureToken> expose(ConnectionId connection, Segment memory) = 0;

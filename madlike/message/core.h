@@ -50,6 +50,7 @@ struct Core {
   std::vector<Endpoint*> ending;
   std::vector<Endpoint*> refused;  // with post_failed, live
   OutgoingList finished;
+  std::uint64_t turn = 0;    // of progress
   std::size_t messages = 0;  // OutgoingMessages that on_sent() was not called for
   std::size_t waiting = 0;   // first frames and clearances not built
   std::size_t posts = 0;     // packets in the drivers' hands or unposted

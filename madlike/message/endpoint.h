@@ -81,7 +81,10 @@ class Endpoint {
 
   IncomingList clearances;  // clear-to-send and refusals that wait
   FirstFrames first_frames;
-  OutgoingList streaming;              // messages whose rest is leaving
+  std::uint64_t turn = 0;          // in which the last small message was sent
+  std::uint32_t sent_of_turn = 0;  // small messages
+  std::uint32_t collected = 0;     // of first_frames, those that nothing but others keeps waiting
+  OutgoingList streaming;          // messages whose rest is leaving
   OutgoingPacket* unposted = nullptr;  // built, but the driver pushed back
 
   // Packets in the driver's hands; the others count the unposted packet, too.

@@ -1,9 +1,10 @@
-// FirstFrames: messages of one endpoint whose first frame could not leave yet, in the order they
-// were sent.
+// FirstFrames: messages of one endpoint whose first frame has not left yet, in the order they were
+// sent.
 //
 // Each keeps a copy of its header and, with a payload, its OutgoingMessage; payload is never copied
-// here.  Memory is taken per waiting message and given back when it leaves, so it is bounded by
-// what the user sends without waiting.  Nothing passes through here while the fabric keeps up.
+// here.  Memory is taken per waiting message and given back when it leaves, but for that of a few
+// short headers, so it is bounded by what the user sends without waiting.  While the fabric keeps
+// up, only small messages of which there are many pass through here.
 #ifndef MADLIKE_MESSAGE_FIRST_FRAMES_H_
 #define MADLIKE_MESSAGE_FIRST_FRAMES_H_
 
@@ -23,6 +24,7 @@ class FirstFrames {
     OutgoingMessage* message = nullptr;  // null: no payload
     std::uint8_t handler = 0;
     std::size_t header_bytes = 0;
+    std::size_t room = 0;                                  // for the header
     Segment header() { return {this + 1, header_bytes}; }  // the copy follows the record
   };
 
@@ -41,7 +43,14 @@ class FirstFrames {
   struct Link {
     static Waiting*& next(Waiting& waiting) { return waiting.next; }
   };
-  Fifo<Waiting, Link> list_;
+  using List = Fifo<Waiting, Link>;
+
+  Waiting* take(std::size_t header_bytes);
+  static void free(Waiting* waiting);
+
+  List list_;
+  List spares_;  // to be used again
+  std::size_t spare_count_ = 0;
 };
 
 }  // namespace mad

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "tests/support/allocations.h"
+
 namespace mad {
 namespace {
 
@@ -25,6 +27,27 @@ TEST(FirstFrames, KeepOrderAndCopies) {
     frames.pop();
   }
   EXPECT_FALSE(frames.empty());  // ten are left to the destructor
+}
+
+TEST(FirstFrames, OfShortHeadersUseMemoryAgain) {
+  FirstFrames frames;
+  std::string header = "short";
+  const auto push = [&] { ASSERT_TRUE(frames.push(1, {header.data(), header.size()}, nullptr)); };
+  for (int i = 0; i < 20; ++i) push();
+  while (!frames.empty()) frames.pop();
+  const std::size_t before = test::allocations().count;
+  for (int round = 0; round < 5; ++round) {
+    for (int i = 0; i < 20; ++i) push();
+    while (!frames.empty()) frames.pop();
+  }
+  EXPECT_EQ(test::allocations().count, before);
+  header.assign(1000, 'l');
+  push();
+  header = "short again";
+  push();
+  EXPECT_EQ(frames.front().header().size, 1000u);
+  frames.pop();
+  EXPECT_EQ(frames.front().header().size, header.size());
 }
 
 }  // namespace

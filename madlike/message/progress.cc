@@ -21,6 +21,7 @@ Status gone_by(const Endpoint& endpoint, const Status& reported) {
 }  // namespace
 
 std::size_t Progress::turn() {
+  ++core_.turn;
   std::size_t handled = 0;
   for (std::size_t fabric = 0; fabric < peers_.fabrics(); ++fabric) handled += poll(fabric);
   deliver_sent();

@@ -8,6 +8,10 @@ namespace mad {
 namespace {
 
 constexpr int kTurns = 16;  // packets of one endpoint per pump()
+// Small messages to one endpoint that leave at once, each in its own time, between two turns. Those
+// that follow are collected: most programs that send so many send more.
+constexpr std::uint32_t kAtOnce = 8;
+constexpr std::uint32_t kCollected = 16;  // that many leave together
 constexpr std::size_t kEagerLimit = 64 * 1024;
 constexpr std::size_t kEagerLimitInPlace = 256 * 1024;
 
@@ -27,6 +31,23 @@ std::byte* stage_headers(Packet& packet, Segment header) {
   return start;
 }
 
+// What is posted meanwhile leaves together, if there may be much of it.
+class Cork {
+ public:
+  explicit Cork(const Endpoint& to) : to_(to), corked_(!to.first_frames.empty()) {
+    if (corked_) to_.driver->cork(to_.connection);
+  }
+  ~Cork() {
+    if (corked_) to_.driver->uncork(to_.connection);
+  }
+  Cork(const Cork&) = delete;
+  Cork& operator=(const Cork&) = delete;
+
+ private:
+  const Endpoint& to_;
+  const bool corked_;
+};
+
 }  // namespace
 
 Status Sender::send_header(Endpoint& to, std::uint8_t handler, Segment header) {
@@ -34,6 +55,7 @@ Status Sender::send_header(Endpoint& to, std::uint8_t handler, Segment header) {
   if (!to.first_frames.push(handler, header, nullptr)) return StatusCode::kNoMemory;
   ++core_.waiting;
   core_.activate(to);
+  if (to.collected > 0) (void)pump(to);
   return {};
 }
 
@@ -42,7 +64,9 @@ Status Sender::send(Endpoint& to, std::uint8_t handler, Segment header, Outgoing
   state = {};
   state.endpoint = &to;
   state.phase = OutgoingPhase::kStarting;
-  if (to.can_post() && to.first_frames.empty() && start(to, handler, header, &message)) {
+  const bool collect = to.can_post() && is_one_of_many(to, header.size, message.payload_bytes);
+  if (!collect && to.can_post() && to.first_frames.empty() &&
+      start(to, handler, header, &message)) {
     if (state.phase == OutgoingPhase::kFinished && state.posts == 0) {
       state.phase = OutgoingPhase::kNone;
       return {};
@@ -57,7 +81,19 @@ Status Sender::send(Endpoint& to, std::uint8_t handler, Segment header, Outgoing
     core_.activate(to);
   }
   ++core_.messages;
+  if (collect) ++to.collected;
+  if (to.collected == kCollected || (to.collected > 0 && !collect)) (void)pump(to);
   return StatusCode::kInProgress;
+}
+
+// Whether the message is better sent together with those behind it.  It is not complete before it
+// is sent, so that its sender looks after it.
+bool Sender::is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payload) const {
+  const std::size_t most = to.driver->caps().cork_bytes;
+  if (payload > most || kFrameBytes + padded_bytes(header) + payload > most) return false;
+  if (to.turn != core_.turn) to.sent_of_turn = 0;
+  to.turn = core_.turn;
+  return ++to.sent_of_turn > kAtOnce;
 }
 
 // Builds and posts the first frame; false when no packet can be had.
@@ -112,6 +148,8 @@ void Sender::clear(IncomingMessage& message) {
 
 bool Sender::pump(Endpoint& to) {
   if (!to.live() || to.post_failed || to.goodbye_sent) return false;
+  const Cork cork(to);
+  to.collected = 0;
   OutgoingPacket* const held = to.unposted;
   OutgoingMessage* const message = held == nullptr ? nullptr : held->message;
   if (!poster_.retry(to)) return false;

@@ -1,9 +1,10 @@
 // Sender: everything of a messenger that leaves - builds frames, in the order they are due.
 //
 // Per endpoint, first frames keep the order of the calls; clearances and credit go before them;
-// payload of several messages interleaves packet by packet.  Clearances and credit are state of the
-// endpoint until the driver has taken their frame, so they never need more memory than that.  No
-// function here calls the user's events.
+// payload of several messages interleaves packet by packet.  Of many small messages in a row the
+// later ones are collected, where the fabric can let them leave together.  Clearances and credit
+// are state of the endpoint until the driver has taken their frame, so they never need more memory
+// than that.  No function here calls the user's events.
 #ifndef MADLIKE_MESSAGE_SENDER_H_
 #define MADLIKE_MESSAGE_SENDER_H_
 
@@ -41,6 +42,7 @@ class Sender {
   void abandon(Endpoint& to);
 
  private:
+  bool is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payload) const;
   bool start(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage* message);
   std::uint64_t add_head(Endpoint& to, OutgoingPacket& packet, OutgoingMessage& message);
 

@@ -84,6 +84,77 @@ TEST(Sender, NothingIsLostWhileThePeerDoesNotLook) {
   EXPECT_TRUE(p.a.all_sent());
 }
 
+// A fabric that lets small packets leave together.
+LoopbackOptions corking() {
+  LoopbackOptions options;
+  options.cork_bytes = 4096;
+  return options;
+}
+
+std::uint64_t packets(const Side& side) { return side.messenger->counters().packets_sent; }
+
+TEST(Sender, CollectsSmallMessagesBehindTheFirstEight) {
+  Pair p(corking());
+  const std::uint64_t before = packets(p.a);
+  for (unsigned i = 0; i < 8; ++i) EXPECT_TRUE(p.a.send(p.to_b, 1, pattern(100, i)).status.ok());
+  for (unsigned i = 8; i < 13; ++i) {
+    EXPECT_TRUE(p.a.send(p.to_b, 1, pattern(100, i)).status.in_progress());
+  }
+  EXPECT_EQ(packets(p.a), before + 8);
+  (void)p.a.messenger->progress();
+  EXPECT_EQ(packets(p.a), before + 13);
+  settle(p.a, p.b);
+  p.expect_all_whole();
+}
+
+TEST(Sender, DoesNotCollectAcrossTurns) {
+  Pair p(corking());
+  for (unsigned i = 0; i < 40; ++i) {
+    EXPECT_TRUE(p.a.send(p.to_b, 1, pattern(100, i)).status.ok());
+    if (i % 8 == 7) (void)p.a.messenger->progress();
+  }
+}
+
+TEST(Sender, SixteenCollectedMessagesLeaveWithoutATurn) {
+  Pair p(corking());
+  const std::uint64_t before = packets(p.a);
+  for (unsigned i = 0; i < 23; ++i) (void)p.a.send(p.to_b, 1, pattern(100, i));
+  EXPECT_EQ(packets(p.a), before + 8);
+  (void)p.a.send(p.to_b, 1, pattern(100, 23));
+  EXPECT_EQ(packets(p.a), before + 24);
+  EXPECT_FALSE(p.a.all_sent()) << "on_sent() is called in progress() only";
+  settle(p.a, p.b);
+  p.expect_all_whole();
+}
+
+TEST(Sender, WhatIsNotCollectedTakesTheCollectedAlong) {
+  Pair p(corking());
+  const std::uint64_t before = packets(p.a);
+  for (unsigned i = 0; i < 10; ++i) (void)p.a.send(p.to_b, 1, pattern(100, i));
+  EXPECT_EQ(packets(p.a), before + 8);
+  (void)p.a.send(p.to_b, 1, pattern(20000));
+  EXPECT_EQ(packets(p.a), before + 11);
+  (void)p.a.send(p.to_b, 1, pattern(100, 12));
+  EXPECT_EQ(packets(p.a), before + 11);
+  ASSERT_TRUE(p.a.send_header(p.to_b, 2, "complete at once").ok());
+  EXPECT_EQ(packets(p.a), before + 13);
+  settle(p.a, p.b);
+  ASSERT_EQ(p.b.arrived.size(), 13u);
+  for (std::size_t i = 0; i < 12; ++i) {
+    EXPECT_TRUE(p.b.arrived[i].sink->bytes == p.a.sent[i].bytes) << i;
+  }
+  EXPECT_EQ(p.b.arrived[12].header, "complete at once");
+}
+
+TEST(Sender, CollectsNothingWhereThatIsOfNoUse) {
+  Pair p;
+  for (unsigned i = 0; i < 40; ++i) {
+    EXPECT_TRUE(p.a.send(p.to_b, 1, pattern(100, i)).status.ok());
+  }
+  settle(p.a, p.b);
+  p.expect_all_whole();
+}
+
 TEST(Sender, AMessageCanBeUsedAgainOnceItLeft) {
   Pair p;
   p.a.on_left = [&](Sent& sent) {

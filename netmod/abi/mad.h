@@ -191,6 +191,10 @@ MAD_API int mad_type_query(const mad_type* type, mad_type_info* info); /* of a c
 #define MAD_SIGNATURE_ANY UINT64_MAX
 MAD_API int mad_type_signature(const mad_type* type, uint64_t count, uint64_t* hash,
                                uint64_t* elements);
+/* The hash of the first `elements` basic elements of as many elements of the type as it takes: what
+ * a receive that has room for more compares with what was sent.  MAD_ERR_ARGUMENT if the type has
+ * none. */
+MAD_API int mad_type_signature_prefix(const mad_type* type, uint64_t elements, uint64_t* hash);
 
 /* Packs / unpacks bytes [offset, offset + size) of the packed stream; returns bytes moved in
  * *moved. */

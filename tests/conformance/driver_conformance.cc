@@ -140,6 +140,30 @@ TEST_P(DriverConformance, PacketsArriveWholeAndInOrder) {
   for (int i = 0; i < kPackets; ++i) ASSERT_EQ(b->received[i].bytes, sent[i]) << "packet " << i;
 }
 
+TEST_P(DriverConformance, CorkedPacketsArriveInOrder) {
+  establish();
+  const std::size_t sizes[] = {8, 300, 5000, pair.a->caps().max_packet_bytes, 40};
+  std::vector<Bytes> sent;
+  for (unsigned i = 0; i < 300; ++i) {
+    sent.push_back(pattern(std::min(sizes[i % 5], pair.a->caps().max_packet_bytes), i));
+  }
+  std::size_t next = 0, kept = a->finished_count;
+  ASSERT_TRUE(pump([&] {
+    pair.a->cork(to_b);
+    for (std::size_t turn = 0; turn < 7 && next < sent.size(); ++turn) {
+      const Segment segment{sent[next].data(), sent[next].size()};
+      const Status status = pair.a->post_send(to_b, {&segment, 1}, &sent[next]);
+      EXPECT_FALSE(status.error());
+      if (status.again()) break;
+      if (status.in_progress()) ++kept;
+      ++next;
+    }
+    pair.a->uncork(to_b);
+    return b->received.size() == sent.size() && a->finished_count == kept;
+  }));
+  for (std::size_t i = 0; i < sent.size(); ++i) ASSERT_TRUE(b->received[i].bytes == sent[i]) << i;
+}
+
 TEST_P(DriverConformance, EverySizeAndSegmentCountIsGathered) {
   establish();
   const DriverCaps& caps = pair.a->caps();

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "madlike/message/messenger.h"
 #include "tests/engine/node.h"
 
 namespace mad::test {
@@ -115,8 +116,8 @@ TEST_P(Tuning, FlushThresholdMakesMorePackets) {
                                c.flush_threshold = 4096;
                              }).sender.packets_sent;
   EXPECT_LT(few, 100u);
-  // All that does not travel with the header goes in packets of 4096 bytes.
-  EXPECT_GE(many, (kBytes - 65536) / 4096);
+  // All that does not travel with the header, in its packet, goes in packets of 4096 bytes.
+  EXPECT_GE(many, (kBytes - MessengerConfig().packet_bytes) / 4096);
   EXPECT_LE(many, kBytes / 4096 + 10);
 }
 

@@ -69,6 +69,7 @@ TESTS = (
     Test("persistent", "persistent", 2),
     Test("partitioned", "partitioned", 2),
     Test("send-modes", "send_modes", 2),
+    Test("bursts", "bursts", 2),
     Test("cancel", "cancel", 2),
     Test("threads", "threads", 2),
     Test("bounded", "bounded", 2),

@@ -99,6 +99,7 @@ LoopbackNetwork::LoopbackNetwork(const LoopbackOptions& options)
   caps_.max_write_iov = options.remote_write ? options.max_write_iov : 0;
   caps_.max_write_bytes = options.remote_write ? options.max_write_bytes : 0;
   caps_.piece_bytes = options.piece_bytes;
+  caps_.cork_bytes = options.cork_bytes;
 }
 
 LoopbackNetwork::~LoopbackNetwork() = default;

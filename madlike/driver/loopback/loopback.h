@@ -25,6 +25,7 @@ struct LoopbackOptions {
   std::size_t max_write_iov = 16;
   std::size_t max_write_bytes = 1024 * 1024;
   std::size_t piece_bytes = 0;  // as in DriverCaps
+  std::size_t cork_bytes = 0;   // as in DriverCaps, but nothing is kept back
 };
 
 class LoopbackPort;

@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::byte kPadding[TcpRecord::kAlignment] = {};
 
+// Memory that each place of an outbox keeps; of more than that the whole outbox keeps one.
+constexpr std::size_t kRestingBytes = 1024;
+
 // Takes the first `taken` bytes off `segments`, from `first` on.
 void skip(std::vector<Segment>& segments, std::size_t* first, std::size_t taken) {
   while (*first < segments.size()) {
@@ -45,17 +48,21 @@ std::size_t TcpOutbox::write(int socket, const iovec* segments, std::size_t coun
 TcpOutbox::Outcome TcpOutbox::send(int socket, const TcpRecord& record, SegmentList bytes,
                                    Finished tell) {
   if (broken_) return Outcome::kBroken;
+  const bool keep = corked_ && record.bytes <= kCorkBytes;
   std::size_t taken = 0;
-  if (count_ == 0) {
+  if (count_ == 0 && !keep) {
     taken = record.bytes <= kCopyBytes ? write_small(socket, record, bytes)
                                        : write_large(socket, record, bytes);
     if (broken_) return Outcome::kBroken;
-    const std::size_t all = record.header_bytes() + record.bytes + record.padding_bytes();
-    if (taken == all) return Outcome::kSent;
+    if (taken == record.all_bytes()) return Outcome::kSent;
+    full_ = true;
   }
-  if (count_ == kDepth) return Outcome::kFull;
-  add(record, bytes, taken, tell);
-  return record.bytes <= kCopyBytes ? Outcome::kSent : Outcome::kWaits;
+  const bool copy = keep || record.bytes <= kCopyBytes;
+  if (!(copy ? add_copy(record, bytes, taken) : add_reference(record, bytes, taken, tell))) {
+    return Outcome::kFull;
+  }
+  if (!full_) kept_ += record.all_bytes();
+  return copy ? Outcome::kSent : Outcome::kWaits;
 }
 
 // One buffer costs the system less than a list of them.
@@ -85,26 +92,55 @@ std::size_t TcpOutbox::write_large(int socket, const TcpRecord& record, SegmentL
   return write(socket, all.data(), count);
 }
 
-void TcpOutbox::add(const TcpRecord& record, SegmentList bytes, std::size_t taken, Finished tell) {
+TcpOutbox::Waiting& TcpOutbox::add() {
   Waiting& waiting = at(count_++);
-  const bool copy = record.bytes <= kCopyBytes;
+  waiting.left.clear();
+  waiting.first = 0;
+  return waiting;
+}
+
+// Behind the copies that wait last, if they do; false: nothing more may wait.
+bool TcpOutbox::add_copy(const TcpRecord& record, SegmentList bytes, std::size_t taken) {
+  const std::size_t size = record.all_bytes();
+  const bool joins =
+      count_ > 0 && !at(count_ - 1).tell && at(count_ - 1).own.size() + size <= kBatchBytes;
+  if (!joins && count_ == kDepth) return false;
+  Waiting& waiting = joins ? at(count_ - 1) : add();
+  waiting.tell = false;
+  std::vector<std::byte>& own = waiting.own;
+  if (!joins && spare_.capacity() > own.capacity()) own.swap(spare_);
+  if (!joins) own.clear();
+  const std::size_t start = own.size();
+  if (joins) taken = start - waiting.left.front().size;
+  own.resize(start + size);
+  encode_record(record, own.data() + start);
+  std::byte* end = own.data() + start + record.header_bytes();
+  for (const Segment& segment : bytes) {
+    if (segment.size > 0) std::memcpy(end, segment.data, segment.size);
+    end += segment.size;
+  }
+  waiting.left.assign(1, {own.data() + taken, own.size() - taken});
+  return true;
+}
+
+bool TcpOutbox::add_reference(const TcpRecord& record, SegmentList bytes, std::size_t taken,
+                              Finished tell) {
+  if (count_ == kDepth) return false;
+  Waiting& waiting = add();
+  waiting.tell = true;
+  waiting.finished = tell;
   waiting.own.resize(record.header_bytes());
   encode_record(record, waiting.own.data());
-  if (copy) {
-    for (const Segment& s : bytes) waiting.own.insert(waiting.own.end(), s.begin(), s.end());
-  }
-  waiting.left.clear();
   waiting.left.push_back({waiting.own.data(), waiting.own.size()});
-  if (!copy) waiting.left.insert(waiting.left.end(), bytes.begin(), bytes.end());
+  waiting.left.insert(waiting.left.end(), bytes.begin(), bytes.end());
   const std::size_t padding = record.padding_bytes();
   if (padding > 0) waiting.left.push_back({const_cast<std::byte*>(kPadding), padding});
-  waiting.first = 0;
   skip(waiting.left, &waiting.first, taken);
-  waiting.tell = !copy;
-  waiting.finished = tell;
+  return true;
 }
 
 bool TcpOutbox::flush(int socket, std::vector<Finished>* finished) {
+  kept_ = 0;
   bool moved = false;
   while (count_ > 0 && !broken_) {
     std::array<iovec, kMaxSegments + 2> all;
@@ -121,6 +157,7 @@ bool TcpOutbox::flush(int socket, std::vector<Finished>* finished) {
     std::size_t taken = write(socket, all.data(), count);
     moved = moved || taken > 0;
     const bool all_taken = taken == offered;
+    full_ = !all_taken;
     while (count_ > 0) {
       Waiting& waiting = at(0);
       std::size_t left = 0;
@@ -139,8 +176,12 @@ bool TcpOutbox::flush(int socket, std::vector<Finished>* finished) {
 }
 
 void TcpOutbox::pop(std::vector<Finished>* finished) {
-  const Waiting& waiting = at(0);
+  Waiting& waiting = at(0);
   if (waiting.tell) finished->push_back(waiting.finished);
+  if (waiting.own.capacity() > kRestingBytes) {
+    if (waiting.own.capacity() > spare_.capacity()) waiting.own.swap(spare_);
+    if (waiting.own.capacity() > kRestingBytes) std::vector<std::byte>().swap(waiting.own);
+  }
   first_ = (first_ + 1) % kDepth;
   --count_;
 }

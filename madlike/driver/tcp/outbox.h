@@ -1,7 +1,9 @@
 // TcpOutbox: the records of one connection on their way into the socket.
 //
 // A record goes at once, in one system call, if the socket takes it.  What it does not take waits
-// here, in order; the segments of a waiting record stay the caller's.
+// here, in order; the segments of a waiting record stay the caller's, but for short ones, which are
+// copied one behind the other.  A cork keeps short records here even if the socket would take them,
+// so that one system call carries many.
 #ifndef MADLIKE_DRIVER_TCP_OUTBOX_H_
 #define MADLIKE_DRIVER_TCP_OUTBOX_H_
 
@@ -21,6 +23,10 @@ class TcpOutbox {
   static constexpr std::size_t kMaxSegments = 256;
   /// Records of at most so many bytes are copied when they have to wait.
   static constexpr std::size_t kCopyBytes = 512;
+  /// The same while there is a cork.
+  static constexpr std::size_t kCorkBytes = 8 * 1024;
+  /// Bytes that a cork keeps back, and that are copied to one place.
+  static constexpr std::size_t kBatchBytes = 32 * 1024;
 
   enum class Outcome {
     kSent,    // the socket has it, or a copy waits: the segments are free
@@ -37,6 +43,10 @@ class TcpOutbox {
 
   /// `bytes` has at most kMaxSegments segments.
   Outcome send(int socket, const TcpRecord& record, SegmentList bytes, Finished tell);
+  void cork() { corked_ = true; }
+  void uncork() { corked_ = false; }
+  /// What waits should be flushed, for it has not met a full socket yet.
+  bool ripe() const { return count_ > 0 && !full_ && (!corked_ || kept_ >= kBatchBytes); }
   /// Sends what waits; appends to `finished`.  Whether anything left.
   bool flush(int socket, std::vector<Finished>* finished);
   /// Nothing waits any more: it will never leave.
@@ -48,20 +58,26 @@ class TcpOutbox {
   struct Waiting {
     std::vector<Segment> left;  // from `first` on, not yet taken by the socket
     std::size_t first = 0;
-    std::vector<std::byte> own;  // header, and what was copied
-    bool tell = false;
+    std::vector<std::byte> own;  // a header, or copies of whole records
+    bool tell = false;           // when it is over; records that were copied are over before
     Finished finished;
   };
   Waiting& at(std::size_t i) { return waiting_[(first_ + i) % kDepth]; }
-  void add(const TcpRecord& record, SegmentList bytes, std::size_t taken, Finished tell);
+  Waiting& add();
+  bool add_copy(const TcpRecord& record, SegmentList bytes, std::size_t taken);
+  bool add_reference(const TcpRecord& record, SegmentList bytes, std::size_t taken, Finished tell);
   void pop(std::vector<Finished>* finished);
   std::size_t write(int socket, const iovec* segments, std::size_t count);
   std::size_t write_small(int socket, const TcpRecord& record, SegmentList bytes);
   std::size_t write_large(int socket, const TcpRecord& record, SegmentList bytes);
 
   std::array<Waiting, kDepth> waiting_;
+  std::vector<std::byte> spare_;  // memory for copies, so that a batch allocates none
   std::size_t first_ = 0;
   std::size_t count_ = 0;
+  bool corked_ = false;
+  bool full_ = false;     // the socket took less than it was offered
+  std::size_t kept_ = 0;  // bytes added while it was not full
   bool broken_ = false;
 };
 

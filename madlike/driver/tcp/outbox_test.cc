@@ -66,7 +66,9 @@ TEST_F(TcpOutboxTest, WhatDoesNotFitFollowsInOrder) {
   std::vector<TcpOutbox::Finished> finished;
   std::size_t waiting = 0, full = 0;
   for (std::size_t i = 0; i < contexts.size(); ++i) {
-    Bytes bytes(1 + random() % (random() % 2 ? 20 : 6000));
+    Bytes bytes(1 + random() % (random() % 2 ? 20 : 12000));
+    if (random() % 8 == 0) outbox.cork();
+    if (random() % 8 == 0) outbox.uncork();
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
     memory.push_back(bytes);
     Bytes& own = memory.back();
@@ -87,8 +89,10 @@ TEST_F(TcpOutboxTest, WhatDoesNotFitFollowsInOrder) {
     ASSERT_NE(outcome, TcpOutbox::Outcome::kBroken);
     if (outcome == TcpOutbox::Outcome::kWaits) ++waiting;
     expect(record, bytes);
-    // Small ones were copied: their memory may change.
-    if (own.size() <= TcpOutbox::kCopyBytes) std::fill(own.begin(), own.end(), std::byte{0xEE});
+    // What is over was taken or copied: its memory may change.
+    if (outcome == TcpOutbox::Outcome::kSent) std::fill(own.begin(), own.end(), std::byte{0xEE});
+    EXPECT_TRUE(own.size() > TcpOutbox::kCopyBytes || outcome == TcpOutbox::Outcome::kSent);
+    if (outbox.ripe()) outbox.flush(near(), &finished);
     if (random() % 3 == 0) read(random() % 9000);
     if (random() % 3 == 0) outbox.flush(near(), &finished);
   }
@@ -107,6 +111,46 @@ TEST_F(TcpOutboxTest, WhatDoesNotFitFollowsInOrder) {
   for (std::size_t i = 1; i < finished.size(); ++i) {
     EXPECT_LT(finished[i - 1].context, finished[i].context) << "one each, in order";
   }
+}
+
+TEST_F(TcpOutboxTest, ACorkKeepsShortRecordsUntilItIsDrawn) {
+  TcpOutbox outbox;
+  std::vector<TcpOutbox::Finished> finished;
+  outbox.cork();
+  for (std::size_t i = 1; i <= 20; ++i) {
+    Bytes bytes(i, static_cast<std::byte>(i));
+    const Segment segment{bytes.data(), bytes.size()};
+    TcpRecord record;
+    record.bytes = static_cast<std::uint32_t>(i);
+    ASSERT_EQ(outbox.send(near(), record, {&segment, 1}, {}), TcpOutbox::Outcome::kSent);
+    expect(record, bytes);
+  }
+  read(1000);
+  EXPECT_TRUE(read_.empty());
+  EXPECT_FALSE(outbox.ripe());
+  outbox.uncork();
+  EXPECT_TRUE(outbox.ripe());
+  EXPECT_TRUE(outbox.flush(near(), &finished));
+  EXPECT_TRUE(outbox.empty());
+  read(1000);
+  EXPECT_EQ(read_, expected_);
+}
+
+TEST_F(TcpOutboxTest, ALongRecordOrManyBytesEndTheWaitUnderACork) {
+  TcpOutbox outbox;
+  std::vector<TcpOutbox::Finished> finished;
+  Bytes little(8), longer(TcpOutbox::kBatchBytes);
+  const Segment one{little.data(), little.size()}, all{longer.data(), longer.size()};
+  TcpRecord record;
+  record.bytes = 8;
+  outbox.cork();
+  ASSERT_EQ(outbox.send(near(), record, {&one, 1}, {}), TcpOutbox::Outcome::kSent);
+  EXPECT_FALSE(outbox.ripe());
+  record.bytes = static_cast<std::uint32_t>(longer.size());
+  ASSERT_EQ(outbox.send(near(), record, {&all, 1}, {}), TcpOutbox::Outcome::kWaits);
+  EXPECT_TRUE(outbox.ripe());
+  outbox.flush(near(), &finished);
+  EXPECT_FALSE(outbox.ripe()) << "the socket is full";
 }
 
 TEST_F(TcpOutboxTest, ABrokenSocketIsToldAndWhatWaitsIsGivenBack) {

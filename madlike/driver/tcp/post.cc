@@ -44,6 +44,7 @@ Status TcpDriver::post(TcpConnection& connection, const TcpRecord& record, Segme
   const auto outcome =
       connection.outbox.send(connection.socket.fd(), record, packet, {kind, context});
   wait_to_send(connection);
+  if (connection.outbox.ripe()) flush(connection);
   switch (outcome) {
     case TcpOutbox::Outcome::kSent:
       return {};
@@ -57,6 +58,18 @@ Status TcpDriver::post(TcpConnection& connection, const TcpRecord& record, Segme
   look_soon_ = true;  // its end follows what came before
   return {StatusCode::kPeerFailed,
           "the connection to " + to_text(connection.peer.socket) + " broke"};
+}
+
+void TcpDriver::cork(ConnectionId id) {
+  TcpConnection* const connection = find(id);
+  if (connection) connection->outbox.cork();
+}
+
+void TcpDriver::uncork(ConnectionId id) {
+  TcpConnection* const connection = find(id);
+  if (!connection) return;
+  connection->outbox.uncork();
+  if (connection->outbox.ripe()) flush(*connection);
 }
 
 // poll() sends what the socket did not take.

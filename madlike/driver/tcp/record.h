@@ -24,6 +24,8 @@ struct TcpRecord {
   std::size_t header_bytes() const { return kind == Kind::kWrite ? kMostBytes : kFixedBytes; }
   /// Bytes, without meaning, between this record and the next.
   std::size_t padding_bytes() const { return (kAlignment - bytes % kAlignment) % kAlignment; }
+  /// What travels.
+  std::size_t all_bytes() const { return header_bytes() + bytes + padding_bytes(); }
 
   Kind kind = Kind::kPacket;
   std::uint32_t bytes = 0;

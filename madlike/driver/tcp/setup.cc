@@ -44,6 +44,7 @@ TcpDriver::TcpDriver(const TcpOptions& options, TcpSocket listener,
   caps_.max_write_bytes = kMaxWriteBytes;
   caps_.scattered_writes = true;
   caps_.piece_bytes = limits_.piece_bytes;
+  caps_.cork_bytes = std::min(TcpOutbox::kCorkBytes, caps_.max_packet_bytes);
   looked_ = TcpClock::now();
 }
 
