@@ -36,6 +36,47 @@ inline void move(std::byte* stream, std::uint64_t layout) {
   }
 }
 
+// Runs of 8 bytes leave for the stream in pairs, one store of 16 bytes each.
+constexpr std::size_t kPlaceOfWord = 4;
+using Pair = std::int64_t __attribute__((vector_size(16)));
+inline void pack_pair(std::byte* stream, std::uint64_t first, std::uint64_t second) {
+  Pair pair;
+  std::memcpy(&pair[0], pointer_to(first), sizeof(pair[0]));
+  std::memcpy(&pair[1], pointer_to(second), sizeof(pair[1]));
+  std::memcpy(stream, &pair, sizeof(pair));
+}
+
+// As many of `runs` as make fours; returns how many.
+inline std::uint64_t pack_trips_in_pairs(std::byte* stream, std::uint64_t from,
+                                         std::uint64_t stride, std::uint64_t runs) {
+  // The compiler would make each address from the one before, if it knew what these are.
+  std::uint64_t two = 2 * stride, three = 3 * stride, four = 4 * stride;
+  __asm__("" : "+r"(two), "+r"(three), "+r"(four));
+  std::uint64_t left = runs;
+  for (; left >= 4; left -= 4) {
+    pack_pair(stream, from, from + stride);
+    pack_pair(stream + sizeof(Pair), from + two, from + three);
+    stream += 2 * sizeof(Pair);
+    from += four;
+  }
+  return runs - left;
+}
+
+template <typename Offset>
+inline std::uint64_t pack_list_in_pairs(std::byte* stream, std::uint64_t layout,
+                                        const Offset* offsets, std::uint64_t runs) {
+  const auto place = [=](std::uint64_t i) {
+    return layout + static_cast<std::uint64_t>(static_cast<std::int64_t>(offsets[i]));
+  };
+  const std::uint64_t fours = runs & ~std::uint64_t{3};
+  for (std::uint64_t i = 0; i < fours; i += 4) {
+    pack_pair(stream, place(i), place(i + 1));
+    pack_pair(stream + sizeof(Pair), place(i + 2), place(i + 3));
+    stream += 2 * sizeof(Pair);
+  }
+  return fours;
+}
+
 template <Direction kDirection, std::size_t kA, std::size_t kB, std::size_t kC, std::size_t kD>
 void copy_trips(const TripsStep& step, std::byte* stream, std::uint64_t layout, std::int64_t stride,
                 std::uint64_t trips) {
@@ -52,6 +93,14 @@ void copy_trips(const TripsStep& step, std::byte* stream, std::uint64_t layout, 
   const auto from_d = static_cast<std::uint64_t>(step.layout[3] - step.layout[0]);
   std::byte* to = to_a;
   std::uint64_t from = from_a;
+  if constexpr (kDirection == Direction::kPack && kA == kPlaceOfWord && kB == 0) {
+    if (stream_step == size_of_move(kA)) {
+      const std::uint64_t done = pack_trips_in_pairs(to, from, layout_step, trips);
+      to += done * size_of_move(kA);
+      from += done * layout_step;
+      trips -= done;
+    }
+  }
   MAD_UNROLLED
   for (std::uint64_t i = 0; i < trips; ++i) {
     move<kDirection, kA>(to, from);
@@ -91,8 +140,13 @@ void copy_list(std::byte* stream, std::uint64_t layout, const void* offsets, std
                std::uint64_t length) {
   const auto* const offset = static_cast<const Offset*>(offsets);
   const auto second = static_cast<std::ptrdiff_t>(length - size_of_move(kB));
+  std::uint64_t done = 0;
+  if constexpr (kDirection == Direction::kPack && kA == kPlaceOfWord && kB == 0) {
+    done = pack_list_in_pairs(stream, layout, offset, count);
+    stream += done * size_of_move(kA);
+  }
   MAD_UNROLLED
-  for (std::uint64_t i = 0; i < count; ++i) {
+  for (std::uint64_t i = done; i < count; ++i) {
     const std::uint64_t from =
         layout + static_cast<std::uint64_t>(static_cast<std::int64_t>(offset[i]));
     if constexpr (kA == 0) {
