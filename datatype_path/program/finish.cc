@@ -66,8 +66,7 @@ std::int64_t stride_of_row(const LoopNode& node) {
 
 // Short runs whose lengths differ: each would cost a mispredicted branch.
 bool is_uneven(const LoopNode& node) {
-  return node.leaf() && node.uniform == 0 && node.max_run <= kLongestShortRun &&
-         node.body_bytes <= std::numeric_limits<std::uint32_t>::max();
+  return node.leaf() && node.uniform == 0 && node.max_run <= kLongestShortRun;
 }
 
 // Bytes of the pieces that an uneven list's runs are cut into; 0: not worth it.
