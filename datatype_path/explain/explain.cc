@@ -6,6 +6,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "datatype_path/program/how_copied.h"
+
 namespace mad {
 namespace {
 
@@ -129,7 +131,7 @@ std::string explain_loop(const BlockProgram& program, std::uint32_t number) {
   return "  " + (number == 0 ? "element" : "loop " + text(number)) + ": " + text(node.count) +
          " x " + text(node.body_bytes) + " B" +
          (node.count == 1 ? "" : ", " + text(node.stride) + " apart") + ", of " +
-         list(node.parts, part) + "\n";
+         list(node.parts, part) + ", " + how_copied(node) + "\n";
 }
 
 std::string heading(std::string_view title, const std::string& body) {
@@ -161,7 +163,8 @@ std::string explain(const BlockProgram& program) {
     loops += "  ... " + several(program.loops(), "loop") + " in all\n";
   }
   return heading("program: " + several(program.loops(), "loop") + ", " + text(program.depth()) +
-                     " deep, " + text(program.memory_bytes()) + " bytes of memory",
+                     " deep, " + text(program.memory_bytes()) + " bytes of memory, " +
+                     program.kernels() + " kernels",
                  loops);
 }
 

@@ -17,7 +17,7 @@ namespace mad {
 /// named by its number.
 std::string explain(const TypeDesc& type);
 
-/// The loops, and the memory they take.
+/// The loops, how each is copied and with which kernels, and the memory they take.
 std::string explain(const BlockProgram& program);
 
 /// Sizes, bounds and the histogram of run lengths.

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "datatype_path/program/how_copied.h"
 #include "datatype_path/program/loop_builder.h"
 
 namespace mad {
@@ -282,7 +283,7 @@ std::string BlockProgram::to_string() const {
                                            : "loop " + std::to_string(n.child(p));
     }
     if (n.parts > kShownParts) text += ", ... " + std::to_string(n.parts) + " parts";
-    text += " }\n";
+    text += " } " + how_copied(n) + "\n";
   }
   return text;
 }

@@ -131,10 +131,11 @@ const std::int32_t* append_pieces(const LoopNode& node, std::vector<std::int32_t
 }  // namespace
 
 void BlockProgram::finish(const KernelTable& kernels) {
+  kernels_ = &kernels;
   find_entry();
   narrow_lists();
-  choose_kernels(kernels);
-  cut_uneven_lists(kernels);
+  choose_kernels();
+  cut_uneven_lists();
   choose_tiles();
 }
 
@@ -181,7 +182,7 @@ void BlockProgram::narrow_lists() {
   }
 }
 
-void BlockProgram::choose_kernels(const KernelTable& kernels) {
+void BlockProgram::choose_kernels() {
   std::vector<std::size_t> first_step(nodes_.size()), row(nodes_.size());
   std::vector<BodyRun> runs;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -193,15 +194,15 @@ void BlockProgram::choose_kernels(const KernelTable& kernels) {
       for (std::uint64_t p = 0; p < node.parts; ++p) {
         runs.push_back({node.offset(p), node.part_bytes(p)});
       }
-      append_steps(kernels, runs, &steps_);
+      append_steps(*kernels_, runs, &steps_);
       node.step_count = static_cast<std::uint32_t>(steps_.size() - first_step[i]);
       node.trips_at_once = trips_at_once(node);
       node.row_stride = stride_of_row(node);
       row[i] = steps_.size();
-      if (node.row_stride != 0) append_steps(kernels, {runs.front()}, &steps_);
+      if (node.row_stride != 0) append_steps(*kernels_, {runs.front()}, &steps_);
     }
     if (node.uniform != 0) {
-      node.list = list_kernels(kernels, node.uniform, node.narrow_offsets != nullptr);
+      node.list = list_kernels(*kernels_, node.uniform, node.narrow_offsets != nullptr);
     }
   }
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -210,7 +211,7 @@ void BlockProgram::choose_kernels(const KernelTable& kernels) {
   }
 }
 
-void BlockProgram::cut_uneven_lists(const KernelTable& kernels) {
+void BlockProgram::cut_uneven_lists() {
   std::uint64_t pieces = 0, chunks = 0;
   for (LoopNode& node : nodes_) {
     if (!is_uneven(node)) continue;
@@ -227,10 +228,10 @@ void BlockProgram::cut_uneven_lists(const KernelTable& kernels) {
   for (LoopNode& node : nodes_) {
     if (!is_uneven(node)) continue;
     if (node.piece_bytes > 0) {
-      node.list = list_kernels(kernels, node.piece_bytes, true);
+      node.list = list_kernels(*kernels_, node.piece_bytes, true);
       node.pieces = append_pieces(node, &pieces_);
     } else if (has_chunks(node)) {
-      node.chunk_kernels = kernels.chunk;
+      node.chunk_kernels = kernels_->chunk;
       node.chunks = chunks_.data() + chunks_.size();
       append_chunks(node.narrow_ends, node.parts, &chunks_);
     }
