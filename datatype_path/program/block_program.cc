@@ -147,7 +147,7 @@ class BlockProgram::Compiler {
       const Part element = built_.at(&type.child());
       for (std::size_t i = 0; i < type.count(); ++i) {
         const std::uint64_t bytes = element.size * type.blocklength(i);
-        if (bytes > 0) parts.push_back({type.displacement(i) + element.offset, bytes, nullptr});
+        if (bytes > 0) parts.emplace_back(type.displacement(i) + element.offset, bytes, nullptr);
       }
       return builder_.sequence(std::move(parts));
     }
@@ -193,7 +193,6 @@ class BlockProgram::Compiler {
     LoopNode node;
     node.count = loop.count;
     node.stride = loop.stride;
-    node.body_bytes = loop.body_size();
     node.parts = loop.parts.size();
     node.height = loop.height;
     node.offsets = out.offsets_.data() + out.offsets_.size();
@@ -213,6 +212,7 @@ class BlockProgram::Compiler {
       node.min_run = std::min(node.min_run, part.size);
       node.max_run = std::max(node.max_run, part.size);
     }
+    node.body_bytes = end;
     return node;
   }
 

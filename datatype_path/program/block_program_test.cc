@@ -195,6 +195,25 @@ TEST(BlockProgram, memory_is_that_of_the_description) {
   EXPECT_LE(shared->memory_bytes(), 16 * kBlocks + 4096);
 }
 
+TEST(BlockProgram, has_no_memory_to_spare) {
+  test::RandomTypes random(test::seed_from_environment(82));
+  for (int n = 0; n < 1000; ++n) {
+    const test::RandomType made = random.next();
+    const ProgramPtr program = compile(made.type);
+    std::size_t bytes = sizeof(BlockProgram) + program->loops() * sizeof(LoopNode);
+    for (std::uint32_t i = 0; i < program->loops(); ++i) {
+      const LoopNode& node = program->node(i);
+      bytes += node.parts * (node.narrow_offsets != nullptr ? 4 : 8);
+      if (node.uniform == 0) bytes += node.parts * (node.narrow_ends != nullptr ? 4 : 8);
+      if (!node.leaf()) bytes += node.parts * 4;
+      bytes += (node.step_count + (node.row != nullptr ? 1 : 0)) * sizeof(TripsStep);
+      bytes += node.piece_count * 4;
+      if (node.chunks != nullptr) bytes += (node.parts - 1) / 64 * sizeof(RunChunk);
+    }
+    ASSERT_EQ(program->memory_bytes(), bytes) << made.text << program->to_string();
+  }
+}
+
 TEST(BlockProgram, equal_strides_in_lists_are_loops) {
   std::vector<std::int64_t> places;
   for (int i = 0; i < 100'000; ++i) places.push_back(64 * i);
