@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "datatype_path/describe/children_first.h"
 #include "datatype_path/program/how_copied.h"
 #include "datatype_path/program/loop_builder.h"
 
@@ -79,22 +80,10 @@ std::uint64_t LoopNode::find_part(std::uint64_t offset) const {
 // Turns a description into loops, and loops into the program's tables.
 class BlockProgram::Compiler {
  public:
-  // The description's tree may be deep and its nodes shared: a loop with a list of what is still to
-  // be done, and every node once.
   Part build(const TypeDesc& root) {
-    std::vector<const TypeDesc*> todo{&root};
-    while (!todo.empty()) {
-      const TypeDesc& type = *todo.back();
-      const std::size_t before = todo.size();
-      if (built_.count(&type) == 0) {
-        for (const TypeDescPtr& child : type.children()) {
-          if (built_.count(child.get()) == 0) todo.push_back(child.get());
-        }
-        if (todo.size() != before) continue;
-        built_.emplace(&type, build_node(type));
-      }
-      todo.pop_back();
-    }
+    children_first(
+        root, [this](const TypeDesc& type) { return built_.count(&type) != 0; },
+        [this](const TypeDesc& type) { built_.emplace(&type, build_node(type)); });
     return built_.at(&root);
   }
 
