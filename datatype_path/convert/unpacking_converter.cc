@@ -34,7 +34,7 @@ Status UnpackingConverter::unpack(std::uint64_t offset, const void* bytes, std::
         [&](std::size_t at, std::uint64_t elements) { convert(in + at, elements); },
         [&](std::size_t at, std::size_t byte) { return keep(byte, in + at, size - at); });
   } catch (const std::bad_alloc&) {
-    return Status(StatusCode::kNoMemory, "no memory for an element that a fragment's border parts");
+    return StatusCode::kNoMemory;  // a sentence would take some
   }
   return misfit_;
 }

@@ -28,6 +28,7 @@ namespace mad {
 class UnpackingConverter {
  public:
   /// Into `count` elements of the plan's type at `base`; plan->remote_bytes(count) must be a value.
+  /// Throws std::bad_alloc if there is no memory.
   UnpackingConverter(std::shared_ptr<const ConversionPlan> plan, void* base, std::uint64_t count);
 
   /// Packed bytes in the sender's representation.
@@ -36,7 +37,7 @@ class UnpackingConverter {
   /// Takes the sender's bytes [offset, offset + size).  kProtocol, with nothing done, if they go
   /// beyond total(); kInvalidArgument if an integer does not fit its place here: the sentence names
   /// the first such element of the fragment, each of them is written as 0, all others are
-  /// converted.
+  /// converted; kNoMemory if there is none for an element that is kept.
   Status unpack(std::uint64_t offset, const void* bytes, std::size_t size);
 
   /// Elements of which only a part has arrived.

@@ -142,6 +142,23 @@ TEST(UnpackingConverter, allocates_for_elements_kept_at_once_and_not_for_the_dat
   }
 }
 
+TEST(UnpackingConverter, needs_memory_from_the_second_element_kept_on) {
+  std::vector<double> memory(10);
+  const std::vector<std::byte> bytes(80, std::byte{0});
+  UnpackingConverter converter(plan(basic(B::kDouble), Architecture::external32()), memory.data(),
+                               memory.size());
+  test::fail_allocations_from(1);
+  const Status first = converter.unpack(0, bytes.data(), 20);
+  const Status second = converter.unpack(20, bytes.data(), 20);
+  const Status gap = converter.unpack(60, bytes.data(), 4);
+  const Status third = converter.unpack(52, bytes.data(), 2);
+  test::fail_allocations_from(0);
+  EXPECT_TRUE(first.ok());
+  EXPECT_TRUE(second.ok());
+  EXPECT_TRUE(gap.ok());
+  EXPECT_EQ(third.code(), StatusCode::kNoMemory);
+}
+
 TEST(UnpackingConverter, a_single_element_byte_by_byte_from_its_end) {
   const Architecture remote =
       Architecture::local().with(ByteOrder::kBig).with_long_double(RealFormat::kBinary128, 16);
