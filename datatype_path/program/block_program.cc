@@ -257,24 +257,29 @@ bool BlockProgram::same_loops(const BlockProgram& other) const {
 
 std::string BlockProgram::to_string() const {
   constexpr std::uint64_t kShownParts = 8;
-  std::string text = "size " + std::to_string(size()) + ", lb " + std::to_string(lb_) +
-                     ", extent " + std::to_string(extent()) + ", true [" +
-                     std::to_string(true_lb_) + ", " + std::to_string(true_lb_ + true_extent_) +
-                     "), runs " + std::to_string(shape_.runs) +
-                     (contiguous() ? ", contiguous\n" : "\n");
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+  constexpr std::size_t kShownLoops = 32;
+  const auto text = [](auto number) { return std::to_string(number); };
+  const auto range = [text](std::int64_t low, std::int64_t extent) {
+    return "[" + text(low) + ", " + text(low + extent) + ")";
+  };
+  const std::string all_loops = text(loops()) + (loops() == 1 ? " loop" : " loops");
+  std::string out = "program: " + all_loops + ", " + text(depth()) + " deep, bounds " +
+                    range(lb_, extent()) + ", true " + range(true_lb_, true_extent_) + ", " +
+                    text(memory_bytes()) + " bytes of memory, " + kernels() + " kernels\n";
+  for (std::size_t i = 0; i < std::min(loops(), kShownLoops); ++i) {
     const LoopNode& n = nodes_[i];
-    text += (i == 0 ? std::string("element") : "loop " + std::to_string(i)) + ": " +
-            std::to_string(n.count) + " x stride " + std::to_string(n.stride) + " {";
+    out += "  " + (i == 0 ? "element" : "loop " + text(i)) + ": " + text(n.count) + " x " +
+           text(n.body_bytes) + " B" + (n.count == 1 ? "" : ", " + text(n.stride) + " apart");
     for (std::uint64_t p = 0; p < std::min(n.parts, kShownParts); ++p) {
-      text += (p == 0 ? " " : ", ") + std::to_string(n.offset(p)) + ": ";
-      text += n.child(p) == LoopNode::kRun ? std::to_string(n.part_bytes(p)) + " bytes"
-                                           : "loop " + std::to_string(n.child(p));
+      const bool run = n.child(p) == LoopNode::kRun;
+      out += (p == 0 ? ", of [" : ", ") + text(n.offset(p)) + ": " +
+             (run ? text(n.part_bytes(p)) + " B" : "loop " + text(n.child(p)));
     }
-    if (n.parts > kShownParts) text += ", ... " + std::to_string(n.parts) + " parts";
-    text += " } " + how_copied(n) + "\n";
+    if (n.parts > kShownParts) out += ", ... " + text(n.parts) + " in all";
+    out += "], " + how_copied(n) + "\n";
   }
-  return text;
+  if (loops() > kShownLoops) out += "  ... " + all_loops + " in all\n";
+  return out;
 }
 
 }  // namespace mad

@@ -124,7 +124,8 @@ class BlockProgram {
 
   const Shape& shape() const { return shape_; }
 
-  /// The program for a person to read, with how each loop is copied; long lists are cut.
+  /// For a person to read: the bounds, the memory it takes, the loops and how each is copied.  Long
+  /// lists and many loops are cut.
   std::string to_string() const;
 
   /// The instruction set of its kernels.
