@@ -2,11 +2,10 @@
 #include "datatype_path/cursor/cursor.h"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
-#include "datatype_path/kernels/kernel_tables.h"
 #include "gtest/gtest.h"
+#include "tests/support/copies.h"
 #include "tests/support/random_type.h"
 #include "tests/support/sample.h"
 #include "tests/support/type_map.h"
@@ -220,38 +219,6 @@ TEST(CursorProperty, walks_programs_deeper_than_it_remembers) {
   EXPECT_GT(deepest, 30u);
 }
 
-// Whole, in fragments in any order, both ways, against the type map.
-void expect_copied(const TypeDesc& type, std::uint64_t count, RandomTypes& random,
-                   const KernelTable& kernels) {
-  const auto program = BlockProgram::compile(type, kernels).value();
-  const TypeMap map = test::expand(type, count);
-  Arena memory(map), expected(map, std::byte{0xee});
-  test::fill_randomly(memory.bytes(), random);
-  const std::vector<std::byte> packed = test::pack(map, memory);
-  test::unpack(map, packed, expected);
-  const std::vector<std::pair<std::size_t, std::size_t>> whole{{0, packed.size()}};
-  for (const auto& pieces : {whole, test::fragments(packed.size(), 3000, random),
-                             test::fragments(packed.size(), 700, random)}) {
-    std::vector<std::byte> out(packed.size());
-    Arena scattered(map, std::byte{0xee});
-    Cursor packer(*program, memory.base(), count), unpacker(*program, scattered.base(), count);
-    for (const auto& [at, size] : pieces) {
-      packer.seek(at);
-      ASSERT_EQ(packer.pack(out.data() + at, size), size);
-      unpacker.seek(at);
-      ASSERT_EQ(unpacker.unpack(packed.data() + at, size), size);
-    }
-    ASSERT_EQ(out, packed) << program->to_string();
-    ASSERT_EQ(scattered.bytes(), expected.bytes()) << program->to_string();
-  }
-}
-
-void expect_copied(const TypeDesc& type, std::uint64_t count, RandomTypes& random) {
-  for (const KernelTable* kernels : runnable_kernels()) {
-    ASSERT_NO_FATAL_FAILURE(expect_copied(type, count, random, *kernels));
-  }
-}
-
 TEST(CursorProperty, copies_matrices_by_columns) {
   RandomTypes random(test::seed_from_environment(9));
   for (int n = 0; n < 200; ++n) {
@@ -276,7 +243,7 @@ TEST(CursorProperty, copies_matrices_by_columns) {
       count = 2;
     }
     if (!test::receivable(test::expand(*type, count))) continue;
-    ASSERT_NO_FATAL_FAILURE(expect_copied(*type, count, random)) << n;
+    ASSERT_NO_FATAL_FAILURE(test::expect_copied(*type, count, random)) << n;
   }
 }
 
@@ -302,7 +269,7 @@ TEST(CursorProperty, copies_long_lists_of_uneven_runs) {
           TypeDesc::structure({1, 1}, {0, place + 9}, {type, TypeDesc::bytes(5).value()}).value();
     }
     const auto count = static_cast<std::uint64_t>(random.between(1, 3));
-    ASSERT_NO_FATAL_FAILURE(expect_copied(*type, count, random)) << n;
+    ASSERT_NO_FATAL_FAILURE(test::expect_copied(*type, count, random)) << n;
   }
 }
 

@@ -96,6 +96,17 @@ TEST_F(BodyStepsTest, copy_random_bodies) {
   }
 }
 
+TEST_F(BodyStepsTest, leave_runs_of_more_than_128_bytes_to_memcpy) {
+  const KernelTable& table = portable_kernels();
+  for (const std::uint64_t length : {127, 128, 129}) {
+    std::vector<TripsStep> steps;
+    append_steps(table, {{0, length}}, &steps);
+    ASSERT_EQ(steps.size(), 1u);
+    EXPECT_EQ(steps[0].kernels == table.long_run, length > 128) << length;
+    EXPECT_EQ(steps[0].length, length > 128 ? length : 0);
+  }
+}
+
 TEST_F(BodyStepsTest, take_as_many_moves_as_there_is_a_kernel_for) {
   const auto steps_of = [](const std::vector<BodyRun>& runs) {
     std::vector<TripsStep> steps;

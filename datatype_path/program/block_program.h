@@ -124,8 +124,12 @@ class BlockProgram {
 
   const Shape& shape() const { return shape_; }
 
-  /// The program for a person to read; long lists are cut.
+  /// For a person to read: the bounds, the memory it takes, the loops and how each is copied.  Long
+  /// lists and many loops are cut.
   std::string to_string() const;
+
+  /// The instruction set of its kernels.
+  const char* kernels() const { return kernels_->name; }
 
   /// Bytes of memory the program holds.
   std::size_t memory_bytes() const;
@@ -149,8 +153,8 @@ class BlockProgram {
   void finish(const KernelTable& kernels);
   void find_entry();
   void narrow_lists();
-  void choose_kernels(const KernelTable& kernels);
-  void cut_uneven_lists(const KernelTable& kernels);
+  void choose_kernels();
+  void cut_uneven_lists();
   void choose_tiles();
 
   std::vector<LoopNode> nodes_;  // the top first
@@ -162,6 +166,7 @@ class BlockProgram {
   std::vector<TripsStep> steps_;
   std::vector<std::int32_t> pieces_;
   std::vector<RunChunk> chunks_;
+  const KernelTable* kernels_ = nullptr;
   std::uint32_t entry_ = 0;
   std::int64_t entry_offset_ = 0;
   Shape shape_;
