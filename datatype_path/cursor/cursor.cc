@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "datatype_path/cursor/copy_loops.h"
+#include "datatype_path/kernels/stream_out.h"
 
 namespace mad {
 
@@ -170,6 +171,20 @@ std::size_t Cursor::move_runs(std::byte* stream, std::size_t room) {
   position_ += bytes;
   if (f.part == f.node->parts) next_trips(1);
   return bytes;
+}
+
+// By a buffer that stays in the first-level cache.
+std::size_t Cursor::stream_out(std::byte* stream, std::size_t size) {
+  alignas(64) std::array<std::byte, 16 * 1024> buffer;
+  std::size_t done = 0;
+  while (done < size && !at_end()) {
+    const std::size_t room = std::min(buffer.size(), size - done);
+    const std::size_t bytes = move<Direction::kPack>(buffer.data(), room, kNoRunIsLong);
+    mad::stream_out(stream + done, buffer.data(), bytes);
+    done += bytes;
+  }
+  stream_out_done();
+  return done;
 }
 
 // All that is left, which is one leaf's.

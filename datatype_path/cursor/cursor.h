@@ -35,7 +35,9 @@ class Cursor {
   /// Copies the next min(size, total() - position()) bytes to `out` and advances; returns the
   /// bytes.
   std::size_t pack(void* out, std::size_t size) {
-    return move<Direction::kPack>(static_cast<std::byte*>(out), size, kNoRunIsLong);
+    auto* const stream = static_cast<std::byte*>(out);
+    if (size >= kStreamedBytes && program_->streams_out()) return stream_out(stream, size);
+    return move<Direction::kPack>(stream, size, kNoRunIsLong);
   }
   /// Copies from `in` to the layout, otherwise like pack().
   std::size_t unpack(const void* in, std::size_t size) {
@@ -74,6 +76,8 @@ class Cursor {
   // its outer loops are found again from the position, whenever the inner ones are through.
   static constexpr std::size_t kFrames = 8;
   static constexpr std::uint64_t kNoRunIsLong = UINT64_MAX;
+  // More than the caches that a core has for itself: nobody finds so many bytes there afterwards.
+  static constexpr std::size_t kStreamedBytes = 32 << 20;
 
   bool at_end() const { return position_ == total_; }
   Frame& frame() { return frames_[depth_ - 1]; }
@@ -89,6 +93,7 @@ class Cursor {
   void leave_if_through();
   void step(std::uint64_t bytes);
 
+  std::size_t stream_out(std::byte* stream, std::size_t size);
   bool rest_is_one_leaf(std::size_t size, std::uint64_t long_run) const;
   template <Direction kDirection>
   std::size_t move(std::byte* stream, std::size_t size, std::uint64_t long_run);

@@ -112,12 +112,33 @@ void copy_trips(const TripsStep& step, std::byte* stream, std::uint64_t layout, 
   }
 }
 
+// Forwards, by vectors; memcpy's order of stores costs up to a quarter where every run begins in
+// lines that are in no cache.
+inline void copy_forward(std::byte* to, const std::byte* from, std::size_t length) {
+  constexpr std::size_t kVector = 32;
+  std::size_t at = 0;
+  for (; length - at >= 2 * kVector; at += 2 * kVector) {
+    std::memcpy(to + at, from + at, kVector);
+    std::memcpy(to + at + kVector, from + at + kVector, kVector);
+  }
+  if (length - at >= kVector) std::memcpy(to + at, from + at, kVector);
+  std::memcpy(to + length - kVector, from + length - kVector, kVector);
+}
+
+// A run longer than kLongestShortRun.
 template <Direction kDirection>
-void copy_any(std::byte* stream, std::uint64_t layout, std::uint64_t length) {
-  if constexpr (kDirection == Direction::kPack) {
-    std::memcpy(stream, pointer_to(layout), length);
+inline void copy_any(std::byte* stream, std::uint64_t layout, std::uint64_t length) {
+#if defined(__AVX2__)
+  constexpr std::uint64_t kMostByVectors = 2048;
+#else
+  constexpr std::uint64_t kMostByVectors = 0;
+#endif
+  std::byte* const to = kDirection == Direction::kPack ? stream : pointer_to(layout);
+  const std::byte* const from = kDirection == Direction::kPack ? pointer_to(layout) : stream;
+  if (length <= kMostByVectors) {
+    copy_forward(to, from, length);
   } else {
-    std::memcpy(pointer_to(layout), stream, length);
+    std::memcpy(to, from, length);
   }
 }
 

@@ -66,7 +66,7 @@ struct LoopNode {
   // For a loop over nothing but a leaf with a long stride, when the next trip begins in the lines
   // of the last (a matrix by columns): how many trips of both are copied at a time.
   std::uint32_t tile_trips = 0;
-  std::uint32_t tile_rows = 0;
+  std::array<std::uint32_t, 2> tile_rows{};  // by Direction
 
   bool leaf() const { return children == nullptr; }
   std::int64_t offset(std::uint64_t i) const {
@@ -124,6 +124,9 @@ class BlockProgram {
 
   const Shape& shape() const { return shape_; }
 
+  /// Whether a very long stretch of packed bytes is better written past the caches.
+  bool streams_out() const { return streams_out_; }
+
   /// For a person to read: the bounds, the memory it takes, the loops and how each is copied.  Long
   /// lists and many loops are cut.
   std::string to_string() const;
@@ -156,6 +159,7 @@ class BlockProgram {
   void choose_kernels();
   void cut_uneven_lists();
   void choose_tiles();
+  void choose_streaming();
 
   std::vector<LoopNode> nodes_;  // the top first
   std::vector<std::int64_t> offsets_;
@@ -169,6 +173,7 @@ class BlockProgram {
   const KernelTable* kernels_ = nullptr;
   std::uint32_t entry_ = 0;
   std::int64_t entry_offset_ = 0;
+  bool streams_out_ = false;
   Shape shape_;
   std::int64_t lb_ = 0;
   std::int64_t true_lb_ = 0;

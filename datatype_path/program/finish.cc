@@ -6,6 +6,7 @@
 
 #include "datatype_path/kernels/body_steps.h"
 #include "datatype_path/kernels/run_chunks.h"
+#include "datatype_path/kernels/stream_out.h"
 #include "datatype_path/program/block_program.h"
 
 namespace mad {
@@ -22,6 +23,8 @@ constexpr std::uint64_t kLine = 64;
 constexpr std::uint64_t kWayBytes = 4096;
 constexpr std::uint64_t kWays = 8;
 constexpr std::uint64_t kMostTileRows = 64;
+// Lines that are only read may be in the second-level cache; then more is written at each place.
+constexpr std::uint64_t kPackedMore = 4;
 
 // A list of uneven runs is copied as equal pieces if these are not shorter than this, and not more
 // than so many for each run.
@@ -109,9 +112,15 @@ std::array<ListKernel, 2> list_kernels(const KernelTable& kernels, std::uint64_t
 }
 
 // Rows of a stride whose lines are in the first-level cache together.
-std::uint32_t rows_in_cache(std::uint64_t stride) {
+std::uint64_t rows_in_cache(std::uint64_t stride) {
   const std::uint64_t places = kWayBytes / std::max(kLine, std::gcd(stride, kWayBytes));
-  return static_cast<std::uint32_t>(std::min(places * kWays, kMostTileRows));
+  return std::min(places * kWays, kMostTileRows);
+}
+
+// What takes time in a list of short runs is to find them, and tiles are cut where a buffer ends.
+bool hinders_streaming(const LoopNode& node) {
+  const bool short_runs = node.parts > LoopNode::kShortBody && node.max_run <= kLongestShortRun;
+  return (node.leaf() && short_runs) || node.tile_trips != 0;
 }
 
 // Appends `from[0..n)` to `list`, which does not grow, and returns where.
@@ -140,6 +149,7 @@ void BlockProgram::finish(const KernelTable& kernels) {
   choose_kernels();
   cut_uneven_lists();
   choose_tiles();
+  choose_streaming();
 }
 
 void BlockProgram::find_entry() {
@@ -255,8 +265,14 @@ void BlockProgram::choose_tiles() {
     const LoopNode& rows = nodes_[node.child(0)];
     if (rows.step_count == 0 || magnitude(rows.stride) < kLine) continue;
     node.tile_trips = static_cast<std::uint32_t>(kLine / step);
-    node.tile_rows = rows_in_cache(magnitude(rows.stride));
+    const std::uint64_t in_cache = rows_in_cache(magnitude(rows.stride));
+    node.tile_rows = {static_cast<std::uint32_t>(std::min(kPackedMore * in_cache, kMostTileRows)),
+                      static_cast<std::uint32_t>(in_cache)};
   }
+}
+
+void BlockProgram::choose_streaming() {
+  streams_out_ = kStreamsOut && std::none_of(nodes_.begin(), nodes_.end(), hinders_streaming);
 }
 
 }  // namespace mad

@@ -1,11 +1,13 @@
 // How each loop is copied, on both sides of every limit: the choice itself, and what it copies
 // against the type map.
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "datatype_path/kernels/stream_out.h"
 #include "datatype_path/program/block_program.h"
 #include "gtest/gtest.h"
 #include "tests/support/copies.h"
@@ -297,14 +299,15 @@ TEST(Tiles, are_for_rows_of_lines_of_their_own) {
   EXPECT_EQ(matrix(2, -65)->top().tile_trips, 32u);
 }
 
-TEST(Tiles, are_no_higher_than_the_cache_holds) {
-  EXPECT_EQ(matrix(8, 4096)->top().tile_rows, 8u) << "all lines at one place";
-  EXPECT_EQ(matrix(8, 8192)->top().tile_rows, 8u);
-  EXPECT_EQ(matrix(8, -2048)->top().tile_rows, 16u);
-  EXPECT_EQ(matrix(8, 1024)->top().tile_rows, 32u) << "four places";
-  EXPECT_EQ(matrix(8, 512)->top().tile_rows, 64u);
-  EXPECT_EQ(matrix(8, 256)->top().tile_rows, 64u) << "never more";
-  EXPECT_EQ(matrix(8, 800)->top().tile_rows, 64u);
+TEST(Tiles, are_no_higher_than_the_caches_hold) {
+  using Rows = std::array<std::uint32_t, 2>;  // packed, unpacked
+  EXPECT_EQ(matrix(8, 4096)->top().tile_rows, (Rows{32, 8})) << "all lines at one place";
+  EXPECT_EQ(matrix(8, 8192)->top().tile_rows, (Rows{32, 8}));
+  EXPECT_EQ(matrix(8, -2048)->top().tile_rows, (Rows{64, 16}));
+  EXPECT_EQ(matrix(8, 1024)->top().tile_rows, (Rows{64, 32})) << "four places";
+  EXPECT_EQ(matrix(8, 512)->top().tile_rows, (Rows{64, 64}));
+  EXPECT_EQ(matrix(8, 256)->top().tile_rows, (Rows{64, 64})) << "never more";
+  EXPECT_EQ(matrix(8, 800)->top().tile_rows, (Rows{64, 64}));
 }
 
 TEST(Tiles, are_of_columns_of_short_bodies_and_nothing_else) {
@@ -323,6 +326,20 @@ TEST(Tiles, are_of_columns_of_short_bodies_and_nothing_else) {
   test::expect_copied(*resized(8, and_more), 30, random);
   EXPECT_EQ(compile(resized(8, and_more))->top().tile_trips, 0u);
   EXPECT_EQ(matrix(8, 20'000, 12, column)->top().tile_trips, 0u) << "columns of columns";
+}
+
+TEST(StreamsOut, what_is_neither_a_list_of_short_runs_nor_in_tiles) {
+  const auto list = [](std::int64_t runs, std::int64_t length) {
+    std::vector<std::int64_t> places;
+    for (std::int64_t i = 0; i < runs; ++i) places.push_back(400 * i + 8 * (i * i % 7));
+    return TypeDesc::indexed_block(length, places, bytes(1)).value();
+  };
+  EXPECT_EQ(compile(list(16, 128))->streams_out(), kStreamsOut);
+  EXPECT_FALSE(compile(list(17, 128))->streams_out());
+  EXPECT_EQ(compile(list(17, 129))->streams_out(), kStreamsOut);
+  EXPECT_FALSE(compile(TypeDesc::vector(9, 1, 100'000, list(17, 8)).value())->streams_out());
+  EXPECT_EQ(matrix(33, 1000)->streams_out(), kStreamsOut);
+  EXPECT_FALSE(matrix(32, 1000)->streams_out());
 }
 
 TEST(Entry, is_the_loop_that_an_element_consists_of) {

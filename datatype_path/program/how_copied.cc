@@ -38,7 +38,8 @@ std::string moves(std::uint64_t length) {
 std::string how_copied(const LoopNode& node) {
   if (!node.leaf()) {
     if (node.tile_trips == 0) return "part by part";
-    return "in tiles of " + text(node.tile_trips) + " trips by " + text(node.tile_rows) + " rows";
+    return "in tiles of " + text(node.tile_trips) + " trips by " + text(node.tile_rows[0]) +
+           " rows, unpacked by " + text(node.tile_rows[1]);
   }
   if (node.step_count > 0) return short_body(node);
   if (node.pieces != nullptr) return pieces(node);
