@@ -36,7 +36,10 @@ class Cursor {
   /// bytes.
   std::size_t pack(void* out, std::size_t size) {
     auto* const stream = static_cast<std::byte*>(out);
-    if (size >= kStreamedBytes && program_->streams_out()) return stream_out(stream, size);
+    if (std::min<std::uint64_t>(size, total_ - position_) >= kStreamedBytes &&
+        program_->streams_out()) {
+      return stream_out(stream, size);
+    }
     return move<Direction::kPack>(stream, size, kNoRunIsLong);
   }
   /// Copies from `in` to the layout, otherwise like pack().
