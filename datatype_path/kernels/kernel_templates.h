@@ -40,9 +40,10 @@ inline void move(std::byte* stream, std::uint64_t layout) {
 constexpr std::size_t kPlaceOfWord = 4;
 using Pair = std::int64_t __attribute__((vector_size(16)));
 inline void pack_pair(std::byte* stream, std::uint64_t first, std::uint64_t second) {
-  Pair pair;
-  std::memcpy(&pair[0], pointer_to(first), sizeof(pair[0]));
-  std::memcpy(&pair[1], pointer_to(second), sizeof(pair[1]));
+  std::int64_t words[2];
+  std::memcpy(&words[0], pointer_to(first), sizeof(words[0]));
+  std::memcpy(&words[1], pointer_to(second), sizeof(words[1]));
+  const Pair pair = {words[0], words[1]};
   std::memcpy(stream, &pair, sizeof(pair));
 }
 
@@ -156,28 +157,42 @@ void copy_trips_of_long_run(const TripsStep& step, std::byte* stream, std::uint6
   }
 }
 
+// Runs ahead of the one that is unpacked whose lines are asked for: stores to lines that are in no
+// cache wait for one another.
+constexpr std::uint64_t kUnpackAhead = 16;
+constexpr std::uint64_t kManyRuns = 1024;  // fewer are mostly found in a cache
+
 template <Direction kDirection, typename Offset, std::size_t kA, std::size_t kB>
 void copy_list(std::byte* stream, std::uint64_t layout, const void* offsets, std::uint64_t count,
                std::uint64_t length) {
   const auto* const offset = static_cast<const Offset*>(offsets);
+  const auto place = [=](std::uint64_t i) {
+    return layout + static_cast<std::uint64_t>(static_cast<std::int64_t>(offset[i]));
+  };
   const auto second = static_cast<std::ptrdiff_t>(length - size_of_move(kB));
+  const auto copy = [&](std::uint64_t at) {
+    if constexpr (kA == 0) {
+      copy_any<kDirection>(stream, at, length);
+    } else {
+      move<kDirection, kA>(stream, at);
+      move<kDirection, kB>(stream + second, at + static_cast<std::uint64_t>(second));
+    }
+    stream += length;
+  };
   std::uint64_t done = 0;
   if constexpr (kDirection == Direction::kPack && kA == kPlaceOfWord && kB == 0) {
     done = pack_list_in_pairs(stream, layout, offset, count);
     stream += done * size_of_move(kA);
   }
-  MAD_UNROLLED
-  for (std::uint64_t i = done; i < count; ++i) {
-    const std::uint64_t from =
-        layout + static_cast<std::uint64_t>(static_cast<std::int64_t>(offset[i]));
-    if constexpr (kA == 0) {
-      copy_any<kDirection>(stream, from, length);
-    } else {
-      move<kDirection, kA>(stream, from);
-      move<kDirection, kB>(stream + second, from + static_cast<std::uint64_t>(second));
+  if (kDirection == Direction::kUnpack && kA != 0 && count >= kManyRuns) {
+    MAD_UNROLLED
+    for (; count - done > kUnpackAhead; ++done) {
+      __builtin_prefetch(pointer_to(place(done + kUnpackAhead)), 1);
+      copy(place(done));
     }
-    stream += length;
   }
+  MAD_UNROLLED
+  for (; done < count; ++done) copy(place(done));
 }
 
 // Both ends of each of `count` runs whose length is kBytes to 2 * kBytes.
@@ -197,6 +212,19 @@ void copy_class(const std::uint8_t* order, std::size_t count, std::uint64_t stre
   }
 }
 
+// Those that are longer than any class, one by one.
+template <Direction kDirection>
+void copy_longer(const std::uint8_t* order, std::size_t count, std::uint64_t stream,
+                 std::uint64_t layout, const std::int32_t* offsets, const std::uint32_t* ends) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t run = order[i];
+    copy_any<kDirection>(
+        pointer_to(stream + ends[run]),
+        layout + static_cast<std::uint64_t>(static_cast<std::int64_t>(offsets[run])),
+        ends[run + 1] - ends[run]);
+  }
+}
+
 template <Direction kDirection, std::size_t... kClass>
 void copy_classes(const RunChunk& chunk, std::uint64_t stream, std::uint64_t layout,
                   const std::int32_t* offsets, const std::uint32_t* ends,
@@ -205,13 +233,14 @@ void copy_classes(const RunChunk& chunk, std::uint64_t stream, std::uint64_t lay
   ((copy_class<kDirection, kClass + 1>(order, chunk.count[kClass], stream, layout, offsets, ends),
     order += chunk.count[kClass]),
    ...);
+  copy_longer<kDirection>(order, chunk.count.back(), stream, layout, offsets, ends);
 }
 
 template <Direction kDirection>
 void copy_chunk(const RunChunk& chunk, std::uint64_t stream, std::uint64_t layout,
                 const std::int32_t* offsets, const std::uint32_t* ends) {
   copy_classes<kDirection>(chunk, stream, layout, offsets, ends,
-                           std::make_index_sequence<RunChunk::kClasses>());
+                           std::make_index_sequence<RunChunk::kClasses - 1>());
 }
 
 // Structures have members of 1, 4 and 8 bytes, and several that touch are 16.

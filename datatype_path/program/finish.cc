@@ -72,28 +72,28 @@ std::int64_t stride_of_row(const LoopNode& node) {
   return stride;
 }
 
-// Short runs whose lengths differ: each would cost a mispredicted branch.
+// Runs, mostly short, whose lengths differ: each would cost a mispredicted branch.
 bool is_uneven(const LoopNode& node) {
-  return node.leaf() && node.uniform == 0 && node.max_run <= kLongestShortRun;
+  return node.leaf() && node.uniform == 0 && node.body_bytes / node.parts <= kLongestShortRun;
 }
 
 // Bytes of the pieces that an uneven list's runs are cut into; 0: not worth it.
 std::uint32_t piece_of(const LoopNode& node) {
   const std::uint64_t least =
       std::max(kShortestPiece, (node.body_bytes - 1) / (kMostPieces * node.parts) + 1);
-  constexpr auto kLastOffset =
-      std::numeric_limits<std::int32_t>::max() - static_cast<std::int32_t>(kLongestShortRun);
+  constexpr std::uint64_t kLast = std::numeric_limits<std::int32_t>::max();
   if (node.min_run < least) return 0;
-  std::uint32_t piece = 0;
+  std::uint64_t piece = 0;
   std::uint64_t start = 0;
   for (std::uint64_t p = 0; p < node.parts; ++p) {
     const std::uint64_t end = node.part_end(p);
-    const auto length = static_cast<std::uint32_t>(end - start);
+    const std::uint64_t length = end - start;
     start = end;
     if (piece == 0 || length % piece != 0) piece = std::gcd(piece, length);
-    if (piece < least || !fits_narrow(node.offset(p)) || node.offset(p) > kLastOffset) return 0;
+    if (piece < least || !fits_narrow(node.offset(p)) || length > kLast) return 0;
+    if (node.offset(p) > static_cast<std::int64_t>(kLast - length)) return 0;
   }
-  return piece;
+  return static_cast<std::uint32_t>(piece);
 }
 
 // Whether there are chunks of it.

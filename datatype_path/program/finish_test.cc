@@ -180,14 +180,21 @@ TEST(Bodies, of_equal_runs_at_one_stride_are_rows) {
   EXPECT_EQ(row(std::vector<std::uint64_t>(8, 150), {0, 160, 320, 480, 640, 800, 960, 1120}), 160);
 }
 
-TEST(UnevenLists, of_short_runs_have_chunks) {
+TEST(UnevenLists, of_mostly_short_runs_have_chunks) {
   EXPECT_EQ(copied(uneven(64, 30))->entry().chunks, nullptr) << "not one whole chunk";
   EXPECT_NE(copied(uneven(65, 30))->entry().chunks, nullptr);
   EXPECT_NE(copied(uneven(66, 30))->entry().chunks, nullptr);
   EXPECT_NE(copied(uneven(129, 30))->entry().chunks, nullptr);
   EXPECT_NE(copied(uneven(66, 127))->entry().chunks, nullptr);
   EXPECT_NE(copied(uneven(66, 128))->entry().chunks, nullptr);
-  EXPECT_EQ(copied(uneven(66, 129))->entry().chunks, nullptr) << "long runs are for memcpy";
+  const auto of = [](std::uint64_t even, std::uint64_t odd) {
+    std::vector<std::uint64_t> lengths(66, even);
+    for (std::size_t i = 1; i < lengths.size(); i += 2) lengths[i] = odd;
+    return copied(list_of(lengths))->entry().chunks;
+  };
+  EXPECT_NE(of(5, 251), nullptr) << "some may be long";
+  EXPECT_NE(of(127, 129), nullptr);
+  EXPECT_EQ(of(127, 131), nullptr) << "most long runs are for memcpy";
   EXPECT_EQ(copied(list_of(std::vector<std::uint64_t>(66, 7)))->entry().chunks, nullptr)
       << "runs that are alike";
 }
@@ -219,7 +226,7 @@ TEST(UnevenLists, are_cut_into_pieces_of_four_bytes_or_more) {
   for (const std::uint64_t word : {1, 2, 3}) {
     EXPECT_EQ(words(lengths, word)->entry().pieces, nullptr) << word;
   }
-  for (const std::uint64_t word : {4, 5, 12, 64}) {
+  for (const std::uint64_t word : {4, 5, 12, 64, 95}) {
     const ProgramPtr program = words(lengths, word);
     const LoopNode& node = program->entry();
     ASSERT_EQ(node.parts, 20u) << "the program keeps its runs";
@@ -231,7 +238,10 @@ TEST(UnevenLists, are_cut_into_pieces_of_four_bytes_or_more) {
     EXPECT_EQ(node.pieces[2], node.offset(1)) << "the second run";
     EXPECT_EQ(node.chunks, nullptr);
   }
-  EXPECT_EQ(words(lengths, 65)->entry().pieces, nullptr) << "runs of 130 bytes";
+  EXPECT_EQ(words(lengths, 96)->entry().pieces, nullptr) << "129 bytes a run";
+  lengths.assign(20, 1);
+  lengths[7] = 20;
+  EXPECT_EQ(words(lengths, 16)->entry().piece_count, 39u) << "one long run among short ones";
 }
 
 TEST(UnevenLists, are_cut_into_two_pieces_a_run_at_most) {
@@ -257,13 +267,12 @@ TEST(UnevenLists, are_cut_into_two_pieces_a_run_at_most) {
   EXPECT_EQ(words({1, 4}, 8)->top().pieces, nullptr);
 }
 
-TEST(UnevenLists, are_cut_where_a_long_runs_last_piece_is_narrow) {
+TEST(UnevenLists, are_cut_where_their_last_piece_is_narrow) {
   const auto cut = [](std::int64_t last) { return list_to(last, 16)->entry().pieces != nullptr; };
   EXPECT_TRUE(cut(kMin32));
   EXPECT_FALSE(cut(kMin32 - 1));
-  const auto longest = static_cast<std::int64_t>(kLongestShortRun);
-  EXPECT_TRUE(cut(kMax32 - longest));
-  EXPECT_FALSE(cut(kMax32 - longest + 1));
+  EXPECT_TRUE(cut(kMax32 - 16));
+  EXPECT_FALSE(cut(kMax32 - 16 + 1));
 }
 
 // 30 columns of `cell`, `step` bytes apart; `rows` rows, `stride` bytes apart.
