@@ -35,6 +35,11 @@ Result<std::unique_ptr<Driver>> open_provider(const std::string& provider,
 
 const char* fabric_names() { return "auto, tcp, ofi:tcp, ofi:sockets, ofi:PROVIDER, loopback"; }
 
+const std::vector<std::string>& fabrics_to_try() {
+  static const std::vector<std::string> names = {kTcp, "ofi:tcp", "ofi:sockets", "ofi:verbs"};
+  return names;
+}
+
 // The directory first: asking libfabric for verbs takes a third of a second.
 Result<std::unique_ptr<Driver>> open_auto_fabric(const std::string& interface,
                                                  const std::string& rdma_devices) {

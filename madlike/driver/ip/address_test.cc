@@ -59,6 +59,12 @@ TEST(IpAddress, InterfacesByName) {
   EXPECT_NE(unknown.status().message().find(" lo"), std::string_view::npos);
 }
 
+TEST(IpAddress, EveryInterfaceThatIsNamedHasOne) {
+  const std::set<std::string> names = interface_names();
+  EXPECT_EQ(names.count("lo"), 1u);
+  for (const std::string& name : names) EXPECT_TRUE(interface_address(name).ok()) << name;
+}
+
 TEST(IpAddress, WithoutANameThereIsAlwaysOne) {
   const auto any = listening_address("");
   ASSERT_TRUE(any.ok()) << any.status().message();
