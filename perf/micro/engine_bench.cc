@@ -49,6 +49,9 @@ void add_cell(Harness<EngineCell>& harness, const LayoutKind& kind, std::int64_t
     harness.add(kind, payload, "engine/fragments", [](State& state, const EngineCell& cell) {
       time_work(state, cell.bytes(), [&cell] { cell.pack_fragments(); });
     });
+    harness.add(kind, payload, "engine/cached", [](State& state, const EngineCell& cell) {
+      time_work(state, cell.bytes(), [&cell] { cell.pack_cached(); });
+    });
   }
 }
 

@@ -15,6 +15,7 @@ void EngineCell::verify() const {
   cell_.verify_pack("engine", [this] { pack(); });
   cell_.verify_unpack("engine", [this] { unpack(); });
   cell_.verify_pack("engine with CRC32C", [this] { pack_checked(); });
+  cell_.verify_pack("engine through the caches", [this] { pack_cached(); });
   cell_.verify_pack("engine's fragments", [this] { pack_fragments(); });
   cell_.verify_pack("engine's fragments out of order", [this] { pack_out_of_order(kSeed); });
   verify_loop("loop", cell_.layout().loop);

@@ -29,6 +29,11 @@ class EngineCell {
 
   void pack() const { cursor().pack(cell_.packed(), static_cast<std::size_t>(bytes())); }
   void unpack() const { cursor().unpack(cell_.packed(), static_cast<std::size_t>(bytes())); }
+  /// Through the caches at any size, as fragments are packed: pack() writes past them from 32 MiB
+  /// on.
+  void pack_cached() const {
+    cursor().pack_short_runs(cell_.packed(), static_cast<std::size_t>(bytes()), SIZE_MAX);
+  }
   /// One cursor that stops and resumes.
   void pack_fragments() const {
     mad::Cursor cursor = this->cursor();

@@ -13,6 +13,7 @@ MPICH, OPENMPI = "mpich", "openmpi"
 PEERS = (MPICH, OPENMPI)
 OPERATIONS = ("pack", "unpack")
 FRAGMENTS = "fragments"
+CACHED = "cached"  # whole, but not written past the caches, as no fragment is
 CHECKED = "checked"
 # What fits the caches of the machines this is run on, and what does not.
 CACHE_RESIDENT = 1 << 20
@@ -230,14 +231,14 @@ def _byte_target(times: Times) -> Target:
 def _fragment_target(times: Times) -> Target:
     misses, ratios = [], []
     for cell in times.cells():
-        whole, parts = times.ns(cell, ENGINE), times.ns(cell._replace(operation=FRAGMENTS), ENGINE)
+        whole, parts = (times.ns(cell._replace(operation=one), ENGINE) for one in (CACHED, FRAGMENTS))
         if cell.operation == "pack" and whole and parts:
             ratios.append(whole / parts)
             if whole / parts < FRAGMENTS_LEAST:
                 misses.append(f"{cell.layout}/{short(cell.payload)} {whole / parts:.2f}")
     got = mean(ratios)
     figure = f"{len(ratios) - len(misses)} of {len(ratios)} cells, {got:.3f} in all" if got else ""
-    return Target("64 KiB fragments cost at most 5 % over whole", figure, misses, bool(ratios))
+    return Target("64 KiB fragments cost at most 5 % over whole, through the caches", figure, misses, bool(ratios))
 
 
 def _compile_targets(times: Times) -> List[Target]:
