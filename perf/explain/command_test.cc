@@ -2,30 +2,23 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <initializer_list>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "perf/micro/layouts.h"
+#include "tests/support/answer.h"
 
 namespace explain {
 namespace {
 
-struct Answer {
-  int code;
-  std::string out, err;
-};
+using mad::test::Answer;
 
-// On loopback, which every machine has, and with nobody's costs.
+// On loopback, which every machine has.
 Answer call(std::initializer_list<const char*> words) {
-  ::setenv("XDG_CONFIG_HOME", "/no/such/directory", 1);
   std::vector<const char*> argv{"explain", "--fabric", "loopback"};
   argv.insert(argv.end(), words);
-  std::ostringstream out, err;
-  const int code = command(static_cast<int>(argv.size()), argv.data(), out, err);
-  return {code, out.str(), err.str()};
+  return mad::test::answer_of(command, argv);
 }
 
 TEST(Command, a_layout_from_description_to_plans) {

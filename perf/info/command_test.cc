@@ -2,28 +2,21 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <initializer_list>
-#include <sstream>
 #include <string>
 #include <vector>
+
+#include "tests/support/answer.h"
 
 namespace info {
 namespace {
 
-struct Answer {
-  int code;
-  std::string out, err;
-};
+using mad::test::Answer;
 
-// With nobody's costs.
 Answer call(std::initializer_list<const char*> words) {
-  ::setenv("XDG_CONFIG_HOME", "/no/such/directory", 1);
   std::vector<const char*> argv{"info"};
   argv.insert(argv.end(), words);
-  std::ostringstream out, err;
-  const int code = command(static_cast<int>(argv.size()), argv.data(), out, err);
-  return {code, out.str(), err.str()};
+  return mad::test::answer_of(command, argv);
 }
 
 bool has(const std::string& text, const std::string& part) {
