@@ -2,11 +2,9 @@
 #include "datatype_path/cursor/cursor.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tests/support/bytes.h"
 #include "tests/support/copies.h"
 #include "tests/support/random_type.h"
 #include "tests/support/sample.h"
@@ -381,29 +379,6 @@ TEST(Cursor, takes_buffers_anywhere_in_the_address_space) {
   std::vector<std::byte> out(8);
   EXPECT_EQ(cursor.pack(out.data(), 100), 8u);
   EXPECT_EQ(out, (std::vector<std::byte>{a[0], a[0], a[0], a[0], a[0], b[0], b[0], b[0]}));
-}
-
-// So long that it is written past the caches; in fragments it is not.
-TEST(Cursor, a_very_long_stretch_is_packed_like_its_fragments) {
-  constexpr std::int64_t kRows = 300'000, kRow = 120, kStride = 180;
-  const auto program =
-      BlockProgram::compile(
-          *TypeDesc::vector(kRows, kRow, kStride, TypeDesc::bytes(1).value()).value())
-          .value();
-  const Bytes memory = pattern(kRows * kStride, 3);
-  const auto cursor = [&] { return Cursor(*program, const_cast<std::byte*>(memory.data()), 1); };
-  constexpr std::size_t kBytes = kRows * kRow, kStart = 5, kFragment = 50'001;
-  Bytes whole(kBytes), fragments(kBytes), rest(kBytes);
-  EXPECT_EQ(cursor().pack(whole.data(), kBytes + 7), kBytes);
-  Cursor in_order = cursor();
-  for (std::size_t at = 0; at < kBytes;) at += in_order.pack(fragments.data() + at, kFragment);
-  EXPECT_EQ(whole, fragments);
-  Cursor from_within = cursor();
-  from_within.seek(kStart);
-  EXPECT_EQ(from_within.pack(rest.data(), kBytes - 2 * kStart), kBytes - 2 * kStart);
-  EXPECT_EQ(from_within.position(), kBytes - kStart);
-  EXPECT_EQ(std::memcmp(rest.data(), fragments.data() + kStart, kBytes - 2 * kStart), 0);
-  EXPECT_EQ(rest[kBytes - 2 * kStart], std::byte{0});
 }
 
 }  // namespace
