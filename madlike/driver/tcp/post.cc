@@ -8,7 +8,7 @@ namespace mad {
 
 Status TcpDriver::not_connected(const TcpConnection* connection) const {
   if (!connection) return StatusCode::kClosed;
-  return connection->under_way() ? Status(StatusCode::kAgain) : connection->gone;
+  return connection->state == State::kCalling ? Status(StatusCode::kAgain) : connection->gone;
 }
 
 Status TcpDriver::post_send(ConnectionId id, SegmentList packet, void* context) {
