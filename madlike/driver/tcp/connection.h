@@ -24,7 +24,7 @@ struct TcpConnection {
     kGone
   };
 
-  TcpConnection(ConnectionId its_id, DoorAddress its_address, TcpChunkPool& pool,
+  TcpConnection(ConnectionId its_id, DoorAddress its_address, ChunkPool& pool,
                 const TcpInbox::Limits& limits)
       : id(its_id), peer(std::move(its_address)), address(peer.bytes()), inbox(pool, limits) {}
 

@@ -13,7 +13,8 @@
 
 #include "madlike/driver/door/door.h"
 #include "madlike/driver/driver.h"
-#include "madlike/driver/tcp/chunk_pool.h"
+#include "madlike/driver/memory/chunk_pool.h"
+#include "madlike/driver/memory/exposures.h"
 #include "madlike/driver/tcp/connection.h"
 #include "madlike/driver/tcp/tcp.h"
 
@@ -51,18 +52,6 @@ class TcpDriver : public Driver {
   static constexpr std::size_t kReadUnasked = 2;
   // Runs that a write is read to at once.
   static constexpr std::size_t kMaxRuns = 128;
-
-  /// Only the peer of `connection` may write there, so that the key need not be a secret.
-  struct Exposure {
-    /// The runs of its bytes from `offset` on, at most `size` of them; their number.
-    std::size_t runs(std::uint64_t offset, std::size_t size, Segment* out,
-                     std::size_t capacity) const;
-    ConnectionId connection;
-    std::uint64_t size;
-    Segment run;                 // all of it, or
-    ScatteredMemory* scattered;  // from its byte `first` on
-    std::uint64_t first;
-  };
 
   /// The connection's record, or null: there is none, or it was left and forgotten.
   TcpConnection* find(ConnectionId id) {
@@ -116,15 +105,12 @@ class TcpDriver : public Driver {
   DriverCaps caps_;
   Door door_;
   const TcpInbox::Limits limits_;
-  TcpChunkPool chunks_;  // outlives the connections
+  ChunkPool chunks_;  // outlives the connections
   std::unordered_map<ConnectionId, TcpConnection> connections_;
   ConnectionId next_connection_ = 0;
   std::map<std::vector<std::byte>, ConnectionId> live_;  // by address; not kClosing, not kGone
   std::vector<ConnectionId> standing_;                   // connected or closing
-  using ExposureTable = std::unordered_map<std::uint64_t, Exposure>;
-  ExposureTable exposures_;
-  std::vector<ExposureTable::node_type> spare_exposures_;  // so that exposing allocates nothing
-  std::uint64_t next_exposure_ = 1;
+  Exposures exposures_;
 
   std::vector<Door::Event> arrivals_;          // what look() found
   std::vector<ConnectionId> ready_;            // and whose sockets have something

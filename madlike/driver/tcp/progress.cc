@@ -68,7 +68,7 @@ Status TcpDriver::watch(std::vector<pollfd>* out) {
   return StatusCode::kOk;
 }
 
-void TcpDriver::release(void* buffer) { chunks_.drop_user(*static_cast<TcpChunk*>(buffer)); }
+void TcpDriver::release(void* buffer) { chunks_.drop_user(*static_cast<Chunk*>(buffer)); }
 
 bool TcpDriver::looking_is_due() {
   ++polls_;
@@ -189,7 +189,7 @@ bool TcpDriver::take_records(TcpConnection& connection, Completion* out, std::si
 
 // A packet, the next piece of one, or (without bytes) the word that the rest of one is in place.
 void TcpDriver::give_packet(TcpConnection& connection, Segment bytes, Completion* out) {
-  TcpChunk* const chunk = bytes.size > 0 ? connection.inbox.chunk() : nullptr;
+  Chunk* const chunk = bytes.size > 0 ? connection.inbox.chunk() : nullptr;
   if (chunk != nullptr) chunks_.add_user(*chunk);
   connection.told = true;
   out->kind = Completion::Kind::kReceived;
@@ -217,10 +217,8 @@ Status TcpDriver::place_rest(ConnectionId id, ScatteredMemory& memory, std::uint
 bool TcpDriver::begin_write(TcpConnection& connection) {
   if (connection.state == State::kClosing) return true;
   const TcpRecord& write = connection.inbox.write();
-  const auto found = exposures_.find(write.key);
-  if (found == exposures_.end() || found->second.connection != connection.id) return false;
-  const std::uint64_t size = found->second.size;
-  return write.offset <= size && write.bytes <= size - write.offset;
+  const Exposure* const exposure = exposures_.find(connection.id, write.key);
+  return exposure && exposure->holds(write.offset, write.bytes);
 }
 
 // Where the next `size` bytes of the write, or rest of a packet, under way belong, or the first of
@@ -232,12 +230,9 @@ std::size_t TcpDriver::write_target(const TcpConnection& connection, std::size_t
   if (connection.rest_goes_to != nullptr) {
     return connection.rest_goes_to->runs(connection.rest_first + done, size, out, capacity);
   }
-  const auto found = exposures_.find(write.key);
-  if (connection.state != State::kConnected || found == exposures_.end() ||
-      found->second.connection != connection.id) {
-    return 0;
-  }
-  return found->second.runs(write.offset + done, size, out, capacity);
+  const Exposure* const exposure = exposures_.find(connection.id, write.key);
+  if (connection.state != State::kConnected || !exposure) return 0;
+  return exposure->runs(write.offset + done, size, out, capacity);
 }
 
 // Nothing that follows such a write may be received.
