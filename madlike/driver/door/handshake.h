@@ -87,10 +87,10 @@ struct DoorVerdict {
   Kind kind = Kind::kAccepted;
 };
 
-/// One handshake message as it comes, byte by byte if need be; never a byte of what follows it.
+/// One message as it comes, byte by byte if need be; never a byte of what follows it.
 class DoorReader {
  public:
-  static constexpr std::size_t kMostBytes = DoorAnswer::kBytes;
+  static constexpr std::size_t kMostBytes = 256;
   enum class Outcome { kWaiting, kComplete, kEnded };
 
   /// Begins a message of `size` bytes.

@@ -35,6 +35,8 @@ class ChunkPool {
   void add_user(Chunk& chunk) { ++chunk.users; }
   void drop_user(Chunk& chunk);
 
+  /// Chunks that take() would give now, if there is memory.
+  std::size_t available() const { return allowed_ > in_use_ ? allowed_ - in_use_ : 0; }
   std::size_t bytes_each() const { return bytes_each_; }
 
  private:

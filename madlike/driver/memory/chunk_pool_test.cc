@@ -12,7 +12,9 @@ TEST(ChunkPool, GivesAsManyAsAreAllowed) {
   ASSERT_TRUE(a && b);
   EXPECT_NE(a->bytes, b->bytes);
   EXPECT_EQ(pool.take(), nullptr);
+  EXPECT_EQ(pool.available(), 0u);
   pool.allow_one_more();
+  EXPECT_EQ(pool.available(), 1u);
   Chunk* const c = pool.take();
   ASSERT_TRUE(c);
   pool.allow_one_less();

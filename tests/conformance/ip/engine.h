@@ -15,6 +15,7 @@
 
 #include "madlike/driver/ofi/ofi.h"
 #include "madlike/driver/tcp/tcp.h"
+#include "madlike/driver/ucx/ucx.h"
 #include "tests/conformance/driver_conformance.h"
 #include "tests/support/bytes.h"
 
@@ -25,7 +26,7 @@ using std::chrono::milliseconds;
 
 /// What the fabrics over IP have in common.
 struct EngineOptions {
-  std::string fabric;  // "tcp", "ofi:tcp", "ofi:sockets"
+  std::string fabric;  // "tcp", "ofi:tcp", "ofi:sockets", "ucx:tcp", "ucx:posix", "ucx"
   std::string interface = "lo";
   milliseconds connect_timeout{10000};
   milliseconds close_timeout{10000};
@@ -43,6 +44,14 @@ inline Result<std::unique_ptr<Driver>> try_open(const EngineOptions& options) {
     fill(tcp);
     if (options.few_buffers) tcp.receive_chunks = 2;
     return open_tcp(tcp);
+  }
+  if (options.fabric.compare(0, 3, "ucx") == 0) {
+    UcxOptions ucx;
+    fill(ucx);
+    if (options.few_buffers) ucx.receive_chunks = 20;
+    ucx.posix = options.fabric != "ucx:tcp";
+    ucx.tcp = options.fabric != "ucx:posix";
+    return open_ucx(ucx);
   }
   OfiOptions ofi;
   fill(ofi);
@@ -117,6 +126,7 @@ inline Filled fill(Engine& from, ConnectionId to, Bytes& bytes) {
   while (Clock::now() - last < milliseconds(50)) {
     const Status status = from.driver->post_send(to, {&segment, 1}, &bytes);
     EXPECT_FALSE(status.error()) << status.message();
+    if (status.error()) break;
     if (!status.again()) last = Clock::now();
     if (!status.again()) ++filled.accepted;
     if (status.in_progress()) ++filled.pending;
@@ -133,6 +143,8 @@ class IpDriverTest : public ::testing::TestWithParam<const char*> {
     options.fabric = GetParam();
     return options;
   }
+  /// Whether a packet may be half sent.  Shared memory takes it whole or not at all.
+  bool sends_halves() const { return options().fabric != "ucx:posix" && options().fabric != "ucx"; }
 };
 
 /// What does not hold for libfabric's sockets, which connects inside fi_connect(), blocking, keeps
@@ -145,11 +157,12 @@ inline std::string fabric_test_name(const ::testing::TestParamInfo<const char*>&
   return name;
 }
 
-#define MAD_FOR_ALL_FABRICS_OVER_IP(fixture)                                                \
-  INSTANTIATE_TEST_SUITE_P(Ip, fixture, ::testing::Values("tcp", "ofi:tcp", "ofi:sockets"), \
+#define MAD_FABRICS_OVER_IP "tcp", "ofi:tcp", "ucx:tcp", "ucx:posix", "ucx"
+#define MAD_FOR_ALL_FABRICS_OVER_IP(fixture)                                                   \
+  INSTANTIATE_TEST_SUITE_P(Ip, fixture, ::testing::Values(MAD_FABRICS_OVER_IP, "ofi:sockets"), \
                            fabric_test_name)
 #define MAD_FOR_PATIENT_FABRICS_OVER_IP(fixture) \
-  INSTANTIATE_TEST_SUITE_P(Ip, fixture, ::testing::Values("tcp", "ofi:tcp"), fabric_test_name)
+  INSTANTIATE_TEST_SUITE_P(Ip, fixture, ::testing::Values(MAD_FABRICS_OVER_IP), fabric_test_name)
 
 }  // namespace mad
 

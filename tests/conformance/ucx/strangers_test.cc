@@ -1,0 +1,110 @@
+// Who came in by the door and then says what no engine says.
+#include <poll.h>
+
+#include "madlike/driver/door/door.h"
+#include "tests/conformance/ucx/engine.h"
+
+namespace mad {
+namespace {
+
+// A door of our own, without an engine behind it, that connected to an engine.
+class UcxStrangers : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    DoorOptions options;
+    options.fabric = "ucx";
+    options.magic = {'M', 'A', 'D', 'U', 'C', 'X'};
+    options.interface = "lo";
+    auto opened = Door::open(options);
+    ASSERT_TRUE(opened.ok());
+    door_ = std::make_unique<Door>(std::move(*opened));
+    const auto& address = engine_.driver->address();
+    door_->call(*door_->parse(address.data(), address.size()));
+    // The engine was told of us, and so tells of our end.
+    connection_ = engine_.connect(door_->address());
+    std::vector<Door::Event> events;
+    std::vector<std::uint32_t> ready;
+    ASSERT_TRUE(pump({&engine_}, [&] {
+      door_->look(&events, &ready);
+      return !events.empty();
+    }));
+    socket_ = std::move(events[0].socket);
+    ASSERT_TRUE(socket_);
+    reader_.expect(UcxOffer::kBytes);
+    ASSERT_TRUE(pump({&engine_},
+                     [&] { return reader_.read(socket_.fd()) == DoorReader::Outcome::kComplete; }));
+    offer_ = UcxOffer::parse(reader_.bytes());
+    ASSERT_TRUE(offer_);
+  }
+
+  template <std::size_t kSize>
+  void say(const std::array<std::byte, kSize>& bytes) {
+    ASSERT_TRUE(tcp_send(socket_.fd(), bytes.data(), bytes.size()));
+  }
+  void expect_end(StatusCode code) {
+    ASSERT_TRUE(pump({&engine_}, [&] { return !engine_.station.disconnected.empty(); }));
+    const Status why = engine_.station.disconnected[connection_];
+    EXPECT_EQ(why.code(), code) << why.message();
+  }
+
+  UcxEngine engine_;
+  std::unique_ptr<Door> door_;
+  ConnectionId connection_ = 0;
+  TcpSocket socket_;
+  DoorReader reader_;
+  std::optional<UcxOffer> offer_;  // the engine's
+};
+
+TEST_F(UcxStrangers, NoOffer) {
+  std::array<std::byte, UcxOffer::kBytes> foreign{};
+  foreign.fill(std::byte{'G'});
+  say(foreign);
+  expect_end(StatusCode::kProtocol);
+}
+
+TEST_F(UcxStrangers, NoNote) {
+  say(offer_->pack());  // the engine's own memory, which it does reach
+  std::array<std::byte, UcxNote::kBytes> foreign{};
+  foreign.fill(std::byte{'G'});
+  say(foreign);
+  expect_end(StatusCode::kProtocol);
+}
+
+TEST_F(UcxStrangers, ANoteOfATransportThatIsNotTried) {
+  say(offer_->pack());
+  say(UcxNote{UcxNote::Kind::kYes, UcxTransport::kTcp}.pack());
+  expect_end(StatusCode::kProtocol);
+}
+
+TEST_F(UcxStrangers, WhoReachesNothingIsUnreachable) {
+  for (UcxLaneOffer& lane : offer_->lanes) lane.device.assign(lane.device.size(), std::byte{7});
+  say(offer_->pack());
+  say(UcxNote{UcxNote::Kind::kNo, UcxTransport::kPosix}.pack());
+  say(UcxNote{UcxNote::Kind::kNo, UcxTransport::kTcp}.pack());
+  expect_end(StatusCode::kUnreachable);
+}
+
+TEST_F(UcxStrangers, WhoLeavesMeanwhileIsUnreachable) {
+  socket_.close();
+  expect_end(StatusCode::kUnreachable);
+}
+
+// The engine's own address in our offer: its hello comes back to it, by another's name.
+TEST_F(UcxStrangers, MessagesWithoutAConnectionsTagAreNobodys) {
+  UcxOffer mirror = *offer_;
+  mirror.tag ^= 2;
+  say(mirror.pack());
+  say(UcxNote{UcxNote::Kind::kYes, UcxTransport::kPosix}.pack());
+  const auto later = Clock::now() + milliseconds(200);
+  ASSERT_TRUE(pump({&engine_}, [&] { return Clock::now() > later; }));
+  EXPECT_TRUE(engine_.station.connected.empty());
+  EXPECT_TRUE(engine_.station.disconnected.empty());
+  // Others are served.
+  UcxEngine other;
+  Bytes bytes = pattern(64, 1);
+  ASSERT_TRUE(send(other, other.connect(engine_), bytes, {&engine_, &other}).ok());
+  EXPECT_TRUE(pump({&engine_, &other}, [&] { return engine_.station.received.size() == 1; }));
+}
+
+}  // namespace
+}  // namespace mad
