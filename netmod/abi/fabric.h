@@ -16,9 +16,9 @@ inline constexpr const char* kDefaultFabric = "auto";
 /// The fabrics of this library, for people: "auto, tcp, ofi:tcp, ...".
 const char* fabric_names();
 
-/// Opens the fabric `name` ("auto", "tcp", "ofi", "ofi:PROVIDER", "loopback") on the network
-/// interface `interface` (empty: the fabric's choice).  kNotFound: no such fabric, provider or
-/// interface; the sentence lists what there is.
+/// Opens the fabric `name` ("auto", "tcp", "ofi", "ofi:PROVIDER", "ucx", "ucx:tcp", "ucx:posix",
+/// "loopback") on the network interface `interface` (empty: the fabric's choice).  kNotFound: no
+/// such fabric, provider or interface; the sentence lists what there is, or says why not.
 Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const std::string& interface);
 
 /// libfabric's verbs provider where this machine has RDMA devices (entries of the directory) that

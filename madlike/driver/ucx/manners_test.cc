@@ -31,12 +31,9 @@ TEST(UcxManners, SignalsAreTheProgramsAgain) {
   unsetenv("UCX_HANDLE_ERRORS");
   EXPECT_NE(before.sa_handler, SIG_DFL) << "else this test tests nothing";
   restore_signal_handlers();
-  for (const int number : {SIGILL, SIGBUS, SIGHUP}) {
-    struct sigaction now {};
-    ASSERT_EQ(sigaction(number, nullptr, &now), 0);
-    EXPECT_EQ(now.sa_handler, SIG_DFL) << number;
-  }
   struct sigaction now {};
+  ASSERT_EQ(sigaction(SIGHUP, nullptr, &now), 0);
+  EXPECT_EQ(now.sa_handler, SIG_DFL);
   ASSERT_EQ(sigaction(SIGFPE, nullptr, &now), 0);
   EXPECT_EQ(now.sa_handler, own_handler) << "what the program put in stays";
 }
