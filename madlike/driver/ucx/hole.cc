@@ -4,27 +4,27 @@ namespace mad {
 
 void HoleWatch::begin(UcxLane& lane, PolledClock::time_point now) {
   deadline_ = now + timeout_;
-  if (busy()) {
-    sent_ = false;  // again, behind what the one who died now may have left
-    return;
-  }
+  due_ = true;  // also if busy: it goes behind what the one who died now may have left
+  if (busy()) return;
   UcxLaneOffer own;
   (void)lane.prepare(&own);
   if (!lane.wire(&self_, own).ok()) return;  // without memory for that nothing can be said
   lane_ = &lane;
   lane.add_user();
-  sent_ = arrived_ = false;
+  sent_ = arrived_ = 0;
 }
 
 bool HoleWatch::look(PolledClock::time_point now) {
-  if (!sent_) {
-    arrived_ = false;
-    sent_ = lane_->send(self_.get(), UcxMessage::kHello, {kTag, 0, 0}, {}, 0, nullptr) == UCS_OK;
+  const UcxHeader header{kTag, 0, 0};
+  if (due_ && lane_->send(self_.get(), UcxMessage::kHello, header, {}, 0, nullptr) == UCS_OK) {
+    due_ = false;
+    ++sent_;
   }
   if (moved_) deadline_ = now + timeout_;
   moved_ = false;
-  const bool hole = !arrived_ && now >= deadline_;
-  if (hole || arrived_) end();
+  const bool all_arrived = !due_ && arrived_ == sent_;
+  const bool hole = !all_arrived && now >= deadline_;
+  if (hole || all_arrived) end();
   return hole;
 }
 

@@ -28,7 +28,7 @@ class HoleWatch {
   /// A message of shared memory came: the queue moves.
   void on_message(std::uint64_t tag) {
     moved_ = true;
-    arrived_ = arrived_ || (tag == kTag && sent_);
+    if (tag == kTag) ++arrived_;
   }
   /// To be called while busy() and after the lane progressed; true: there is a hole.
   bool look(PolledClock::time_point now);
@@ -39,7 +39,9 @@ class HoleWatch {
   std::chrono::milliseconds timeout_;
   UcxLane* lane_ = nullptr;
   UctEndpoint self_;
-  bool sent_ = false, arrived_ = false, moved_ = false;
+  bool due_ = false;  // a message is to be sent
+  int sent_ = 0, arrived_ = 0;
+  bool moved_ = false;
   PolledClock::time_point deadline_;
 };
 

@@ -140,6 +140,21 @@ TEST_P(UcxLaneTest, AnEngineCanReachItself) {
   EXPECT_FALSE(a.lane->used());
 }
 
+TEST_P(UcxLaneTest, ASecondDeathIsLookedAtBehindTheFirst) {
+  if (GetParam() == UcxTransport::kTcp) GTEST_SKIP() << "it has no queue";
+  Side a(GetParam());
+  HoleWatch watch(std::chrono::milliseconds(100));
+  const PolledClock::time_point now{};
+  watch.begin(*a.lane, now);
+  EXPECT_FALSE(watch.look(now));
+  watch.begin(*a.lane, now);
+  EXPECT_FALSE(watch.look(now));
+  watch.on_message(HoleWatch::kTag);
+  EXPECT_FALSE(watch.look(now));
+  EXPECT_TRUE(watch.busy()) << "one is still under way";
+  EXPECT_TRUE(watch.look(now + std::chrono::milliseconds(101)));
+}
+
 TEST_P(UcxLaneTest, AQueueThatDoesNotMoveHasAHole) {
   if (GetParam() == UcxTransport::kTcp) GTEST_SKIP() << "it has no queue";
   Side a(GetParam());

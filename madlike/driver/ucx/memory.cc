@@ -22,8 +22,9 @@ constexpr std::uintptr_t kOwn = 1;
 ReceivedMemory::ReceivedMemory(std::size_t chunks) : chunks_(chunks, kChunkBytes) {}
 
 bool ReceivedMemory::has_room() const {
+  const bool begun_is_free = chunk_ != nullptr && chunk_->users == 1;
   return kept_ + UcxLane::kMessagesAtOnce <= UcxLane::kMostKept &&
-         chunks_.available() >= kChunksAtOnce;
+         chunks_.available() + (begun_is_free ? 1 : 0) >= kChunksAtOnce;
 }
 
 ReceivedMemory::Kept ReceivedMemory::keep(void* message, Segment packet) {

@@ -89,6 +89,17 @@ TEST(UcxReceivedMemory, WithRoomEverythingUcxBringsFits) {
   EXPECT_GT(full, 10);
 }
 
+TEST(UcxReceivedMemory, WhatIsReleasedLeavesTheRoomItTook) {
+  std::size_t chunks = 1;
+  while (!ReceivedMemory(chunks).has_room()) ++chunks;
+  ReceivedMemory memory(chunks);
+  std::vector<std::byte> packet(100);
+  const auto copied = memory.copy(bytes_of(packet));
+  EXPECT_FALSE(memory.has_room());
+  memory.release(copied.buffer);
+  EXPECT_TRUE(memory.has_room());
+}
+
 TEST(UcxReceivedMemory, WhatIsReleasedAtOnceCostsOneChunk) {
   ReceivedMemory memory(kChunks);
   std::vector<std::byte> packet(5000);

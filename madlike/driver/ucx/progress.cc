@@ -1,5 +1,6 @@
 // The poll path.  What UCX brings in one go is told before it is asked for more.
 #include <algorithm>
+#include <array>
 
 #include "madlike/driver/ucx/driver.h"
 
@@ -86,15 +87,16 @@ Status UcxDriver::watch(std::vector<pollfd>* out) {
       door_.has_events()) {
     return StatusCode::kAgain;
   }
-  look_soon_ = true;  // a control socket or a stranger may wake the caller
-  out->push_back({door_.watch().fd(), POLLIN, 0});
+  std::array<int, kUcxTransports> lanes;
+  std::size_t count = 0;
   for (const UcxTransport transport : {UcxTransport::kPosix, UcxTransport::kTcp}) {
     UcxLane* const lane = fabric_->lane(transport);
-    int fd = -1;
     if (lane == nullptr || !lane->used()) continue;
-    if (!lane->arm(&fd).ok()) return StatusCode::kAgain;
-    out->push_back({fd, POLLIN, 0});
+    if (!lane->arm(&lanes[count++]).ok()) return StatusCode::kAgain;
   }
+  look_soon_ = true;  // a control socket or a stranger may wake the caller
+  out->push_back({door_.watch().fd(), POLLIN, 0});
+  for (std::size_t i = 0; i < count; ++i) out->push_back({lanes[i], POLLIN, 0});
   return {};
 }
 

@@ -39,7 +39,7 @@ bool UcxDriver::take_packet(UcxConnection& connection, Segment message, bool kee
   if (connection.state != State::kConnected) return false;
   const Segment packet{message.begin() + UcxHeader::kTagBytes, message.size - UcxHeader::kTagBytes};
   const auto kept = keepable ? received_.keep(message.data, packet) : received_.copy(packet);
-  if (kept.buffer == nullptr || packet.size == 0) {
+  if (kept.buffer == nullptr) {
     end_soon(connection.id, Status(StatusCode::kNoMemory, "no memory for a received packet"));
     return false;
   }

@@ -1,4 +1,6 @@
 // Which transport two engines agree on, and when they do not.
+#include <stdlib.h>
+
 #include "tests/conformance/ucx/engine.h"
 
 namespace mad {
@@ -67,6 +69,24 @@ TEST(UcxAgreement, AnotherGeometryIsRefusedOnBothSides) {
   Bytes bytes = pattern(100, 1);
   ASSERT_TRUE(send(a, a.connect(c), bytes, {&a, &b, &c}).ok());
   EXPECT_TRUE(pump({&a, &b, &c}, [&] { return c.station.received.size() == 1; }));
+}
+
+// As in a container without /dev/shm.
+TEST(UcxOpen, WithoutSharedMemoryThereIsTcp) {
+  setenv("MAD_UCX_POSIX_DIR", "/nonexistent", 1);
+  const auto only = open_ucx(on_lo(true, false));
+  ASSERT_FALSE(only.ok());
+  EXPECT_EQ(only.status().code(), StatusCode::kNotFound);
+  EXPECT_NE(only.status().message().find("posix"), std::string_view::npos)
+      << only.status().message();
+  UcxEngine a;
+  unsetenv("MAD_UCX_POSIX_DIR");
+  UcxEngine b;
+  Bytes bytes = pattern(100, 1);
+  const ConnectionId to_b = a.connect(b);
+  ASSERT_TRUE(send(a, to_b, bytes, {&a, &b}).ok());
+  ASSERT_TRUE(pump({&a, &b}, [&] { return b.station.received.size() == 1; }));
+  EXPECT_EQ(a.transport(to_b), UcxTransport::kTcp);
 }
 
 TEST(UcxOpen, NothingToOpenIsInvalid) {
