@@ -10,6 +10,12 @@
 #include "madlike/driver/ucx/driver.h"
 
 namespace mad {
+namespace {
+
+// Of one control socket: an offer and two notes are what there is to say.
+constexpr int kMessagesAtOnce = 8;
+
+}  // namespace
 
 void UcxDriver::make_offer(UcxConnection& connection) {
   UcxOffer& own = connection.own;
@@ -33,7 +39,7 @@ void UcxDriver::make_offer(UcxConnection& connection) {
 }
 
 void UcxDriver::on_control(UcxConnection& connection) {
-  while (connection.control && !connection.doomed) {
+  for (int i = 0; i < kMessagesAtOnce && connection.control && !connection.doomed; ++i) {
     switch (connection.reader.read(connection.control.fd())) {
       case DoorReader::Outcome::kWaiting:
         return;

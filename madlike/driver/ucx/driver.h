@@ -78,7 +78,6 @@ class UcxDriver : public Driver, private UcxEvents {
   // agreement.cc
   void make_offer(UcxConnection& connection);
   void on_control(UcxConnection& connection);
-  bool on_control_message(UcxConnection& connection);
   bool on_offer(UcxConnection& connection);
   bool on_note(UcxConnection& connection);
   void try_candidate(UcxConnection& connection);

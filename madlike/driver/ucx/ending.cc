@@ -31,7 +31,6 @@ UcxDriver::~UcxDriver() {
 }
 
 void UcxDriver::drop_endpoint(UcxConnection& connection) {
-  for (UctEndpoint& prepared : connection.prepared) prepared.reset();
   if (connection.lane == nullptr) return;
   endpoints_.erase(connection.endpoint.get());
   connection.endpoint.reset();
@@ -136,6 +135,7 @@ void UcxDriver::end(UcxConnection& connection, Status why) {
     news_.push_back(std::move(completion));
   }
   drop_endpoint(connection);
+  for (UctEndpoint& prepared : connection.prepared) prepared.reset();
   connection.control.close();
   const auto found = live_.find(connection.address);
   if (found != live_.end() && found->second == connection.id) {

@@ -84,6 +84,32 @@ TEST_F(UcxStrangers, WhoReachesNothingIsUnreachable) {
   expect_end(StatusCode::kUnreachable);
 }
 
+struct NoEvents : UcxEvents {
+  bool on_message(const UcxLane&, UcxMessage, Segment, bool) override { return false; }
+  void on_failed(uct_ep_h) override {}
+};
+
+// As of one that may not open our shared memory, though we may open its.
+TEST_F(UcxStrangers, WhatWorksForUsAloneIsLeftForTheNext) {
+  NoEvents none;
+  auto fabric = UcxFabric::open(on_lo(false, true), "lo", none);
+  ASSERT_TRUE(fabric.ok()) << fabric.status().message();
+  UcxOffer offer = *offer_;  // its own shared memory, which it does reach
+  auto endpoint = (*fabric)->lane(UcxTransport::kTcp)->prepare(&offer.lanes[1]);
+  ASSERT_TRUE(endpoint.ok());
+  say(offer.pack());
+  say(UcxNote{UcxNote::Kind::kNo, UcxTransport::kPosix}.pack());
+  for (const UcxTransport transport : {UcxTransport::kPosix, UcxTransport::kTcp}) {
+    reader_.expect(UcxNote::kBytes);
+    ASSERT_TRUE(pump({&engine_},
+                     [&] { return reader_.read(socket_.fd()) == DoorReader::Outcome::kComplete; }));
+    const auto note = UcxNote::parse(reader_.bytes());
+    ASSERT_TRUE(note);
+    EXPECT_EQ(note->transport, transport);
+    EXPECT_EQ(note->kind, UcxNote::Kind::kYes);
+  }
+}
+
 TEST_F(UcxStrangers, WhoLeavesMeanwhileIsUnreachable) {
   socket_.close();
   expect_end(StatusCode::kUnreachable);
