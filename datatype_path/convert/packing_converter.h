@@ -1,7 +1,7 @@
 // PackingConverter: packs local data in another architecture's representation, such as external32.
 //
 // It writes any piece of the packed stream, cut anywhere, in any order; it keeps nothing but its
-// place.
+// place, and allocates nothing once it is made.
 #ifndef DATATYPE_PATH_CONVERT_PACKING_CONVERTER_H_
 #define DATATYPE_PATH_CONVERT_PACKING_CONVERTER_H_
 
@@ -17,6 +17,7 @@ namespace mad {
 class PackingConverter {
  public:
   /// From `count` elements of the plan's type at `base`; plan->remote_bytes(count) must be a value.
+  /// Throws std::bad_alloc if there is no memory.
   PackingConverter(std::shared_ptr<const ConversionPlan> plan, const void* base,
                    std::uint64_t count);
 

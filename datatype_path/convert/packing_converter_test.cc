@@ -6,6 +6,7 @@
 
 #include "datatype_path/convert/unpacking_converter.h"
 #include "gtest/gtest.h"
+#include "tests/support/allocations.h"
 #include "tests/support/foreign_sample.h"
 #include "tests/support/sample.h"
 
@@ -30,7 +31,9 @@ TEST(PackingConverter, random_data_for_all_machines_in_random_pieces) {
       const auto longest = static_cast<std::size_t>(
           random.between(0, 2) == 0 ? random.between(1, 8) : random.between(16, 2000));
       for (const auto& [at, size] : test::fragments(stream.size(), longest, random)) {
+        const std::size_t before = test::allocations().count;
         const Status status = converter.pack(at, stream.data() + at, size);
+        ASSERT_EQ(test::allocations().count, before);
         ASSERT_TRUE(status.ok()) << status.message();
       }
       ASSERT_EQ(stream, sample.stream);

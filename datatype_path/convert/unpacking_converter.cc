@@ -15,7 +15,10 @@ UnpackingConverter::UnpackingConverter(std::shared_ptr<const ConversionPlan> pla
     : plan_(std::move(plan)),
       base_(reinterpret_cast<std::uintptr_t>(base)),
       total_(plan_->remote_bytes(count).value()),
-      cursor_(plan_->program(), count) {}
+      cursor_(plan_->program(), count) {
+  kept(0);
+  spare_ = parted_.extract(0);
+}
 
 Status UnpackingConverter::unpack(std::uint64_t offset, const void* bytes, std::size_t size) {
   if (offset > total_ || size > total_ - offset) {
@@ -31,9 +34,19 @@ Status UnpackingConverter::unpack(std::uint64_t offset, const void* bytes, std::
         [&](std::size_t at, std::uint64_t elements) { convert(in + at, elements); },
         [&](std::size_t at, std::size_t byte) { return keep(byte, in + at, size - at); });
   } catch (const std::bad_alloc&) {
-    return Status(StatusCode::kNoMemory, "no memory for an element that a fragment's border parts");
+    return StatusCode::kNoMemory;  // a sentence would take some
   }
   return misfit_;
+}
+
+// The element at `position` as far as it has arrived; a new one is empty.
+UnpackingConverter::Element& UnpackingConverter::kept(std::uint64_t position) {
+  const auto found = parted_.find(position);
+  if (found != parted_.end()) return found->second;
+  if (spare_.empty()) return parted_[position];
+  spare_.key() = position;
+  spare_.mapped() = {};
+  return parted_.insert(std::move(spare_)).position->second;
 }
 
 // Takes what there is of the cursor's element from its byte `byte` on; returns how many bytes.
@@ -41,12 +54,12 @@ std::size_t UnpackingConverter::keep(std::size_t byte, const std::byte* in, std:
   const std::uint64_t position = cursor_.position();
   const std::size_t each = plan_->remote_size_of(cursor_.run().type);
   const std::size_t taken = std::min(size, each - byte);
-  Element& element = parted_[position];
+  Element& element = kept(position);
   std::memcpy(element.bytes.data() + byte, in, taken);
   element.arrived |= ((std::uint64_t{1} << taken) - 1) << byte;
   if (element.arrived == (std::uint64_t{1} << each) - 1) {
     convert(element.bytes.data(), 1);
-    parted_.erase(position);
+    spare_ = parted_.extract(position);
   } else if (byte + taken == each) {
     cursor_.advance(1);
   }

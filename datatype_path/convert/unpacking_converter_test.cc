@@ -1,10 +1,12 @@
 #include "datatype_path/convert/unpacking_converter.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/support/allocations.h"
 #include "tests/support/foreign_sample.h"
 #include "tests/support/sample.h"
 
@@ -94,6 +96,67 @@ TEST(UnpackingConverter, keeps_two_elements_a_gap) {
     ASSERT_TRUE(converter.unpack(at, bytes.data() + at, 50).ok());
     ASSERT_LE(converter.parted(), 2 * (gaps + 1));
   }
+}
+
+TEST(UnpackingConverter, in_order_allocates_nothing) {
+  std::vector<double> memory(1000);
+  const auto reals = plan(basic(B::kDouble), Architecture::external32());
+  const std::vector<std::byte> bytes(8000, std::byte{0});
+  for (const std::size_t size : {1, 3, 8, 50, 8000}) {
+    UnpackingConverter converter(reals, memory.data(), memory.size());
+    const std::size_t before = test::allocations().count;
+    for (std::size_t at = 0; at < bytes.size(); at += size) {
+      ASSERT_TRUE(converter.unpack(at, bytes.data(), std::min(size, bytes.size() - at)).ok());
+    }
+    EXPECT_EQ(test::allocations().count, before) << size;
+    EXPECT_EQ(converter.parted(), 0u);
+  }
+}
+
+TEST(UnpackingConverter, allocates_for_elements_kept_at_once_and_not_for_the_data) {
+  const auto reals = plan(basic(B::kDouble), Architecture::external32());
+  for (const std::size_t fragments : {10, 100, 1000}) {
+    std::vector<double> memory(fragments * 13);
+    const std::vector<std::byte> bytes(memory.size() * 8, std::byte{0});
+    const std::size_t size = 104;  // 13 elements
+    const std::size_t before = test::allocations().bytes;
+    UnpackingConverter converter(reals, memory.data(), memory.size());
+    std::size_t most = 0;
+    const auto every_second = [&](std::size_t first) {
+      for (std::size_t i = first; i < fragments; i += 2) {
+        const std::size_t at = i * size + 4;  // from the middle of an element
+        const std::size_t left = std::min(size, bytes.size() - at);
+        ASSERT_TRUE(converter.unpack(at, bytes.data(), left).ok());
+        most = std::max(most, converter.parted());
+      }
+    };
+    every_second(0);
+    every_second(1);
+    ASSERT_TRUE(converter.unpack(0, bytes.data(), 4).ok());
+    EXPECT_EQ(converter.parted(), 0u);
+    EXPECT_GE(most, fragments - 1);
+    EXPECT_LE(most, fragments + 1);
+    // Its share of all the tables there were until the last included, and what the converter has.
+    EXPECT_LE(test::allocations().bytes - before, 64 * most + 40 * most + 1000);
+    EXPECT_GE(test::allocations().bytes - before, 56 * most);
+  }
+}
+
+TEST(UnpackingConverter, needs_memory_from_the_second_element_kept_on) {
+  std::vector<double> memory(10);
+  const std::vector<std::byte> bytes(80, std::byte{0});
+  UnpackingConverter converter(plan(basic(B::kDouble), Architecture::external32()), memory.data(),
+                               memory.size());
+  test::fail_allocations_from(1);
+  const Status first = converter.unpack(0, bytes.data(), 20);
+  const Status second = converter.unpack(20, bytes.data(), 20);
+  const Status gap = converter.unpack(60, bytes.data(), 4);
+  const Status third = converter.unpack(52, bytes.data(), 2);
+  test::fail_allocations_from(0);
+  EXPECT_TRUE(first.ok());
+  EXPECT_TRUE(second.ok());
+  EXPECT_TRUE(gap.ok());
+  EXPECT_EQ(third.code(), StatusCode::kNoMemory);
 }
 
 TEST(UnpackingConverter, a_single_element_byte_by_byte_from_its_end) {

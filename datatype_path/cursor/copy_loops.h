@@ -156,13 +156,14 @@ void copy_leaf(const LoopNode& node, std::byte* stream, std::uint64_t address, s
 template <Direction kDirection>
 void copy_tiles(const LoopNode& node, const LoopNode& rows, std::byte* stream,
                 std::uint64_t address, std::int64_t stride, std::uint64_t trips) {
+  const std::uint64_t tile_rows = node.tile_rows[static_cast<std::size_t>(kDirection)];
   address += static_cast<std::uint64_t>(node.offset(0));
   for (std::uint64_t first = 0; first < trips; first += node.tile_trips) {
     const std::uint64_t columns = std::min<std::uint64_t>(node.tile_trips, trips - first);
-    for (std::uint64_t row = 0; row < rows.count; row += node.tile_rows) {
+    for (std::uint64_t row = 0; row < rows.count; row += tile_rows) {
       std::byte* to = stream + row * rows.body_bytes;
       std::uint64_t from = address + times(row, rows.stride);
-      const std::uint64_t n = std::min<std::uint64_t>(node.tile_rows, rows.count - row);
+      const std::uint64_t n = std::min(tile_rows, rows.count - row);
       for (std::uint64_t column = 0; column < columns; ++column) {
         copy_leaf<kDirection>(rows, to, from, rows.stride, n);
         to += node.body_bytes;

@@ -4,37 +4,9 @@
 #include <cassert>
 
 #include "datatype_path/cursor/copy_loops.h"
+#include "datatype_path/kernels/stream_out.h"
 
 namespace mad {
-
-Cursor::Cursor(const BlockProgram& program, void* base, std::uint64_t count)
-    : program_(&program),
-      base_(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(base))),
-      total_(program.size() * count),
-      one_run_(program.contiguous() || (count == 1 && program.single_run())) {
-  if (total_ == 0) return;
-  const LoopNode& top = program.top();
-  if (one_run_) {
-    base_ += static_cast<std::uint64_t>(top.offset(0));
-    return;
-  }
-  trips_ = top.count * count;
-  if (trips_ == 1 && program.entry().height <= kFrames) {
-    const LoopNode& entry = program.entry();
-    push(entry, base_ + static_cast<std::uint64_t>(program.entry_offset()), entry.count);
-  } else if (top.height <= kFrames) {
-    push(top, base_, trips_);
-  } else {
-    seek(0);
-  }
-}
-
-std::uint64_t Cursor::total() const { return total_; }
-std::uint64_t Cursor::position() const { return position_; }
-
-void Cursor::push(const LoopNode& node, std::uint64_t address, std::uint64_t trips) {
-  frames_[depth_++] = {&node, address, trips, node.stride, 0};
-}
 
 // Enters the loop that is the current part; false: it is a run.
 bool Cursor::enter_loop() {
@@ -201,20 +173,34 @@ std::size_t Cursor::move_runs(std::byte* stream, std::size_t room) {
   return bytes;
 }
 
-template <Direction kDirection>
-std::size_t Cursor::move(std::byte* stream, std::size_t size, std::uint64_t long_run) {
-  size = static_cast<std::size_t>(std::min<std::uint64_t>(size, total_ - position_));
-  // Most messages are all that is left of one loop.
-  if (depth_ == 1 && skip_ == 0 && size == total_ - position_) {
-    const Frame& f = frames_[0];
-    const LoopNode& node = *f.node;
-    if (f.part == 0 && node.leaf() && node.max_run < long_run) {
-      position_ = total_;
-      depth_ = 0;
-      copy_leaf<kDirection>(node, stream, f.address, f.stride, f.trips);
-      return size;
-    }
+// By a buffer that stays in the first-level cache.
+std::size_t Cursor::stream_out(std::byte* stream, std::size_t size) {
+  alignas(64) std::array<std::byte, 16 * 1024> buffer;
+  std::size_t done = 0;
+  while (done < size && !at_end()) {
+    const std::size_t room = std::min(buffer.size(), size - done);
+    const std::size_t bytes = move<Direction::kPack>(buffer.data(), room, kNoRunIsLong);
+    mad::stream_out(stream + done, buffer.data(), bytes);
+    done += bytes;
   }
+  stream_out_done();
+  return done;
+}
+
+// All that is left, which is one leaf's.
+template <Direction kDirection>
+std::size_t Cursor::move_leaf(std::byte* stream) {
+  const Frame& f = frames_[0];
+  const std::uint64_t bytes = total_ - position_;
+  position_ = total_;
+  depth_ = 0;
+  copy_leaf<kDirection>(*f.node, stream, f.address, f.stride, f.trips);
+  return bytes;
+}
+
+template <Direction kDirection>
+std::size_t Cursor::move_parts(std::byte* stream, std::size_t size, std::uint64_t long_run) {
+  size = static_cast<std::size_t>(std::min<std::uint64_t>(size, total_ - position_));
   // Nests are copied at once if no run of theirs may have to be left out.
   const bool all_short = program_->shape().max_run < long_run;
   std::size_t done = 0;
@@ -240,18 +226,9 @@ std::size_t Cursor::move(std::byte* stream, std::size_t size, std::uint64_t long
   return done;
 }
 
-std::size_t Cursor::pack(void* out, std::size_t size) {
-  return move<Direction::kPack>(static_cast<std::byte*>(out), size, UINT64_MAX);
-}
-
-std::size_t Cursor::unpack(const void* in, std::size_t size) {
-  // Which only reads it.
-  auto* const stream = static_cast<std::byte*>(const_cast<void*>(in));
-  return move<Direction::kUnpack>(stream, size, UINT64_MAX);
-}
-
-std::size_t Cursor::pack_short_runs(void* out, std::size_t size, std::size_t long_run) {
-  return move<Direction::kPack>(static_cast<std::byte*>(out), size, long_run);
-}
+template std::size_t Cursor::move_leaf<Direction::kPack>(std::byte*);
+template std::size_t Cursor::move_leaf<Direction::kUnpack>(std::byte*);
+template std::size_t Cursor::move_parts<Direction::kPack>(std::byte*, std::size_t, std::uint64_t);
+template std::size_t Cursor::move_parts<Direction::kUnpack>(std::byte*, std::size_t, std::uint64_t);
 
 }  // namespace mad

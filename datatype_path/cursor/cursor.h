@@ -7,9 +7,11 @@
 #ifndef DATATYPE_PATH_CURSOR_CURSOR_H_
 #define DATATYPE_PATH_CURSOR_CURSOR_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "datatype_path/kernels/kernels.h"
@@ -24,20 +26,33 @@ class Cursor {
   /// count * program.size() must fit 63 bits.
   Cursor(const BlockProgram& program, void* base, std::uint64_t count);
 
-  std::uint64_t total() const;     // packed bytes of all elements
-  std::uint64_t position() const;  // packed bytes before the cursor
+  std::uint64_t total() const { return total_; }        // packed bytes of all elements
+  std::uint64_t position() const { return position_; }  // packed bytes before the cursor
 
   /// Goes to packed byte `offset` (<= total()), O(depth) plus a binary search in irregular lists.
   void seek(std::uint64_t offset);
 
   /// Copies the next min(size, total() - position()) bytes to `out` and advances; returns the
   /// bytes.
-  std::size_t pack(void* out, std::size_t size);
+  std::size_t pack(void* out, std::size_t size) {
+    auto* const stream = static_cast<std::byte*>(out);
+    if (std::min<std::uint64_t>(size, total_ - position_) >= kStreamedBytes &&
+        program_->streams_out()) {
+      return stream_out(stream, size);
+    }
+    return move<Direction::kPack>(stream, size, kNoRunIsLong);
+  }
   /// Copies from `in` to the layout, otherwise like pack().
-  std::size_t unpack(const void* in, std::size_t size);
+  std::size_t unpack(const void* in, std::size_t size) {
+    // Which only reads it.
+    auto* const stream = static_cast<std::byte*>(const_cast<void*>(in));
+    return move<Direction::kUnpack>(stream, size, kNoRunIsLong);
+  }
   /// Like pack(), but stops before the first run of at least `long_run` bytes (runs as listed by
   /// next_run()).
-  std::size_t pack_short_runs(void* out, std::size_t size, std::size_t long_run);
+  std::size_t pack_short_runs(void* out, std::size_t size, std::size_t long_run) {
+    return move<Direction::kPack>(static_cast<std::byte*>(out), size, long_run);
+  }
 
   /// The next contiguous run from the cursor on (touching runs coalesced where the program sees
   /// it), cut to `max_bytes`; does not advance.  Empty at the end.
@@ -63,10 +78,15 @@ class Cursor {
   // Loops this high or lower are remembered while they are under way.  Where a program is deeper,
   // its outer loops are found again from the position, whenever the inner ones are through.
   static constexpr std::size_t kFrames = 8;
+  static constexpr std::uint64_t kNoRunIsLong = UINT64_MAX;
+  // More than the caches that a core has for itself: nobody finds so many bytes there afterwards.
+  static constexpr std::size_t kStreamedBytes = 32 << 20;
 
   bool at_end() const { return position_ == total_; }
   Frame& frame() { return frames_[depth_ - 1]; }
-  void push(const LoopNode& node, std::uint64_t address, std::uint64_t trips);
+  void push(const LoopNode& node, std::uint64_t address, std::uint64_t trips) {
+    frames_[depth_++] = {&node, address, trips, node.stride, 0};
+  }
   bool enter_loop();
   void stand_on_run();
   std::uint64_t run_address();
@@ -76,8 +96,14 @@ class Cursor {
   void leave_if_through();
   void step(std::uint64_t bytes);
 
+  std::size_t stream_out(std::byte* stream, std::size_t size);
+  bool rest_is_one_leaf(std::size_t size, std::uint64_t long_run) const;
   template <Direction kDirection>
   std::size_t move(std::byte* stream, std::size_t size, std::uint64_t long_run);
+  template <Direction kDirection>
+  std::size_t move_leaf(std::byte* stream);
+  template <Direction kDirection>
+  std::size_t move_parts(std::byte* stream, std::size_t size, std::uint64_t long_run);
   template <Direction kDirection>
   std::size_t move_trips(std::byte* stream, std::size_t room);
   template <Direction kDirection>
@@ -95,6 +121,58 @@ class Cursor {
 };
 
 static_assert(std::is_trivially_copyable_v<Cursor> && sizeof(Cursor) <= 512);
+
+inline Cursor::Cursor(const BlockProgram& program, void* base, std::uint64_t count)
+    : program_(&program),
+      base_(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(base))),
+      total_(program.size() * count),
+      one_run_(program.contiguous() || (count == 1 && program.single_run())) {
+  if (total_ == 0) return;
+  const LoopNode& top = program.top();
+  if (one_run_) {
+    base_ += static_cast<std::uint64_t>(top.offset(0));
+    return;
+  }
+  trips_ = top.count * count;
+  if (trips_ == 1 && program.entry().height <= kFrames) {
+    const LoopNode& entry = program.entry();
+    push(entry, base_ + static_cast<std::uint64_t>(program.entry_offset()), entry.count);
+  } else if (top.height <= kFrames) {
+    push(top, base_, trips_);
+  } else {
+    seek(0);
+  }
+}
+
+inline bool Cursor::rest_is_one_leaf(std::size_t size, std::uint64_t long_run) const {
+  if (depth_ != 1 || skip_ != 0 || size < total_ - position_) return false;
+  const Frame& f = frames_[0];
+  return f.part == 0 && f.node->leaf() && f.node->max_run < long_run;
+}
+
+// Most messages are one run, or all that is left of one loop, and many of those one kernel's call.
+template <Direction kDirection>
+std::size_t Cursor::move(std::byte* stream, std::size_t size, std::uint64_t long_run) {
+  if (one_run_ && total_ < long_run) {
+    const std::size_t bytes = std::min<std::uint64_t>(size, total_ - position_);
+    auto* const run = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(base_ + position_));
+    if (bytes > 0) {
+      std::memcpy(kDirection == Direction::kPack ? stream : run,
+                  kDirection == Direction::kPack ? run : stream, bytes);
+    }
+    position_ += bytes;
+    return bytes;
+  }
+  if (!rest_is_one_leaf(size, long_run)) return move_parts<kDirection>(stream, size, long_run);
+  const Frame& f = frames_[0];
+  if (f.node->step_count != 1 || f.trips == 1) return move_leaf<kDirection>(stream);
+  const std::uint64_t bytes = total_ - position_;
+  position_ = total_;
+  depth_ = 0;
+  const TripsStep& step = *f.node->steps;
+  step.kernels[static_cast<std::size_t>(kDirection)](step, stream, f.address, f.stride, f.trips);
+  return bytes;
+}
 
 }  // namespace mad
 

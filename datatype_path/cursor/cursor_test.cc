@@ -2,11 +2,12 @@
 #include "datatype_path/cursor/cursor.h"
 
 #include <algorithm>
-#include <utility>
+#include <cstring>
 #include <vector>
 
-#include "datatype_path/kernels/kernel_tables.h"
 #include "gtest/gtest.h"
+#include "tests/support/bytes.h"
+#include "tests/support/copies.h"
 #include "tests/support/random_type.h"
 #include "tests/support/sample.h"
 #include "tests/support/type_map.h"
@@ -220,38 +221,6 @@ TEST(CursorProperty, walks_programs_deeper_than_it_remembers) {
   EXPECT_GT(deepest, 30u);
 }
 
-// Whole, in fragments in any order, both ways, against the type map.
-void expect_copied(const TypeDesc& type, std::uint64_t count, RandomTypes& random,
-                   const KernelTable& kernels) {
-  const auto program = BlockProgram::compile(type, kernels).value();
-  const TypeMap map = test::expand(type, count);
-  Arena memory(map), expected(map, std::byte{0xee});
-  test::fill_randomly(memory.bytes(), random);
-  const std::vector<std::byte> packed = test::pack(map, memory);
-  test::unpack(map, packed, expected);
-  const std::vector<std::pair<std::size_t, std::size_t>> whole{{0, packed.size()}};
-  for (const auto& pieces : {whole, test::fragments(packed.size(), 3000, random),
-                             test::fragments(packed.size(), 700, random)}) {
-    std::vector<std::byte> out(packed.size());
-    Arena scattered(map, std::byte{0xee});
-    Cursor packer(*program, memory.base(), count), unpacker(*program, scattered.base(), count);
-    for (const auto& [at, size] : pieces) {
-      packer.seek(at);
-      ASSERT_EQ(packer.pack(out.data() + at, size), size);
-      unpacker.seek(at);
-      ASSERT_EQ(unpacker.unpack(packed.data() + at, size), size);
-    }
-    ASSERT_EQ(out, packed) << program->to_string();
-    ASSERT_EQ(scattered.bytes(), expected.bytes()) << program->to_string();
-  }
-}
-
-void expect_copied(const TypeDesc& type, std::uint64_t count, RandomTypes& random) {
-  for (const KernelTable* kernels : runnable_kernels()) {
-    ASSERT_NO_FATAL_FAILURE(expect_copied(type, count, random, *kernels));
-  }
-}
-
 TEST(CursorProperty, copies_matrices_by_columns) {
   RandomTypes random(test::seed_from_environment(9));
   for (int n = 0; n < 200; ++n) {
@@ -276,7 +245,7 @@ TEST(CursorProperty, copies_matrices_by_columns) {
       count = 2;
     }
     if (!test::receivable(test::expand(*type, count))) continue;
-    ASSERT_NO_FATAL_FAILURE(expect_copied(*type, count, random)) << n;
+    ASSERT_NO_FATAL_FAILURE(test::expect_copied(*type, count, random)) << n;
   }
 }
 
@@ -302,7 +271,7 @@ TEST(CursorProperty, copies_long_lists_of_uneven_runs) {
           TypeDesc::structure({1, 1}, {0, place + 9}, {type, TypeDesc::bytes(5).value()}).value();
     }
     const auto count = static_cast<std::uint64_t>(random.between(1, 3));
-    ASSERT_NO_FATAL_FAILURE(expect_copied(*type, count, random)) << n;
+    ASSERT_NO_FATAL_FAILURE(test::expect_copied(*type, count, random)) << n;
   }
 }
 
@@ -412,6 +381,29 @@ TEST(Cursor, takes_buffers_anywhere_in_the_address_space) {
   std::vector<std::byte> out(8);
   EXPECT_EQ(cursor.pack(out.data(), 100), 8u);
   EXPECT_EQ(out, (std::vector<std::byte>{a[0], a[0], a[0], a[0], a[0], b[0], b[0], b[0]}));
+}
+
+// So long that it is written past the caches; in fragments it is not.
+TEST(Cursor, a_very_long_stretch_is_packed_like_its_fragments) {
+  constexpr std::int64_t kRows = 300'000, kRow = 120, kStride = 180;
+  const auto program =
+      BlockProgram::compile(
+          *TypeDesc::vector(kRows, kRow, kStride, TypeDesc::bytes(1).value()).value())
+          .value();
+  const Bytes memory = pattern(kRows * kStride, 3);
+  const auto cursor = [&] { return Cursor(*program, const_cast<std::byte*>(memory.data()), 1); };
+  constexpr std::size_t kBytes = kRows * kRow, kStart = 5, kFragment = 50'001;
+  Bytes whole(kBytes), fragments(kBytes), rest(kBytes);
+  EXPECT_EQ(cursor().pack(whole.data(), kBytes + 7), kBytes);
+  Cursor in_order = cursor();
+  for (std::size_t at = 0; at < kBytes;) at += in_order.pack(fragments.data() + at, kFragment);
+  EXPECT_EQ(whole, fragments);
+  Cursor from_within = cursor();
+  from_within.seek(kStart);
+  EXPECT_EQ(from_within.pack(rest.data(), kBytes - 2 * kStart), kBytes - 2 * kStart);
+  EXPECT_EQ(from_within.position(), kBytes - kStart);
+  EXPECT_EQ(std::memcmp(rest.data(), fragments.data() + kStart, kBytes - 2 * kStart), 0);
+  EXPECT_EQ(rest[kBytes - 2 * kStart], std::byte{0});
 }
 
 }  // namespace

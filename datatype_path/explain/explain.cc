@@ -12,7 +12,6 @@ namespace {
 constexpr std::uint64_t kShownItems = 8;  // of a list
 constexpr int kShownLevels = 12;          // of a tree
 constexpr int kShownNodes = 64;           // of a tree
-constexpr std::size_t kShownLoops = 32;   // of a program
 
 template <typename Number>
 std::string text(Number value) {
@@ -119,23 +118,6 @@ class Tree {
   std::string out_;
 };
 
-std::string explain_loop(const BlockProgram& program, std::uint32_t number) {
-  const LoopNode& node = program.node(number);
-  const auto part = [&node](std::uint64_t i) {
-    return text(node.offset(i)) + ": " +
-           (node.child(i) == LoopNode::kRun ? text(node.part_bytes(i)) + " B"
-                                            : "loop " + text(node.child(i)));
-  };
-  return "  " + (number == 0 ? "element" : "loop " + text(number)) + ": " + text(node.count) +
-         " x " + text(node.body_bytes) + " B" +
-         (node.count == 1 ? "" : ", " + text(node.stride) + " apart") + ", of " +
-         list(node.parts, part) + "\n";
-}
-
-std::string heading(std::string_view title, const std::string& body) {
-  return std::string(title) + "\n" + body;
-}
-
 std::string indented(const std::string& body) {
   std::string out;
   for (std::size_t at = 0; at < body.size();) {
@@ -148,22 +130,7 @@ std::string indented(const std::string& body) {
 
 }  // namespace
 
-std::string explain(const TypeDesc& type) {
-  return heading("description", indented(Tree().write(type)));
-}
-
-std::string explain(const BlockProgram& program) {
-  std::string loops;
-  for (std::size_t i = 0; i < std::min(program.loops(), kShownLoops); ++i) {
-    loops += explain_loop(program, static_cast<std::uint32_t>(i));
-  }
-  if (program.loops() > kShownLoops) {
-    loops += "  ... " + several(program.loops(), "loop") + " in all\n";
-  }
-  return heading("program: " + several(program.loops(), "loop") + ", " + text(program.depth()) +
-                     " deep, " + text(program.memory_bytes()) + " bytes of memory",
-                 loops);
-}
+std::string explain(const TypeDesc& type) { return "description\n" + indented(Tree().write(type)); }
 
 std::string explain(const Shape& shape) {
   std::string out =
@@ -184,7 +151,7 @@ std::string explain(const Shape& shape) {
 }
 
 std::string explain(const TypeDesc& type, const BlockProgram& program) {
-  return explain(type) + explain(program) + explain(program.shape());
+  return explain(type) + program.to_string() + explain(program.shape());
 }
 
 }  // namespace mad

@@ -17,13 +17,10 @@ namespace mad {
 /// named by its number.
 std::string explain(const TypeDesc& type);
 
-/// The loops, and the memory they take.
-std::string explain(const BlockProgram& program);
-
-/// Sizes, bounds and the histogram of run lengths.
+/// Sizes, extent and the histogram of run lengths.
 std::string explain(const Shape& shape);
 
-/// All three; `program` is what `type` was compiled to.
+/// The tree, the program that it was compiled to (as its to_string() has it) and the shape.
 std::string explain(const TypeDesc& type, const BlockProgram& program);
 
 /// The type in one line of at most 100 characters, such as "vector(16384 x 64 byte, stride 128)":

@@ -35,6 +35,7 @@ TripsStep step_of(const KernelTable& table, const Move* moves, std::size_t count
 void append_steps(const KernelTable& table, const std::vector<BodyRun>& runs,
                   std::vector<TripsStep>* out) {
   std::vector<Move> moves;
+  moves.reserve(2 * runs.size());
   std::uint64_t body_bytes = 0;
   for (const BodyRun& run : runs) body_bytes += run.length;
   std::int64_t at = 0;

@@ -44,10 +44,10 @@ using ListKernel = void (*)(std::byte* stream, std::uint64_t layout, const void*
                             std::uint64_t count, std::uint64_t length);
 
 /// A chunk of a list of runs of different lengths: kRuns that follow one another in the stream,
-/// classed by length - 1 byte, 2 or 3, 4 to 7, ... 64 to 128.
+/// classed by length - 1 byte, 2 or 3, 4 to 7, ... 64 to 128, longer ones.
 struct RunChunk {
   static constexpr std::size_t kRuns = 64;
-  static constexpr std::size_t kClasses = 7;
+  static constexpr std::size_t kClasses = 8;
 
   std::array<std::uint8_t, kClasses> count{};  // runs of each class
   std::array<std::uint8_t, kRuns> order{};     // their places in the chunk, class after class

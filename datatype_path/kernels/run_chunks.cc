@@ -6,8 +6,10 @@ namespace mad {
 namespace {
 
 std::size_t class_of(std::uint32_t length) {
+  constexpr std::size_t kLonger = RunChunk::kClasses - 1;
+  if (length > kLongestShortRun) return kLonger;
   const auto log2 = static_cast<std::size_t>(31 - __builtin_clz(length));
-  return log2 < RunChunk::kClasses ? log2 : RunChunk::kClasses - 1;  // 128 bytes are twice 64
+  return log2 < kLonger ? log2 : kLonger - 1;  // 128 bytes are twice 64
 }
 
 // `ends` stands at the end of the run before the chunk's first.

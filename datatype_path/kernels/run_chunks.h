@@ -1,5 +1,5 @@
-// Lists of short runs of different lengths, in chunks: within a chunk the runs are copied in the
-// order of their lengths, so that the processor foresees all but a few branches.
+// Lists of mostly short runs of different lengths, in chunks: within a chunk the runs are copied in
+// the order of their lengths, so that the processor foresees all but a few branches.
 #ifndef DATATYPE_PATH_KERNELS_RUN_CHUNKS_H_
 #define DATATYPE_PATH_KERNELS_RUN_CHUNKS_H_
 
@@ -25,8 +25,7 @@ constexpr std::uint64_t first_chunk_from(std::uint64_t run) {
   return run <= 1 ? 0 : (run - 2) / RunChunk::kRuns + 1;
 }
 
-/// Appends the chunks of a list; `ends[i]`: packed bytes up to the end of run i, of which each is 1
-/// to kLongestShortRun bytes.
+/// Appends the chunks of a list; `ends[i]`: packed bytes up to the end of run i, none of no bytes.
 void append_chunks(const std::uint32_t* ends, std::uint64_t runs, std::vector<RunChunk>* out);
 
 }  // namespace mad

@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "datatype_path/describe/children_first.h"
+#include "datatype_path/program/how_copied.h"
 #include "datatype_path/program/loop_builder.h"
 
 namespace mad {
@@ -78,22 +80,10 @@ std::uint64_t LoopNode::find_part(std::uint64_t offset) const {
 // Turns a description into loops, and loops into the program's tables.
 class BlockProgram::Compiler {
  public:
-  // The description's tree may be deep and its nodes shared: a loop with a list of what is still to
-  // be done, and every node once.
   Part build(const TypeDesc& root) {
-    std::vector<const TypeDesc*> todo{&root};
-    while (!todo.empty()) {
-      const TypeDesc& type = *todo.back();
-      const std::size_t before = todo.size();
-      if (built_.count(&type) == 0) {
-        for (const TypeDescPtr& child : type.children()) {
-          if (built_.count(child.get()) == 0) todo.push_back(child.get());
-        }
-        if (todo.size() != before) continue;
-        built_.emplace(&type, build_node(type));
-      }
-      todo.pop_back();
-    }
+    children_first(
+        root, [this](const TypeDesc& type) { return built_.count(&type) != 0; },
+        [this](const TypeDesc& type) { built_.emplace(&type, build_node(type)); });
     return built_.at(&root);
   }
 
@@ -146,7 +136,7 @@ class BlockProgram::Compiler {
       const Part element = built_.at(&type.child());
       for (std::size_t i = 0; i < type.count(); ++i) {
         const std::uint64_t bytes = element.size * type.blocklength(i);
-        if (bytes > 0) parts.push_back({type.displacement(i) + element.offset, bytes, nullptr});
+        if (bytes > 0) parts.emplace_back(type.displacement(i) + element.offset, bytes, nullptr);
       }
       return builder_.sequence(std::move(parts));
     }
@@ -192,7 +182,6 @@ class BlockProgram::Compiler {
     LoopNode node;
     node.count = loop.count;
     node.stride = loop.stride;
-    node.body_bytes = loop.body_size();
     node.parts = loop.parts.size();
     node.height = loop.height;
     node.offsets = out.offsets_.data() + out.offsets_.size();
@@ -212,6 +201,7 @@ class BlockProgram::Compiler {
       node.min_run = std::min(node.min_run, part.size);
       node.max_run = std::max(node.max_run, part.size);
     }
+    node.body_bytes = end;
     return node;
   }
 
@@ -267,24 +257,29 @@ bool BlockProgram::same_loops(const BlockProgram& other) const {
 
 std::string BlockProgram::to_string() const {
   constexpr std::uint64_t kShownParts = 8;
-  std::string text = "size " + std::to_string(size()) + ", lb " + std::to_string(lb_) +
-                     ", extent " + std::to_string(extent()) + ", true [" +
-                     std::to_string(true_lb_) + ", " + std::to_string(true_lb_ + true_extent_) +
-                     "), runs " + std::to_string(shape_.runs) +
-                     (contiguous() ? ", contiguous\n" : "\n");
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+  constexpr std::size_t kShownLoops = 32;
+  const auto text = [](auto number) { return std::to_string(number); };
+  const auto range = [text](std::int64_t low, std::int64_t extent) {
+    return "[" + text(low) + ", " + text(low + extent) + ")";
+  };
+  const std::string all_loops = text(loops()) + (loops() == 1 ? " loop" : " loops");
+  std::string out = "program: " + all_loops + ", " + text(depth()) + " deep, bounds " +
+                    range(lb_, extent()) + ", true " + range(true_lb_, true_extent_) + ", " +
+                    text(memory_bytes()) + " bytes of memory, " + kernels() + " kernels\n";
+  for (std::size_t i = 0; i < std::min(loops(), kShownLoops); ++i) {
     const LoopNode& n = nodes_[i];
-    text += (i == 0 ? std::string("element") : "loop " + std::to_string(i)) + ": " +
-            std::to_string(n.count) + " x stride " + std::to_string(n.stride) + " {";
+    out += "  " + (i == 0 ? "element" : "loop " + text(i)) + ": " + text(n.count) + " x " +
+           text(n.body_bytes) + " B" + (n.count == 1 ? "" : ", " + text(n.stride) + " apart");
     for (std::uint64_t p = 0; p < std::min(n.parts, kShownParts); ++p) {
-      text += (p == 0 ? " " : ", ") + std::to_string(n.offset(p)) + ": ";
-      text += n.child(p) == LoopNode::kRun ? std::to_string(n.part_bytes(p)) + " bytes"
-                                           : "loop " + std::to_string(n.child(p));
+      const bool run = n.child(p) == LoopNode::kRun;
+      out += (p == 0 ? ", of [" : ", ") + text(n.offset(p)) + ": " +
+             (run ? text(n.part_bytes(p)) + " B" : "loop " + text(n.child(p)));
     }
-    if (n.parts > kShownParts) text += ", ... " + std::to_string(n.parts) + " parts";
-    text += " }\n";
+    if (n.parts > kShownParts) out += ", ... " + text(n.parts) + " in all";
+    out += "], " + how_copied(n) + "\n";
   }
-  return text;
+  if (loops() > kShownLoops) out += "  ... " + all_loops + " in all\n";
+  return out;
 }
 
 }  // namespace mad

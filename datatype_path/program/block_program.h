@@ -66,7 +66,7 @@ struct LoopNode {
   // For a loop over nothing but a leaf with a long stride, when the next trip begins in the lines
   // of the last (a matrix by columns): how many trips of both are copied at a time.
   std::uint32_t tile_trips = 0;
-  std::uint32_t tile_rows = 0;
+  std::array<std::uint32_t, 2> tile_rows{};  // by Direction
 
   bool leaf() const { return children == nullptr; }
   std::int64_t offset(std::uint64_t i) const {
@@ -124,8 +124,15 @@ class BlockProgram {
 
   const Shape& shape() const { return shape_; }
 
-  /// The program for a person to read; long lists are cut.
+  /// Whether a very long stretch of packed bytes is better written past the caches.
+  bool streams_out() const { return streams_out_; }
+
+  /// For a person to read: the bounds, the memory it takes, the loops and how each is copied.  Long
+  /// lists and many loops are cut.
   std::string to_string() const;
+
+  /// The instruction set of its kernels.
+  const char* kernels() const { return kernels_->name; }
 
   /// Bytes of memory the program holds.
   std::size_t memory_bytes() const;
@@ -149,9 +156,10 @@ class BlockProgram {
   void finish(const KernelTable& kernels);
   void find_entry();
   void narrow_lists();
-  void choose_kernels(const KernelTable& kernels);
-  void cut_uneven_lists(const KernelTable& kernels);
+  void choose_kernels();
+  void cut_uneven_lists();
   void choose_tiles();
+  void choose_streaming();
 
   std::vector<LoopNode> nodes_;  // the top first
   std::vector<std::int64_t> offsets_;
@@ -162,8 +170,10 @@ class BlockProgram {
   std::vector<TripsStep> steps_;
   std::vector<std::int32_t> pieces_;
   std::vector<RunChunk> chunks_;
+  const KernelTable* kernels_ = nullptr;
   std::uint32_t entry_ = 0;
   std::int64_t entry_offset_ = 0;
+  bool streams_out_ = false;
   Shape shape_;
   std::int64_t lb_ = 0;
   std::int64_t true_lb_ = 0;

@@ -6,6 +6,7 @@
 
 #include "datatype_path/kernels/body_steps.h"
 #include "datatype_path/kernels/run_chunks.h"
+#include "datatype_path/kernels/stream_out.h"
 #include "datatype_path/program/block_program.h"
 
 namespace mad {
@@ -22,16 +23,19 @@ constexpr std::uint64_t kLine = 64;
 constexpr std::uint64_t kWayBytes = 4096;
 constexpr std::uint64_t kWays = 8;
 constexpr std::uint64_t kMostTileRows = 64;
+// Lines that are only read may be in the second-level cache; then more is written at each place.
+constexpr std::uint64_t kPackedMore = 4;
 
 // A list of uneven runs is copied as equal pieces if these are not shorter than this, and not more
 // than so many for each run.
 constexpr std::uint64_t kShortestPiece = 4;
 constexpr std::uint64_t kMostPieces = 2;
 
-bool fits_narrow(std::int64_t offset) {
+// No function, so that loops over lists contain it.
+constexpr auto fits_narrow = [](std::int64_t offset) {
   return offset >= std::numeric_limits<std::int32_t>::min() &&
          offset <= std::numeric_limits<std::int32_t>::max();
-}
+};
 
 bool narrow_offsets_fit(const LoopNode& node) {
   return node.parts > LoopNode::kShortBody &&
@@ -46,6 +50,10 @@ bool narrow_ends_fit(const LoopNode& node) {
 std::uint64_t magnitude(std::int64_t stride) {
   const auto bits = static_cast<std::uint64_t>(stride);
   return stride < 0 ? 0 - bits : bits;
+}
+
+bool is_short_body(const LoopNode& node) {
+  return node.leaf() && node.parts <= LoopNode::kShortBody;
 }
 
 std::uint32_t trips_at_once(const LoopNode& node) {
@@ -64,29 +72,28 @@ std::int64_t stride_of_row(const LoopNode& node) {
   return stride;
 }
 
-// Short runs whose lengths differ: each would cost a mispredicted branch.
+// Runs, mostly short, whose lengths differ: each would cost a mispredicted branch.
 bool is_uneven(const LoopNode& node) {
-  return node.leaf() && node.uniform == 0 && node.max_run <= kLongestShortRun &&
-         node.body_bytes <= std::numeric_limits<std::uint32_t>::max();
+  return node.leaf() && node.uniform == 0 && node.body_bytes / node.parts <= kLongestShortRun;
 }
 
 // Bytes of the pieces that an uneven list's runs are cut into; 0: not worth it.
 std::uint32_t piece_of(const LoopNode& node) {
   const std::uint64_t least =
       std::max(kShortestPiece, (node.body_bytes - 1) / (kMostPieces * node.parts) + 1);
-  constexpr auto kLastOffset =
-      std::numeric_limits<std::int32_t>::max() - static_cast<std::int32_t>(kLongestShortRun);
+  constexpr std::uint64_t kLast = std::numeric_limits<std::int32_t>::max();
   if (node.min_run < least) return 0;
-  std::uint32_t piece = 0;
+  std::uint64_t piece = 0;
   std::uint64_t start = 0;
   for (std::uint64_t p = 0; p < node.parts; ++p) {
     const std::uint64_t end = node.part_end(p);
-    const auto length = static_cast<std::uint32_t>(end - start);
+    const std::uint64_t length = end - start;
     start = end;
     if (piece == 0 || length % piece != 0) piece = std::gcd(piece, length);
-    if (piece < least || !fits_narrow(node.offset(p)) || node.offset(p) > kLastOffset) return 0;
+    if (piece < least || !fits_narrow(node.offset(p)) || length > kLast) return 0;
+    if (node.offset(p) > static_cast<std::int64_t>(kLast - length)) return 0;
   }
-  return piece;
+  return static_cast<std::uint32_t>(piece);
 }
 
 // Whether there are chunks of it.
@@ -105,17 +112,21 @@ std::array<ListKernel, 2> list_kernels(const KernelTable& kernels, std::uint64_t
 }
 
 // Rows of a stride whose lines are in the first-level cache together.
-std::uint32_t rows_in_cache(std::uint64_t stride) {
+std::uint64_t rows_in_cache(std::uint64_t stride) {
   const std::uint64_t places = kWayBytes / std::max(kLine, std::gcd(stride, kWayBytes));
-  return static_cast<std::uint32_t>(std::min(places * kWays, kMostTileRows));
+  return std::min(places * kWays, kMostTileRows);
+}
+
+// What takes time in a list of short runs is to find them, and tiles are cut where a buffer ends.
+bool hinders_streaming(const LoopNode& node) {
+  const bool short_runs = node.parts > LoopNode::kShortBody && node.max_run <= kLongestShortRun;
+  return (node.leaf() && short_runs) || node.tile_trips != 0;
 }
 
 // Appends `from[0..n)` to `list`, which does not grow, and returns where.
 template <typename To, typename From>
 const To* append(const From* from, std::uint64_t n, std::vector<To>* list) {
-  const std::size_t at = list->size();
-  for (std::uint64_t i = 0; i < n; ++i) list->push_back(static_cast<To>(from[i]));
-  return list->data() + at;
+  return &*list->insert(list->end(), from, from + n);
 }
 
 // Appends the places of a list's pieces to `list`, which does not grow, and returns where.
@@ -132,11 +143,13 @@ const std::int32_t* append_pieces(const LoopNode& node, std::vector<std::int32_t
 }  // namespace
 
 void BlockProgram::finish(const KernelTable& kernels) {
+  kernels_ = &kernels;
   find_entry();
   narrow_lists();
-  choose_kernels(kernels);
-  cut_uneven_lists(kernels);
+  choose_kernels();
+  cut_uneven_lists();
   choose_tiles();
+  choose_streaming();
 }
 
 void BlockProgram::find_entry() {
@@ -182,36 +195,43 @@ void BlockProgram::narrow_lists() {
   }
 }
 
-void BlockProgram::choose_kernels(const KernelTable& kernels) {
-  std::vector<std::size_t> first_step(nodes_.size()), row(nodes_.size());
+void BlockProgram::choose_kernels() {
+  std::size_t fewest = 0;  // steps
+  for (LoopNode& node : nodes_) {
+    if (!is_short_body(node)) continue;
+    node.row_stride = stride_of_row(node);
+    fewest += (node.parts - 1) / TripsStep::kMoves + (node.row_stride != 0 ? 2 : 1);
+  }
+  steps_.reserve(fewest);
   std::vector<BodyRun> runs;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    LoopNode& node = nodes_[i];
-    first_step[i] = steps_.size();
-    if (!node.leaf()) continue;
-    if (node.parts <= LoopNode::kShortBody) {
+  runs.reserve(LoopNode::kShortBody);
+  for (LoopNode& node : nodes_) {
+    if (is_short_body(node)) {
+      const std::size_t first = steps_.size();
       runs.clear();
       for (std::uint64_t p = 0; p < node.parts; ++p) {
         runs.push_back({node.offset(p), node.part_bytes(p)});
       }
-      append_steps(kernels, runs, &steps_);
-      node.step_count = static_cast<std::uint32_t>(steps_.size() - first_step[i]);
+      append_steps(*kernels_, runs, &steps_);
+      node.step_count = static_cast<std::uint32_t>(steps_.size() - first);
       node.trips_at_once = trips_at_once(node);
-      node.row_stride = stride_of_row(node);
-      row[i] = steps_.size();
-      if (node.row_stride != 0) append_steps(kernels, {runs.front()}, &steps_);
+      if (node.row_stride != 0) append_steps(*kernels_, {runs.front()}, &steps_);
     }
-    if (node.uniform != 0) {
-      node.list = list_kernels(kernels, node.uniform, node.narrow_offsets != nullptr);
+    if (node.leaf() && node.uniform != 0) {
+      node.list = list_kernels(*kernels_, node.uniform, node.narrow_offsets != nullptr);
     }
   }
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i].step_count > 0) nodes_[i].steps = steps_.data() + first_step[i];
-    if (nodes_[i].row_stride != 0) nodes_[i].row = steps_.data() + row[i];
+  steps_.shrink_to_fit();
+  const TripsStep* next = steps_.data();
+  for (LoopNode& node : nodes_) {
+    if (!is_short_body(node)) continue;
+    node.steps = next;
+    next += node.step_count;
+    if (node.row_stride != 0) node.row = next++;
   }
 }
 
-void BlockProgram::cut_uneven_lists(const KernelTable& kernels) {
+void BlockProgram::cut_uneven_lists() {
   std::uint64_t pieces = 0, chunks = 0;
   for (LoopNode& node : nodes_) {
     if (!is_uneven(node)) continue;
@@ -228,10 +248,10 @@ void BlockProgram::cut_uneven_lists(const KernelTable& kernels) {
   for (LoopNode& node : nodes_) {
     if (!is_uneven(node)) continue;
     if (node.piece_bytes > 0) {
-      node.list = list_kernels(kernels, node.piece_bytes, true);
+      node.list = list_kernels(*kernels_, node.piece_bytes, true);
       node.pieces = append_pieces(node, &pieces_);
     } else if (has_chunks(node)) {
-      node.chunk_kernels = kernels.chunk;
+      node.chunk_kernels = kernels_->chunk;
       node.chunks = chunks_.data() + chunks_.size();
       append_chunks(node.narrow_ends, node.parts, &chunks_);
     }
@@ -245,8 +265,14 @@ void BlockProgram::choose_tiles() {
     const LoopNode& rows = nodes_[node.child(0)];
     if (rows.step_count == 0 || magnitude(rows.stride) < kLine) continue;
     node.tile_trips = static_cast<std::uint32_t>(kLine / step);
-    node.tile_rows = rows_in_cache(magnitude(rows.stride));
+    const std::uint64_t in_cache = rows_in_cache(magnitude(rows.stride));
+    node.tile_rows = {static_cast<std::uint32_t>(std::min(kPackedMore * in_cache, kMostTileRows)),
+                      static_cast<std::uint32_t>(in_cache)};
   }
+}
+
+void BlockProgram::choose_streaming() {
+  streams_out_ = kStreamsOut && std::none_of(nodes_.begin(), nodes_.end(), hinders_streaming);
 }
 
 }  // namespace mad

@@ -91,13 +91,14 @@ std::size_t period(const std::vector<Part>& parts) {
   return 0;
 }
 
-// End of the longest stretch from `from` on of equal parts at one stride.
+// End of the longest stretch from `from` on of equal parts at one stride; one of few parts is taken
+// part by part.
 std::size_t stretch_end(const std::vector<Part>& parts, std::size_t from) {
   std::size_t end = from + 1;
   if (end == parts.size()) return end;
   const std::int64_t stride = parts[end].offset - parts[from].offset;
   while (end < parts.size() && equal_but_moved(parts[end - 1], parts[end], stride)) ++end;
-  return end;
+  return end - from > kSmallNest ? end : from + 1;
 }
 
 std::uint64_t hash(const Loop& loop) {
@@ -119,12 +120,6 @@ std::uint64_t hash(const Loop& loop) {
 }
 
 }  // namespace
-
-std::uint64_t Loop::body_size() const {
-  std::uint64_t sum = 0;
-  for (const Part& part : parts) sum += part.size;
-  return sum;
-}
 
 Loop LoopBuilder::body(const Part& part, std::int64_t stride) const {
   Loop out;
@@ -173,18 +168,22 @@ Part LoopBuilder::sequence(std::vector<Part> parts) {
     return repeat(sequence(std::move(parts)), count, stride);
   }
 
-  std::vector<Part> stretched;  // pass: long equal-stride stretches become loops
   const std::size_t worthwhile = parts.size() / kWorthwhileShrink;
-  for (std::size_t i = 0; i < parts.size() && stretched.size() <= worthwhile;) {
-    const std::size_t end = stretch_end(parts, i);
-    if (end - i > kSmallNest) {
-      stretched.push_back(repeat(parts[i], end - i, parts[i + 1].offset - parts[i].offset));
-      i = end;
-    } else {
-      stretched.push_back(parts[i++]);
-    }
+  std::size_t stretches = 0;
+  for (std::size_t i = 0; i < parts.size() && stretches <= worthwhile; ++stretches) {
+    i = stretch_end(parts, i);
   }
-  if (stretched.size() <= worthwhile) return sequence(std::move(stretched));
+  if (stretches <= worthwhile) {  // pass: long equal-stride stretches become loops
+    std::vector<Part> stretched;
+    stretched.reserve(stretches);
+    for (std::size_t i = 0; i < parts.size();) {
+      const std::size_t end = stretch_end(parts, i);
+      const std::int64_t stride = end - i > 1 ? parts[i + 1].offset - parts[i].offset : 0;
+      stretched.push_back(repeat(parts[i], end - i, stride));
+      i = end;
+    }
+    return sequence(std::move(stretched));
+  }
 
   Loop list;
   list.parts = std::move(parts);

@@ -25,6 +25,10 @@ struct Part {
   std::uint64_t size = 0;      // packed bytes; 0: nothing at all
   const Loop* loop = nullptr;  // null: a run
 
+  Part() = default;
+  Part(std::int64_t offset, std::uint64_t size, const Loop* loop)
+      : offset(offset), size(size), loop(loop) {}
+
   bool is_run() const { return loop == nullptr; }
   Part moved(std::int64_t by) const { return {offset + by, size, loop}; }
   bool operator==(const Part& o) const {
@@ -39,8 +43,6 @@ struct Loop {
   std::int64_t stride = 0;  // 0 when count is 1
   std::vector<Part> parts;
   std::uint32_t height = 1;  // 1: all parts are runs
-
-  std::uint64_t body_size() const;
 };
 
 class LoopBuilder {

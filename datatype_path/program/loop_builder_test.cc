@@ -125,6 +125,90 @@ TEST(Sequence, leaves_irregular_lists_alone) {
   EXPECT_EQ(list.loop->height, 1u);
 }
 
+// Runs of 8 bytes, no two of them touching, at places that no stride describes.
+std::vector<Part> irregular(std::size_t parts) {
+  std::vector<Part> out;
+  for (std::size_t i = 0; i < parts; ++i) {
+    out.push_back(at(static_cast<std::int64_t>(16 * i * i), LoopBuilder::run(8)));
+  }
+  return out;
+}
+
+TEST(SmallNests, have_eight_parts_at_most) {
+  LoopBuilder b;
+  const Part pair = b.sequence({LoopBuilder::run(8), at(20, LoopBuilder::run(4))});
+  const Part three = b.sequence(irregular(3));
+  struct {
+    Part inner;
+    std::size_t parts;
+  } const nests[] = {
+      {b.repeat(LoopBuilder::run(8), 7, 24), 7},
+      {b.repeat(LoopBuilder::run(8), 8, 24), 8},
+      {b.repeat(LoopBuilder::run(8), 9, 24), 1},
+      {b.repeat(pair, 4, 100), 8},
+      {b.repeat(pair, 5, 100), 1},
+      {b.repeat(three, 2, 100), 6},
+      {b.repeat(three, 3, 100), 1},
+  };
+  for (const auto& nest : nests) {
+    const bool written_out = nest.parts > 1;
+    const Part outer = b.repeat(nest.inner, 100, 10'000);
+    EXPECT_EQ(outer.loop->parts.size(), nest.parts);
+    EXPECT_EQ(outer.loop->height, written_out ? 1u : 2u);
+    const Part list = b.sequence({at(-900, LoopBuilder::run(3)), nest.inner});
+    EXPECT_EQ(list.loop->parts.size(), 1 + nest.parts);
+    EXPECT_EQ(list.loop->height, written_out ? 1u : 2u);
+    EXPECT_EQ(list.size, 3 + nest.inner.size);
+  }
+}
+
+TEST(Sequence, finds_periods_of_64_parts_at_most) {
+  LoopBuilder b;
+  for (const std::size_t parts : {63, 64, 65}) {
+    std::vector<Part> twice = irregular(parts);
+    for (const Part& part : irregular(parts)) twice.push_back(at(1'000'000, part));
+    const Part list = b.sequence(twice);
+    EXPECT_EQ(list.loop->count, parts <= 64 ? 2u : 1u);
+    EXPECT_EQ(list.loop->parts.size(), parts <= 64 ? parts : 2 * parts);
+    EXPECT_EQ(list.size, 2 * parts * 8);
+  }
+}
+
+TEST(Repeat, refers_to_lists_of_more_than_64_parts) {
+  LoopBuilder b;
+  for (const std::size_t parts : {63, 64, 65}) {
+    const Part list = b.sequence(irregular(parts));
+    const Part loop = b.repeat(list, 10, 1'000'000);
+    EXPECT_EQ(loop.loop->parts.size(), parts <= 64 ? parts : 1);
+    EXPECT_EQ(loop.loop->height, parts <= 64 ? 1u : 2u);
+    EXPECT_EQ(loop.size, 10 * list.size);
+  }
+}
+
+TEST(Sequence, makes_loops_of_stretches_of_more_than_eight) {
+  LoopBuilder b;
+  for (const std::int64_t length : {7, 8, 9}) {
+    std::vector<Part> parts;
+    for (std::int64_t i = 0; i < length; ++i) parts.push_back(at(24 * i, LoopBuilder::run(8)));
+    for (std::int64_t i = 0; i < length; ++i) parts.push_back(at(900 + 32 * i, parts[0]));
+    const Part list = b.sequence(parts);
+    EXPECT_EQ(list.loop->parts.size(), length > 8 ? 2 : parts.size());
+    EXPECT_EQ(list.loop->height, length > 8 ? 2u : 1u);
+  }
+}
+
+TEST(Sequence, makes_loops_where_a_quarter_of_the_list_is_left) {
+  LoopBuilder b;
+  for (const std::int64_t length : {12, 13, 14}) {
+    std::vector<Part> parts;
+    for (std::int64_t i = 0; i < length; ++i) parts.push_back(at(24 * i, LoopBuilder::run(8)));
+    for (const std::uint64_t other : {1, 2, 3}) parts.push_back(at(-900, LoopBuilder::run(other)));
+    const Part list = b.sequence(parts);  // 4 of 15, of 16, of 17
+    EXPECT_EQ(list.loop->parts.size(), length < 13 ? parts.size() : 4);
+    EXPECT_EQ(list.size, 8 * static_cast<std::uint64_t>(length) + 6);
+  }
+}
+
 TEST(Loops, that_are_equal_are_stored_once) {
   LoopBuilder b;
   const Part one = b.repeat(LoopBuilder::run(8), 10, 24);
@@ -133,6 +217,19 @@ TEST(Loops, that_are_equal_are_stored_once) {
   EXPECT_EQ(same.offset, 400);
   EXPECT_NE(b.repeat(LoopBuilder::run(8), 10, 25).loop, one.loop);
   EXPECT_EQ(b.loops().size(), 2u);
+}
+
+// Of so long a list not every part is in the hash.
+TEST(Loops, of_long_lists_differ_in_any_part) {
+  LoopBuilder b;
+  const std::vector<Part> parts = irregular(1000);
+  const Part list = b.sequence(parts);
+  EXPECT_EQ(b.sequence(parts).loop, list.loop);
+  for (const std::size_t other : {1u, 2u, 3u, 4u, 999u}) {
+    std::vector<Part> changed = parts;
+    changed[other] = at(4, changed[other]);
+    EXPECT_NE(b.sequence(changed).loop, list.loop) << other;
+  }
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <ctime>
 #include <initializer_list>
 #include <limits>
 #include <string>
@@ -136,13 +135,9 @@ TEST(ProgramBytes, are_few) {
   const ProgramPtr list = compile(TypeDesc::indexed(lengths, places, bytes(8)));
   const Bytes form = form_of(*list);
   EXPECT_LE(form.size(), 3 * kBlocks + 100);
-  const std::clock_t started = std::clock();
   const Result<ProgramPtr> back = deserialize(form.data(), form.size());
-  const double seconds = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
   ASSERT_TRUE(back.ok());
   EXPECT_LE(back.value()->memory_bytes(), list->memory_bytes());
-  std::printf("a list of %zu blocks: %zu bytes, read in %.3f ms\n", kBlocks, form.size(),
-              1e3 * seconds);
 }
 
 TEST(ProgramBytes, need_their_room) {

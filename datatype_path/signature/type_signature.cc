@@ -3,13 +3,6 @@
 #include <new>
 
 namespace mad {
-namespace {
-
-bool is_struct(const TypedNode& node) {
-  return !node.run && node.type->kind() == TypeDesc::Kind::kStruct;
-}
-
-}  // namespace
 
 Result<std::shared_ptr<const TypeSignature>> TypeSignature::build(
     std::shared_ptr<const TypedProgram> program) {
@@ -29,7 +22,7 @@ Result<std::shared_ptr<const TypeSignature>> TypeSignature::build(
 
 Signature TypeSignature::add(const TypedNode& node) {
   if (node.run) return power(signature_of(node.run->type), node.run->count);
-  if (!is_struct(node)) {
+  if (!node.is_struct()) {
     // All blocks hold the same child: only how often matters.
     return power(nodes_[node.child(0)], node.elements() / node.type->child().elements());
   }
@@ -56,7 +49,7 @@ Signature TypeSignature::prefix(std::uint64_t elements) const {
     const TypedNode& node = program_->node(index);
     if (node.run) return compose(sum, power(signature_of(node.run->type), left));
     std::uint64_t block = 0;
-    if (is_struct(node)) {
+    if (node.is_struct()) {
       block = node.find(left).block;
       sum = compose(sum, block_prefix(index, block));
       left -= node.block_start(block);

@@ -16,10 +16,6 @@ bool add_product(std::uint64_t n, std::uint64_t each, std::uint64_t* sum) {
          *sum <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 }
 
-bool is_struct(const TypedNode& node) {
-  return !node.run && node.type->kind() == TypeDesc::Kind::kStruct;
-}
-
 }  // namespace
 
 Result<ByteIndex> ByteIndex::build(std::shared_ptr<const TypedProgram> program,
@@ -46,7 +42,7 @@ bool ByteIndex::add(const TypedNode& node) {
   first_end_.push_back(ends_.size());
   if (node.run) {
     fits = add_product(node.run->count, size_of(node.run->type), &bytes);
-  } else if (is_struct(node)) {
+  } else if (node.is_struct()) {
     for (std::uint64_t i = 0; i < node.blocks(); ++i) {
       fits = fits && add_product(node.type->blocklength(i), bytes_[node.child(i)], &bytes);
       ends_.push_back(bytes);
@@ -69,7 +65,7 @@ ByteIndex::Place ByteIndex::find(std::uint64_t offset) const {
       return {element + offset / size, offset % size};
     }
     std::uint64_t block = 0;
-    if (is_struct(node)) {
+    if (node.is_struct()) {
       const std::uint64_t* const ends = ends_.data() + first_end_[index];
       block =
           static_cast<std::uint64_t>(std::upper_bound(ends, ends + node.blocks(), offset) - ends);

@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "datatype_path/describe/children_first.h"
+
 namespace mad {
 
 TypedRun TypedRun::from(std::uint64_t k) const {
@@ -49,27 +51,18 @@ class TypedProgram::Builder {
   }
 
  private:
-  // Numbers every node once, children first.  The tree may be deep and its nodes shared: a loop
-  // with a list of what is still to be done.
+  // Numbers every node, children first; a resized one is its child.
   void put_in_order(const TypeDesc& root) {
-    std::vector<const TypeDesc*> todo{&root};
-    while (!todo.empty()) {
-      const TypeDesc& type = *todo.back();
-      const std::size_t before = todo.size();
-      if (number_.count(&type) == 0) {
-        for (const TypeDescPtr& child : type.children()) {
-          if (number_.count(child.get()) == 0) todo.push_back(child.get());
-        }
-        if (todo.size() != before) continue;
-        if (type.kind() == TypeDesc::Kind::kResized) {
-          number_.emplace(&type, number_.at(&type.child()));
-        } else {
-          number_.emplace(&type, static_cast<std::uint32_t>(order_.size()));
-          order_.push_back(&type);
-        }
-      }
-      todo.pop_back();
-    }
+    children_first(
+        root, [this](const TypeDesc& type) { return number_.count(&type) != 0; },
+        [this](const TypeDesc& type) {
+          if (type.kind() == TypeDesc::Kind::kResized) {
+            number_.emplace(&type, number_.at(&type.child()));
+          } else {
+            number_.emplace(&type, static_cast<std::uint32_t>(order_.size()));
+            order_.push_back(&type);
+          }
+        });
   }
 
   // At once: the nodes point into the lists.

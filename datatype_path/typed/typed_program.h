@@ -42,6 +42,8 @@ struct TypedNode {
   const std::uint64_t* ends = nullptr;  // [blocks] elements up to each block's end; null: all alike
   std::uint32_t height = 0;             // longest chain of nodes that are no runs from here down
 
+  /// A struct that is no run: its blocks may hold different children.
+  bool is_struct() const { return !run && type->kind() == TypeDesc::Kind::kStruct; }
   std::uint64_t elements() const { return type->elements(); }
   std::uint64_t blocks() const { return type->count(); }
   std::uint32_t child(std::uint64_t block) const {

@@ -41,6 +41,12 @@ const char* fabric_names() {
   return "auto, tcp, ofi:tcp, ofi:sockets, ofi:PROVIDER, ucx, ucx:tcp, ucx:posix, loopback";
 }
 
+const std::vector<std::string>& fabrics_to_try() {
+  static const std::vector<std::string> names = {kTcp,        "ofi:tcp", "ofi:sockets",
+                                                 "ofi:verbs", kUcxPosix, kUcxTcp};
+  return names;
+}
+
 // The directory first: asking libfabric for verbs takes a third of a second.
 Result<std::unique_ptr<Driver>> open_auto_fabric(const std::string& interface,
                                                  const std::string& rdma_devices) {

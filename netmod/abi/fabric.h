@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "madlike/base/status.h"
 #include "madlike/driver/driver.h"
@@ -15,6 +16,9 @@ inline constexpr const char* kDefaultFabric = "auto";
 
 /// The fabrics of this library, for people: "auto, tcp, ofi:tcp, ...".
 const char* fabric_names();
+
+/// Those that a host may have: the names to try for somebody who asks what there is.
+const std::vector<std::string>& fabrics_to_try();
 
 /// Opens the fabric `name` ("auto", "tcp", "ofi", "ofi:PROVIDER", "ucx", "ucx:tcp", "ucx:posix",
 /// "loopback") on the network interface `interface` (empty: the fabric's choice).  kNotFound: no

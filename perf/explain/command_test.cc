@@ -32,10 +32,11 @@ TEST(Command, a_layout_from_description_to_plans) {
   const Answer answer = call({"rows-64", "--bytes", "64K"});
   EXPECT_EQ(answer.code, 0) << answer.err;
   std::size_t at = 0;
-  for (const char* part : {"fabric loopback: ", "built-in costs", "rows-64: ", "description\n",
-                           "program: ", "shape\n  65536 bytes in 1024 runs of 64 to 64 bytes",
-                           "sending 1 element of 65536 bytes\n", "\n  pack ", "auto sends it by ",
-                           "receiving the same\n"}) {
+  for (const char* part :
+       {"fabric loopback: ", "built-in costs", "rows-64: ", "description\n",
+        "program: ", " kernels\n", "1024 x 64 B, 128 apart", "in 1 step\n",
+        "shape\n  65536 bytes in 1024 runs of 64 to 64 bytes", "sending 1 element of 65536 bytes\n",
+        "\n  pack ", "auto sends it by ", "receiving the same\n"}) {
     const std::size_t found = answer.out.find(part, at);
     ASSERT_NE(found, std::string::npos) << part << "\n" << answer.out;
     at = found;

@@ -100,9 +100,6 @@ std::int64_t RandomTypes::displacement(const TypeDesc& child) {
 RandomType RandomTypes::construct(int depth, const RandomTypeOptions& options) {
   const RandomType child = make(depth - 1, options);
   const TypeDesc& c = *child.type;
-  const auto small = [this](std::int64_t high) {
-    return static_cast<std::uint64_t>(between(between(0, 6) == 0 ? 0 : 1, high));
-  };
   switch (between(0, 9)) {
     case 0: {
       const std::uint64_t count = small(between(0, 4) == 0 ? 20 : 4);
@@ -117,54 +114,12 @@ RandomType RandomTypes::construct(int depth, const RandomTypeOptions& options) {
                   "vector(" + text(count) + "," + text(length) + "," + text(stride) + "," +
                       child.text + ")");
     }
-    case 2: {
-      std::vector<std::uint64_t> lengths;
-      std::vector<std::int64_t> places;
-      // Now and then blocks go on as the last two did, so that long regular stretches come up.
-      std::int64_t regular = 0;
-      for (std::uint64_t i = small(between(0, 4) == 0 ? 30 : 5); i > 0; --i) {
-        if (regular == 0 && places.size() > 1 && between(0, 5) == 0) regular = between(1, 30);
-        if (regular > 0) {
-          --regular;
-          lengths.push_back(lengths.back());
-          places.push_back(2 * places.back() - places[places.size() - 2]);
-        } else {
-          lengths.push_back(small(3));
-          places.push_back(displacement(c));
-        }
-      }
-      const std::string how =
-          "indexed(" + text(lengths) + "," + text(places) + "," + child.text + ")";
-      return made(TypeDesc::indexed(std::move(lengths), std::move(places), child.type), how);
-    }
-    case 3: {
-      const std::uint64_t length = small(3);
-      const std::int64_t step = displacement(c), jitter = between(0, 2) == 0 ? 7 : 0;
-      std::vector<std::int64_t> places;
-      for (std::int64_t i = between(0, between(0, 4) == 0 ? 40 : 6); i > 0; --i) {
-        places.push_back(i * step + between(0, jitter));
-      }
-      const std::string how =
-          "indexed_block(" + text(length) + "," + text(places) + "," + child.text + ")";
-      return made(TypeDesc::indexed_block(length, std::move(places), child.type), how);
-    }
-    case 4: {
-      std::vector<std::uint64_t> lengths;
-      std::vector<std::int64_t> places;
-      std::vector<TypeDescPtr> children;
-      std::string how = "struct(";
-      for (std::uint64_t i = small(4); i > 0; --i) {
-        const RandomType field = make(static_cast<int>(between(0, depth - 1)), options);
-        lengths.push_back(small(2));
-        places.push_back(between(0, 1) == 0 || places.empty()
-                             ? displacement(*field.type)
-                             : places.back() + children.back()->extent() + between(0, 4));
-        children.push_back(field.type);
-        how += text(lengths.back()) + "@" + text(places.back()) + ":" + field.text + ",";
-      }
-      return made(TypeDesc::structure(std::move(lengths), std::move(places), std::move(children)),
-                  how + ")");
-    }
+    case 2:
+      return indexed(child);
+    case 3:
+      return indexed_block(child);
+    case 4:
+      return structure(depth, options);
     case 5: {
       const std::int64_t lb = between(0, 1) == 0 ? c.true_lb() : between(-40, 40);
       const std::int64_t extent =
@@ -181,6 +136,61 @@ RandomType RandomTypes::construct(int depth, const RandomTypeOptions& options) {
     default:
       return distributed(child);
   }
+}
+
+// A count of at most `high`, seldom 0.
+std::uint64_t RandomTypes::small(std::int64_t high) {
+  return static_cast<std::uint64_t>(between(between(0, 6) == 0 ? 0 : 1, high));
+}
+
+RandomType RandomTypes::indexed(const RandomType& child) {
+  std::vector<std::uint64_t> lengths;
+  std::vector<std::int64_t> places;
+  // Now and then blocks go on as the last two did, so that long regular stretches come up.
+  std::int64_t regular = 0;
+  for (std::uint64_t i = small(between(0, 4) == 0 ? 30 : 5); i > 0; --i) {
+    if (regular == 0 && places.size() > 1 && between(0, 5) == 0) regular = between(1, 30);
+    if (regular > 0) {
+      --regular;
+      lengths.push_back(lengths.back());
+      places.push_back(2 * places.back() - places[places.size() - 2]);
+    } else {
+      lengths.push_back(small(3));
+      places.push_back(displacement(*child.type));
+    }
+  }
+  const std::string how = "indexed(" + text(lengths) + "," + text(places) + "," + child.text + ")";
+  return made(TypeDesc::indexed(std::move(lengths), std::move(places), child.type), how);
+}
+
+RandomType RandomTypes::indexed_block(const RandomType& child) {
+  const std::uint64_t length = small(3);
+  const std::int64_t step = displacement(*child.type), jitter = between(0, 2) == 0 ? 7 : 0;
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = between(0, between(0, 4) == 0 ? 40 : 6); i > 0; --i) {
+    places.push_back(i * step + between(0, jitter));
+  }
+  const std::string how =
+      "indexed_block(" + text(length) + "," + text(places) + "," + child.text + ")";
+  return made(TypeDesc::indexed_block(length, std::move(places), child.type), how);
+}
+
+RandomType RandomTypes::structure(int depth, const RandomTypeOptions& options) {
+  std::vector<std::uint64_t> lengths;
+  std::vector<std::int64_t> places;
+  std::vector<TypeDescPtr> children;
+  std::string how = "struct(";
+  for (std::uint64_t i = small(4); i > 0; --i) {
+    const RandomType field = make(static_cast<int>(between(0, depth - 1)), options);
+    lengths.push_back(small(2));
+    places.push_back(between(0, 1) == 0 || places.empty()
+                         ? displacement(*field.type)
+                         : places.back() + children.back()->extent() + between(0, 4));
+    children.push_back(field.type);
+    how += text(lengths.back()) + "@" + text(places.back()) + ":" + field.text + ",";
+  }
+  return made(TypeDesc::structure(std::move(lengths), std::move(places), std::move(children)),
+              how + ")");
 }
 
 // More blocks than copying takes as one chunk, of different lengths, upwards with gaps.

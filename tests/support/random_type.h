@@ -43,10 +43,14 @@ class RandomTypes {
   RandomType construct(int depth, const RandomTypeOptions& options);
   RandomType leaf(const RandomTypeOptions& options);
   RandomType basic();
+  RandomType indexed(const RandomType& child);
+  RandomType indexed_block(const RandomType& child);
+  RandomType structure(int depth, const RandomTypeOptions& options);
   RandomType long_list(const RandomType& child);
   RandomType by_columns(const RandomType& child);
   RandomType array(const RandomType& child);
   RandomType distributed(const RandomType& child);
+  std::uint64_t small(std::int64_t high);
   std::int64_t displacement(const TypeDesc& child);
 
   std::mt19937_64 random_;

@@ -14,6 +14,7 @@ from madtool import (
     conformance,
     conformance_suite,
     explain,
+    info,
     mpich_build,
     netmod_install,
     pingpong,
@@ -113,6 +114,7 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_parser(commands)
     calibrate.add_parser(commands)
     explain.add_parser(commands)
+    info.add_parser(commands)
 
     test = commands.add_parser("test", help="run the tests (what the continuous integration runs)",
                                description="Sets the machine up and runs all tests, stage by stage. The "

@@ -186,6 +186,7 @@ def _questions(entries: Sequence[Entry]) -> List[Comparison]:
 def _compare(measuring: _Run, entries: Sequence[Entry], cells: Sequence[Cell]) -> Tuple[Results, List[str]]:
     results = measuring.measure(cells)
     lines = compare_table.summary(results, entries[0].name, _PEERS)
+    lines += compare_table.against_limit(results, entries[0].name, RAW)
     questions = _questions(entries)
     for question, answer in zip(questions, measuring.slower(results, questions)):
         lines += compare_table.verdict(question, answer, len(cells))

@@ -127,6 +127,38 @@ def summary(results: Results, mine: str, peers: Sequence[str]) -> List[str]:
     return lines
 
 
+class _Limit(NamedTuple):
+    """Cells that should take at most `most` times as long as a bare socket takes for as many contiguous bytes."""
+
+    what: str
+    layouts: Sequence[str]
+    least: int
+    largest: int
+    most: float
+
+
+_LIMITS = (
+    _Limit("blocks of 4 KiB and more", ("rows-4k", "rows-64k"), 1 << 20, 1 << 20, 1.25),
+    _Limit("blocks of 64 bytes", ("rows-64",), 1 << 20, 1 << 20, 2.1),
+    _Limit("padded particles", ("padded",), 1 << 20, 1 << 20, 2.2),
+    _Limit("contiguous from 256K", ("contiguous",), 256 << 10, 1 << 62, 1.10),
+    _Limit("contiguous, 64K", ("contiguous",), 64 << 10, 64 << 10, 1.2),
+    _Limit("contiguous, 8", ("contiguous",), 8, 8, 1.15),
+)
+
+
+def against_limit(results: Results, mine: str, raw: str) -> List[str]:
+    """How near to the wire: the worst ratio of each kind of cell, and what it should be at most."""
+    found = []
+    for limit in _LIMITS:
+        cells = [cell for cell in results.cells() if not cell.window and cell.layout in limit.layouts
+                 and limit.least <= cell.bytes <= limit.largest]  # fmt: skip
+        known = [one for cell in cells for one in [ratio(results.best(cell, mine), results.best(cell, raw))] if one]
+        if known:
+            found.append(f"    {limit.what:<26}{max(known):>6.2f}   wanted: at most {limit.most:.2f}")
+    return ["times that of a bare socket with as many contiguous bytes:", *found] if found else []
+
+
 def _place(cell: Cell) -> str:
     return f"{cell.layout}, {short(cell.bytes)}" + (f", {cell.window} in flight" if cell.window else "")
 

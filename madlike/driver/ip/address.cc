@@ -9,7 +9,6 @@
 
 #include <cstring>
 #include <memory>
-#include <set>
 
 namespace mad {
 namespace {
@@ -54,6 +53,10 @@ struct InterfaceList {
   InterfaceList& operator=(const InterfaceList&) = delete;
   ifaddrs* first = nullptr;
 };
+
+bool is_up(const ifaddrs& entry) {
+  return is_ip(entry.ifa_addr) && (entry.ifa_flags & IFF_UP) != 0;
+}
 
 // Which of an interface's addresses is taken: smaller ranks first.
 enum Rank { kV4, kV6, kLinkLocalV6, kRanks };
@@ -110,6 +113,15 @@ bool is_local_to_link(const sockaddr* address) {
   return IN6_IS_ADDR_LINKLOCAL(&v6) || IN6_IS_ADDR_UNSPECIFIED(&v6);
 }
 
+std::set<std::string> interface_names() {
+  const InterfaceList list;
+  std::set<std::string> names;
+  for (const ifaddrs* entry = list.first; entry; entry = entry->ifa_next) {
+    if (is_up(*entry)) names.insert(entry->ifa_name);
+  }
+  return names;
+}
+
 Result<std::string> interface_address(const std::string& name) {
   Result<std::vector<std::byte>> address = listening_address(name);
   if (!address.ok()) return address.status();
@@ -129,10 +141,8 @@ Result<std::vector<std::byte>> listening_address(const std::string& name) {
   const InterfaceList list;
   const ifaddrs* found[kRanks] = {};
   const ifaddrs* loopback = nullptr;
-  std::set<std::string> names;
   for (const ifaddrs* entry = list.first; entry; entry = entry->ifa_next) {
-    if (!is_ip(entry->ifa_addr) || !(entry->ifa_flags & IFF_UP)) continue;
-    names.insert(entry->ifa_name);
+    if (!is_up(*entry)) continue;
     if (name.empty() ? (entry->ifa_flags & IFF_LOOPBACK) != 0 : name != entry->ifa_name) {
       if (name.empty() && !loopback) loopback = entry;
       continue;
@@ -145,7 +155,7 @@ Result<std::vector<std::byte>> listening_address(const std::string& name) {
   }
   if (loopback) return copy_bytes(loopback->ifa_addr);
   std::string sentence = "no network interface \"" + name + "\" with an IP address; there are:";
-  for (const std::string& each : names) sentence += " " + each;
+  for (const std::string& each : interface_names()) sentence += " " + each;
   return Status(StatusCode::kNotFound, sentence);
 }
 

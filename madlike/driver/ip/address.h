@@ -4,6 +4,7 @@
 #define MADLIKE_DRIVER_IP_ADDRESS_H_
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ std::string to_text(const std::vector<std::byte>& address);
 
 /// Addresses that no other engine could use: a link's own IPv6 addresses and "any".
 bool is_local_to_link(const sockaddr* address);
+
+/// The network interfaces of this host that are up and have an IP address.
+std::set<std::string> interface_names();
 
 /// The numeric IP address of a network interface of this host, IPv4 if it has one.
 /// kNotFound: the sentence lists the interfaces there are.

@@ -71,6 +71,12 @@ TEST(IpAddress, InterfacesByAddress) {
   EXPECT_EQ(none.status().code(), StatusCode::kNotFound);
 }
 
+TEST(IpAddress, EveryInterfaceThatIsNamedHasOne) {
+  const std::set<std::string> names = interface_names();
+  EXPECT_EQ(names.count("lo"), 1u);
+  for (const std::string& name : names) EXPECT_TRUE(interface_address(name).ok()) << name;
+}
+
 TEST(IpAddress, WithoutANameThereIsAlwaysOne) {
   const auto any = listening_address("");
   ASSERT_TRUE(any.ok()) << any.status().message();

@@ -80,6 +80,16 @@ class Table(unittest.TestCase):
         self.assertIn("contiguous, 1 cells, geometric mean of peer/mad:  fastest 0.50  a 0.50", lines)
         self.assertIn("windows, 1 cells, geometric mean of peer/mad:  fastest 3.00  a 3.00", lines)
 
+    def test_the_worst_of_each_kind_against_the_bare_socket(self) -> None:
+        results = results_of([{"mad": 3, "raw": 2}], Cell("contiguous", 1 << 20))
+        results.add(Cell("contiguous", 256 << 10), {"mad": Timing(2, 9), "raw": Timing(1, 9)})
+        results.add(Cell("contiguous", 8, 64), {"mad": Timing(9, 9), "raw": Timing(1, 1)})
+        results.add(Cell("rows-64", 16 << 10), {"mad": Timing(9, 9), "raw": Timing(1, 1)})
+        self.assertEqual(compare_table.against_limit(results, "mad", "raw"), [
+            "times that of a bare socket with as many contiguous bytes:",
+            "    contiguous from 256K        2.00   wanted: at most 1.10"])  # fmt: skip
+        self.assertEqual(compare_table.against_limit(results, "mad", "nobody"), [])
+
     def test_csv_has_every_round(self) -> None:
         out = io.StringIO()
         compare_table.write_csv(results_of([{"mad": 1}, {"mad": 2}]), out)

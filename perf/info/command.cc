@@ -1,0 +1,90 @@
+#include "perf/info/command.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "madlike/driver/ip/address.h"
+#include "netmod/abi/costs_file.h"
+#include "netmod/abi/fabric.h"
+#include "perf/explain/report.h"
+
+namespace info {
+namespace {
+
+struct Options {
+  std::vector<std::string> fabrics;
+  std::string interface;
+  std::string costs_file;
+};
+
+void add_options(CLI::App* app, Options* options) {
+  app->add_option("FABRIC", options->fabrics, "only these, by name; default: all there may be");
+  app->add_option("--interface", options->interface, "network interface; default: the fabric's");
+  app->add_option(
+      "--costs", options->costs_file,
+      "what tools/mad calibrate wrote; default: the user's file, else built-in numbers");
+}
+
+/// What the fabric can do, or nothing and in `why` what is in the way.
+std::string text_of(const std::string& fabric, const Options& options, std::string* why) {
+  auto driver = mad::open_fabric(fabric, options.interface);
+  if (!driver.ok()) {
+    *why = driver.status().message();
+    return "";
+  }
+  const mad::DriverCaps caps = (*driver)->caps();
+  auto costs = mad::read_costs(options.costs_file, caps.name);
+  if (!costs.ok()) {
+    *why = costs.status().message();
+    return "";
+  }
+  return explain::fabric_text({caps, *costs, {}});
+}
+
+std::string interfaces_text() {
+  std::string out = "network interfaces:";
+  for (const std::string& name : mad::interface_names()) {
+    const mad::Result<std::string> address = mad::interface_address(name);
+    out += fmt::format(" {} ({})", name, address.ok() ? *address : "no address");
+  }
+  return out + "\n";
+}
+
+/// Whether all of them can be used.
+bool print(const std::vector<std::string>& fabrics, const Options& options, std::ostream& out) {
+  out << interfaces_text();
+  bool all = true;
+  for (const std::string& fabric : fabrics) {
+    std::string why;
+    const std::string text = text_of(fabric, options, &why);
+    out << "\n"
+        << (why.empty() ? text : fmt::format("fabric {} cannot be used: {}\n", fabric, why));
+    all = all && why.empty();
+  }
+  return all;
+}
+
+}  // namespace
+
+int command(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+  constexpr int kNotUsable = 1, kWrongUse = 2;
+  CLI::App app(
+      "Prints the fabrics of this machine: what each can do and costs, the lengths of blocks that "
+      "follow from that, or why it cannot be used.",
+      "info");
+  Options options;
+  add_options(&app, &options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error, out, err) == 0 ? 0 : kWrongUse;
+  }
+  if (!options.fabrics.empty()) return print(options.fabrics, options, out) ? 0 : kNotUsable;
+  (void)print(mad::fabrics_to_try(), options, out);
+  return 0;
+}
+
+}  // namespace info

@@ -1,0 +1,74 @@
+#include "perf/info/command.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <initializer_list>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace info {
+namespace {
+
+struct Answer {
+  int code;
+  std::string out, err;
+};
+
+// With nobody's costs.
+Answer call(std::initializer_list<const char*> words) {
+  ::setenv("XDG_CONFIG_HOME", "/no/such/directory", 1);
+  std::vector<const char*> argv{"info"};
+  argv.insert(argv.end(), words);
+  std::ostringstream out, err;
+  const int code = command(static_cast<int>(argv.size()), argv.data(), out, err);
+  return {code, out.str(), err.str()};
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(Info, tells_of_every_fabric_whether_it_can_be_used) {
+  const Answer answer = call({"--interface", "lo"});
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_TRUE(has(answer.out, " lo (127.0.0.1)")) << answer.out;
+  EXPECT_TRUE(has(answer.out, "fabric tcp: ")) << answer.out;
+  EXPECT_TRUE(has(answer.out, "built-in costs")) << answer.out;
+  EXPECT_TRUE(has(answer.out, "fabric ofi:tcp: ")) << answer.out;
+  EXPECT_TRUE(has(answer.out, "fabric ofi:verbs")) << "usable or not";
+  EXPECT_TRUE(has(answer.out, "fabric ucx:posix: ")) << answer.out;
+  EXPECT_TRUE(has(answer.out, "fabric ucx:tcp: ")) << answer.out;
+}
+
+TEST(Info, a_fabric_that_is_asked_for_and_cannot_be_used_is_1) {
+  const Answer answer = call({"loopback", "ofi:pigeon"});
+  EXPECT_EQ(answer.code, 1);
+  EXPECT_TRUE(has(answer.out, "fabric loopback: ")) << answer.out;
+  EXPECT_TRUE(has(answer.out, "fabric ofi:pigeon cannot be used: ")) << answer.out;
+  EXPECT_FALSE(has(answer.out, "fabric tcp"));
+  EXPECT_EQ(call({"loopback"}).code, 0);
+}
+
+TEST(Info, an_interface_that_is_none_is_said) {
+  const Answer answer = call({"--interface", "nosuch0", "tcp"});
+  EXPECT_EQ(answer.code, 1);
+  EXPECT_TRUE(has(answer.out, "nosuch0")) << answer.out;
+}
+
+TEST(Info, costs_that_cannot_be_read_are_said) {
+  const Answer answer = call({"--costs", "/no/such/costs.json", "loopback"});
+  EXPECT_EQ(answer.code, 1);
+  EXPECT_TRUE(has(answer.out, "/no/such/costs.json")) << answer.out;
+}
+
+TEST(Info, wrong_use_is_2_and_help_is_0) {
+  EXPECT_EQ(call({"--nonsense"}).code, 2);
+  const Answer help = call({"--help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_TRUE(has(help.out, "--interface"));
+}
+
+}  // namespace
+}  // namespace info

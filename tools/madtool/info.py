@@ -1,0 +1,25 @@
+"""`tools/mad info`: the fabrics of this machine, and why one cannot be used."""
+
+import argparse
+
+from madtool import own_program
+
+_OPTIONS = ("interface", "costs")
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser(
+        "info", help="the fabrics of this machine",
+        description="Prints the network interfaces and, of every fabric, what it can do and costs, from which lengths "
+        "on blocks are sent and received in place, or why it cannot be used here. Ends with 1 if a fabric that is named "
+        "cannot be used.",
+    )  # fmt: skip
+    parser.add_argument("fabrics", nargs="*", metavar="FABRIC", help="default: all there may be")
+    parser.add_argument("--interface", metavar="I", help="network interface (default: the fabric's choice)")
+    parser.add_argument("--costs", metavar="FILE", help="what tools/mad calibrate wrote (default: yours, if there is "
+                        "one, else built-in numbers)")  # fmt: skip
+    parser.set_defaults(function=_info)
+
+
+def _info(arguments: argparse.Namespace) -> int:
+    return own_program.run("info", [*arguments.fabrics, *own_program.given(arguments, _OPTIONS)])
