@@ -65,7 +65,7 @@ TEST(IpAddress, InterfacesByAddress) {
   const auto found = interface_of(*lo);
   ASSERT_TRUE(found.ok()) << found.status().message();
   EXPECT_EQ(*found, "lo");
-  const sockaddr_in nowhere = v4("192.0.2.1", 1);  // for documentation only
+  const sockaddr_in nowhere = v4("240.0.0.1", 1);  // nobody has one of these
   const auto none = interface_of(*to_address(&nowhere, sizeof(nowhere)));
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.status().code(), StatusCode::kNotFound);
