@@ -6,8 +6,8 @@ namespace mad {
 namespace {
 
 TEST(PolledClock, PausesDoNotCount) {
-  PolledClock clock;
   const auto started = PolledClock::Steady::now();
+  PolledClock clock;
   const auto before = clock.now();
   clock.tick(started);
   clock.tick(started + std::chrono::milliseconds(900));

@@ -64,9 +64,8 @@ Result<DoorAddress> Door::parse(const std::byte* address, std::size_t size) cons
 void Door::forget(const std::vector<std::byte>& address) {
   inside_.erase(address);
   const auto call = find_call(address);
-  if (call != calls_.end()) calls_.erase(call);
-  const auto of_it = [&address](const Event& event) { return event.peer.bytes() == address; };
-  events_.erase(std::remove_if(events_.begin(), events_.end(), of_it), events_.end());
+  if (call != calls_.end()) drop(call);
+  drop_events(address);
 }
 
 void Door::close() {
@@ -128,27 +127,41 @@ void Door::check_deadlines() {
 // Who calls.
 
 Door::Calls::iterator Door::find_call(const std::vector<std::byte>& address) {
-  return std::find_if(calls_.begin(), calls_.end(), [&address](const auto& entry) {
-    return entry.second.peer.bytes() == address;
-  });
+  const auto called = called_.find(address);
+  return called == called_.end() ? calls_.end() : calls_.find(called->second);
+}
+
+void Door::drop(Calls::iterator call) {
+  called_.erase(call->second.address);
+  calls_.erase(call);
+}
+
+void Door::drop_events(const std::vector<std::byte>& address) {
+  const auto of_it = [&address](const Event& event) { return event.peer.bytes() == address; };
+  events_.erase(std::remove_if(events_.begin(), events_.end(), of_it), events_.end());
 }
 
 void Door::call(const DoorAddress& peer) {
   const std::uint32_t id = next_call_++;
   Call& call = calls_[id];
   call.peer = peer;
+  call.address = peer.bytes();
+  called_[call.address] = id;
   dial(id, call);
 }
 
 void Door::fail(std::uint32_t id, Status why) {
   const auto call = calls_.find(id);
-  events_.push_back({std::move(call->second.peer), TcpSocket(), std::move(why)});
-  calls_.erase(call);
+  events_.push_back({call->second.peer, TcpSocket(), std::move(why)});
+  drop(call);
 }
 
-void Door::enter(DoorAddress peer, TcpSocket socket) {
-  inside_.insert(peer.bytes());
-  events_.push_back({std::move(peer), std::move(socket), {}});
+// Who comes in is not told of as one who could not be called.
+void Door::enter(const DoorAddress& peer, TcpSocket socket) {
+  const std::vector<std::byte> address = peer.bytes();
+  drop_events(address);
+  inside_.insert(address);
+  events_.push_back({peer, std::move(socket), {}});
 }
 
 void Door::dial(std::uint32_t id, Call& call) {
@@ -222,8 +235,8 @@ void Door::on_verdict(std::uint32_t id, Call& call) {
   const auto verdict = DoorVerdict::open(call.reader.bytes(), call.key);
   if (!verdict) return call_broke(id, call);
   if (verdict->kind == DoorVerdict::Kind::kCrossing) return ask_again_soon(call);
-  enter(std::move(call.peer), std::move(call.socket));
-  calls_.erase(id);
+  enter(call.peer, std::move(call.socket));
+  drop(calls_.find(id));
 }
 
 // The peer may have given up on us, who were not polled, or have had no file left for us.
@@ -300,8 +313,8 @@ void Door::admit(Stranger& stranger) {
   const bool sent = tcp_send(stranger.socket.fd(), verdict.data(), verdict.size());
   if (crossing) return;
   if (sent) {
-    if (call != calls_.end()) calls_.erase(call);
-    enter(std::move(answer->address), std::move(stranger.socket));
+    if (call != calls_.end()) drop(call);
+    enter(answer->address, std::move(stranger.socket));
   } else if (call != calls_.end()) {
     fail(call->first, Status(StatusCode::kPeerFailed, to_text(answer->address.socket) +
                                                           " asked for a connection and gave up"));

@@ -35,7 +35,7 @@ struct DoorOptions {
 
 class Door {
  public:
-  /// What came of a call(), or of a peer's.
+  /// What came of a call(), or of a peer's; of one peer at most one in a look().
   struct Event {
     DoorAddress peer;
     TcpSocket socket;  // watched, and to be watched by another role and id; empty: there is none,
@@ -78,6 +78,7 @@ class Door {
                    // come, or we ask again
     };
     DoorAddress peer;
+    std::vector<std::byte> address;  // its bytes
     State state = State::kDialing;
     TcpSocket socket;
     DoorReader reader;
@@ -108,7 +109,9 @@ class Door {
   void call_broke(std::uint32_t id, Call& call);
   void ask_again_soon(Call& call);
   void fail(std::uint32_t id, Status why);
-  void enter(DoorAddress peer, TcpSocket socket);
+  void enter(const DoorAddress& peer, TcpSocket socket);
+  void drop(Calls::iterator call);
+  void drop_events(const std::vector<std::byte>& address);
 
   void accept_strangers();
   void on_stranger(std::uint32_t id);
@@ -126,6 +129,7 @@ class Door {
   long deadlines_tick_ = 0;
 
   Calls calls_;
+  std::map<std::vector<std::byte>, std::uint32_t> called_;  // their numbers by address
   std::uint32_t next_call_ = 0;
   std::set<std::vector<std::byte>> inside_;      // who there is a connection with
   std::map<std::uint32_t, Stranger> strangers_;  // the oldest first

@@ -1,9 +1,15 @@
 #include "madlike/driver/door/door.h"
 
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <cstring>
 #include <functional>
 #include <thread>
 
 #include "gtest/gtest.h"
+#include "madlike/driver/ip/address.h"
 
 namespace mad {
 namespace {
@@ -102,15 +108,42 @@ TEST(Door, ACallThatIsForgottenTellsNothing) {
 
 TEST(Door, NobodyThereIsAnError) {
   House a;
-  std::vector<std::byte> address;
-  {
-    House b;
-    address = b.door.address();
-  }
-  a.door.call(*a.door.parse(address.data(), address.size()));
+  // A port that is taken, where nobody listens.
+  auto peer = *DoorAddress::parse(a.door.address().data(), a.door.address().size());
+  sockaddr_in there{};
+  ASSERT_EQ(peer.socket.size(), sizeof(there)) << "lo has IPv4";
+  std::memcpy(&there, peer.socket.data(), sizeof(there));
+  there.sin_port = 0;
+  const TcpSocket taken(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  socklen_t size = sizeof(there);
+  ASSERT_EQ(bind(taken.fd(), reinterpret_cast<const sockaddr*>(&there), size), 0);
+  ASSERT_EQ(getsockname(taken.fd(), reinterpret_cast<sockaddr*>(&there), &size), 0);
+  peer.socket = *to_address(&there, sizeof(there));
+  a.door.call(peer);
   ASSERT_TRUE(pump({&a}, [&] { return a.events.size() == 1; }));
   EXPECT_EQ(a.events[0].why.code(), StatusCode::kUnreachable);
   EXPECT_FALSE(a.events[0].socket);
+}
+
+// The peer asks where our own call has just failed: it is there.
+TEST(Door, WhoComesInIsNotToldOfAsAFailedCall) {
+  House a, b;
+  b.call(a);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  bool inside = false;
+  ASSERT_TRUE(pump({&b}, [&] {
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    a.call(b);  // fails at once
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    a.events.clear();
+    a.door.look(&a.events, &a.ready);
+    EXPECT_EQ(a.events.size(), 1u);
+    inside = !a.events.empty() && a.events.back().socket;
+    return inside || a.events.size() != 1;
+  }));
+  EXPECT_TRUE(inside);
 }
 
 TEST(Door, AnotherFabricsEngineIsNoPeer) {
