@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <mutex>
 #include <system_error>
 
 #include "netmod/abi/ucx_plugin.h"
@@ -29,6 +30,11 @@ class WithoutMemoryHooks {
 };
 
 void* load(const std::string& path) {
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  // The environment belongs to all threads: it is left alone where nothing is loaded any more.
+  void* const loaded = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  if (loaded != nullptr) return loaded;
   const WithoutMemoryHooks none;
   return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
