@@ -10,12 +10,19 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 namespace mad {
 namespace {
 
 // UCX's callback has no argument of ours.
 thread_local UcxComplaints* complaints = nullptr;
+
+// UCX's handlers are the process's, and it changes them without a lock.
+struct {
+  std::mutex mutex;
+  int logs = 0;  // UcxLog objects
+} process;
 
 ucs_log_func_rc_t on_message(const char*, unsigned, const char*, ucs_log_level_t level,
                              const ucs_log_component_config_t*, const char* format,
@@ -48,15 +55,23 @@ void restore_signal_handlers() {
   for (const char* name : {"UCX_HANDLE_ERRORS", "UCX_ERROR_SIGNALS", "UCX_DEBUG_SIGNO"}) {
     if (std::getenv(name) != nullptr) return;
   }
+  const std::lock_guard<std::mutex> lock(process.mutex);
   for (const int number : {SIGILL, SIGSEGV, SIGBUS, SIGFPE, SIGHUP}) {
     if (is_of_libucs(number)) ucs_debug_disable_signal(number);
   }
 }
 
-UcxLog::UcxLog() { ucs_log_push_handler(on_message); }
-UcxLog::~UcxLog() { ucs_log_pop_handler(); }
+UcxLog::UcxLog() {
+  const std::lock_guard<std::mutex> lock(process.mutex);
+  if (process.logs++ == 0) ucs_log_push_handler(on_message);
+}
 
-UcxComplaints::UcxComplaints() { complaints = this; }
-UcxComplaints::~UcxComplaints() { complaints = nullptr; }
+UcxLog::~UcxLog() {
+  const std::lock_guard<std::mutex> lock(process.mutex);
+  if (--process.logs == 0) ucs_log_pop_handler();
+}
+
+UcxComplaints::UcxComplaints() : outer_(complaints) { complaints = this; }
+UcxComplaints::~UcxComplaints() { complaints = outer_; }
 
 }  // namespace mad

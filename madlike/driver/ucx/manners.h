@@ -13,7 +13,8 @@ namespace mad {
 /// UCX_HANDLE_ERRORS, UCX_ERROR_SIGNALS or UCX_DEBUG_SIGNO.
 void restore_signal_handlers();
 
-/// While one exists, UCX's errors and warnings go to standard error.
+/// While one exists, UCX's errors and warnings go to standard error.  All of them share one
+/// handler: UCX has room for few.
 class UcxLog {
  public:
   UcxLog();
@@ -22,7 +23,7 @@ class UcxLog {
   UcxLog& operator=(const UcxLog&) = delete;
 };
 
-/// While one exists, those of this thread's calls are kept instead.
+/// While one exists, those of this thread's calls are kept instead, by the last one made.
 class UcxComplaints {
  public:
   UcxComplaints();
@@ -34,6 +35,7 @@ class UcxComplaints {
   void add(const char* line) { last_ = line; }
 
  private:
+  UcxComplaints* outer_;
   std::string last_;
 };
 

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <ucs/debug/log_def.h>
 
+#include <thread>
+#include <vector>
+
 #include "gtest/gtest.h"
 
 namespace mad {
@@ -33,7 +36,7 @@ TEST(UcxManners, SignalsAreTheProgramsAgain) {
   restore_signal_handlers();
   struct sigaction now {};
   ASSERT_EQ(sigaction(SIGHUP, nullptr, &now), 0);
-  EXPECT_EQ(now.sa_handler, SIG_DFL);
+  EXPECT_TRUE(now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN) << "nohup ignores it";
   ASSERT_EQ(sigaction(SIGFPE, nullptr, &now), 0);
   EXPECT_EQ(now.sa_handler, own_handler) << "what the program put in stays";
 }
@@ -50,12 +53,36 @@ TEST(UcxManners, ComplaintsAreKeptOrGoToStandardError) {
       complain("first");
       complain("second");
       EXPECT_EQ(complaints.last(), " (second)");
+      {
+        const UcxComplaints inner;
+        complain("inner");
+        EXPECT_EQ(inner.last(), " (inner)");
+      }
+      complain("outer");
+      EXPECT_EQ(complaints.last(), " (outer)");
     }
     complain("third");
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "ucx: third\n");
     EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
   }
   EXPECT_EQ(ucs_log_num_handlers(), handlers) << "another user of UCX gets its messages again";
+}
+
+// UCX has room for 32 handlers and aborts beyond.
+TEST(UcxManners, ManyEnginesShareOneHandler) {
+  const unsigned handlers = ucs_log_num_handlers();
+  {
+    const std::vector<UcxLog> logs(100);
+    EXPECT_EQ(ucs_log_num_handlers(), handlers + 1);
+  }
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([] {
+      for (int round = 0; round < 1000; ++round) const UcxLog log;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(ucs_log_num_handlers(), handlers);
 }
 
 }  // namespace
