@@ -9,6 +9,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -62,8 +63,8 @@ inline Result<std::unique_ptr<Driver>> try_open(const EngineOptions& options) {
 
 inline std::unique_ptr<Driver> open(const EngineOptions& options) {
   Result<std::unique_ptr<Driver>> driver = try_open(options);
-  EXPECT_TRUE(driver.ok()) << driver.status().message();
-  return driver.ok() ? std::move(*driver) : nullptr;
+  if (!driver.ok()) throw std::runtime_error(std::string(driver.status().message()));
+  return std::move(*driver);
 }
 
 /// An open driver and what it said.

@@ -28,6 +28,10 @@ TEST_P(UcxBounds, HeldPacketsStopTheSendersAndNothingIsLost) {
     if (!status.again()) ++*sent;
   };
   std::size_t most_kept = 0;
+  // Of shared memory UCX's buffers are kept.  Of tcp a chunk holds one long packet, and of each
+  // sender every other one is short.
+  ASSERT_GT(most, 32u * 1024);
+  const std::size_t allowed = GetParam() ? UcxLane::kMostKept : 2 * options.receive_chunks + 2;
   // Until the senders are stopped; then one packet is released each time.
   auto last = Clock::now();
   const auto deadline = Clock::now() + milliseconds(60000);
@@ -43,7 +47,7 @@ TEST_P(UcxBounds, HeldPacketsStopTheSendersAndNothingIsLost) {
     a.station.kept.erase(a.station.kept.begin());
   }
   ASSERT_EQ(a.station.received.size(), 2 * kPackets);
-  EXPECT_LT(most_kept, 150u);
+  EXPECT_LE(most_kept, allowed);
   std::map<ConnectionId, std::size_t> next;
   for (const auto& packet : a.station.received) {
     ASSERT_TRUE(packet.bytes == packets[next[packet.connection]++]);

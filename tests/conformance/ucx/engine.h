@@ -5,6 +5,8 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -31,7 +33,7 @@ struct UcxEngine {
       : driver(open(options)), station(*driver) {}
   static std::unique_ptr<Driver> open(const UcxOptions& options) {
     auto opened = open_ucx(options);
-    EXPECT_TRUE(opened.ok()) << opened.status().message();
+    if (!opened.ok()) throw std::runtime_error(std::string(opened.status().message()));
     return std::move(*opened);
   }
   ConnectionId connect(const std::vector<std::byte>& address) {
