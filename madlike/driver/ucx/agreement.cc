@@ -4,6 +4,7 @@
 // both say yes; then each sends a hello over it.  Who has sent one and got one is connected.
 #include <sys/stat.h>
 
+#include <array>
 #include <utility>
 
 #include "madlike/driver/ip/address.h"
@@ -14,6 +15,7 @@ namespace {
 
 // Of one control socket: an offer and two notes are what there is to say.
 constexpr int kMessagesAtOnce = 8;
+static_assert(UcxOffer::kBytes <= DoorReader::kMostBytes);
 
 }  // namespace
 
@@ -88,7 +90,9 @@ void UcxDriver::try_candidate(UcxConnection& connection) {
   const UcxTransport transport = connection.candidates[connection.candidate];
   const auto i = static_cast<std::size_t>(transport);
   UcxLane& lane = *fabric_->lane(transport);
-  const Status wired = lane.wire(&connection.prepared[i], connection.offered->lanes[i]);
+  const bool broke = posix_broke_ && transport == UcxTransport::kPosix;
+  const Status wired = broke ? Status(StatusCode::kUnreachable, "ucx: our shared memory broke")
+                             : lane.wire(&connection.prepared[i], connection.offered->lanes[i]);
   connection.we = wired.ok();
   connection.they.reset();
   if (wired.ok()) {
@@ -120,8 +124,11 @@ void UcxDriver::greet(UcxConnection& connection) {
   const bool agreed = connection.we.value_or(false) && connection.they.value_or(false);
   if (!agreed || connection.hello_sent) return;
   const UcxHeader header{connection.offered->tag, 0, 0};
-  const ucs_status_t status =
-      connection.lane->send(connection.endpoint.get(), UcxMessage::kHello, header, {}, 0, nullptr);
+  // So long that shared memory has to attach the peer's buffers: if it cannot, here is the place.
+  std::array<std::byte, UcxLane::kMostShort> rest{};
+  const Segment segment{rest.data(), rest.size()};
+  const ucs_status_t status = connection.lane->send(connection.endpoint.get(), UcxMessage::kHello,
+                                                    header, {&segment, 1}, rest.size(), nullptr);
   if (status == UCS_ERR_NO_RESOURCE) return;  // not connected yet, or its queue is full
   if (status != UCS_OK) return on_failed(connection.endpoint.get());
   connection.hello_sent = true;

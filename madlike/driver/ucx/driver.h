@@ -53,10 +53,11 @@ class UcxDriver : public Driver, private UcxEvents {
   // Runs that a write is copied to at once.
   static constexpr std::size_t kMaxRuns = 128;
 
-  /// A peer that hung up without a last message, and how often we still look for one.
+  /// A peer that hung up without a last message, and how often, or how long, we still look for one.
   struct HungUp {
     ConnectionId connection;
-    int looks;
+    int looks;                         // shared memory
+    PolledClock::time_point deadline;  // tcp
   };
 
   UcxDriver(const UcxOptions& options, Door door);
@@ -108,6 +109,7 @@ class UcxDriver : public Driver, private UcxEvents {
   bool looking_is_due();
   void look();
   void advance_unsettled();
+  std::size_t agreeing_on_tcp() const;
   void progress();
 
   // post.cc
@@ -143,6 +145,7 @@ class UcxDriver : public Driver, private UcxEvents {
   std::uint32_t polls_ = 0;
   long last_tick_ = 0;
   long deadlines_tick_ = 0;
+  TcpSocket timer_;  // wakes who sleeps while tcp is agreed on
 };
 
 }  // namespace mad

@@ -17,6 +17,8 @@ namespace {
 // Times that we look for the last message of a peer that hung up while others send: more than the
 // queue of shared memory has messages.
 constexpr int kLooks = 1000;
+// How long tcp may take to bring what such a peer sent, and then its end.
+constexpr std::chrono::milliseconds kLaneEnds{2000};
 
 }  // namespace
 
@@ -74,17 +76,21 @@ void UcxDriver::on_hang_up(UcxConnection& connection) {
   if (connection.last_sent) {
     end_soon(connection.id, connection.gone);  // it has all, or wants no more
   } else {
-    hung_up_.push_back({connection.id, kLooks});
+    hung_up_.push_back({connection.id, kLooks, door_.now() + kLaneEnds});
   }
 }
 
 void UcxDriver::end_hung_up(bool nothing_came) {
   const auto ended = [this, nothing_came](HungUp& each) {
     const UcxConnection* const connection = find(each.connection);
-    if (!connection) return true;
-    if (!nothing_came && --each.looks > 0) return false;
-    const std::string who = "the engine at " + to_text(connection->peer.socket);
+    if (!connection || connection->doomed || connection->state == State::kGone) return true;
     const bool stood = connection->state != State::kAgreeing;
+    if (stood && connection->lane->transport() == UcxTransport::kTcp) {
+      if (door_.now() < each.deadline) return false;  // on_failed() comes behind all that it sent
+    } else if (!nothing_came && --each.looks > 0) {
+      return false;
+    }
+    const std::string who = "the engine at " + to_text(connection->peer.socket);
     end_soon(each.connection,
              stood ? Status(StatusCode::kPeerFailed, who + " is gone")
                    : Status(StatusCode::kUnreachable, who + " left before we were connected"));
@@ -124,7 +130,6 @@ void UcxDriver::end(UcxConnection& connection, Status why) {
   if (connection.state == State::kGone) return;
   if (connection.peer_finished) why = Status(StatusCode::kClosed, "the peer disconnected");
   UcxLane* const lane = connection.lane;
-  const bool died = lane != nullptr && why.code() == StatusCode::kPeerFailed;
   if (connection.operation.busy) {
     connection.operation.busy = false;
     Completion completion;
@@ -149,8 +154,10 @@ void UcxDriver::end(UcxConnection& connection, Status why) {
   set_state(connection, State::kGone);
   connection.left = connection.left || !connection.told;
   if (connection.left) leaving_.push_back(connection.id);
-  if (died && !posix_broke_ && lane->transport() == UcxTransport::kPosix) {
-    hole_.begin(*lane, door_.now());
+  // Who did not say that it finished may have died, also if that is not why.
+  if (lane != nullptr && lane->transport() == UcxTransport::kPosix && !connection.peer_finished &&
+      !posix_broke_) {
+    hole_.begin(*lane);
   }
 }
 

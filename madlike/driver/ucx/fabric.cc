@@ -1,10 +1,18 @@
 #include "madlike/driver/ucx/fabric.h"
 
 #include <utility>
+#include <vector>
 
+#include "madlike/driver/door/sockets.h"
 #include "madlike/driver/ucx/status.h"
 
 namespace mad {
+namespace {
+
+// Files for connections that come besides: of peers that gave up, or of strangers.
+constexpr std::size_t kMoreFiles = 16;
+
+}  // namespace
 
 Result<std::unique_ptr<UcxFabric>> UcxFabric::open(const UcxOptions& options,
                                                    const std::string& device, UcxEvents& events) {
@@ -25,6 +33,18 @@ Result<std::unique_ptr<UcxFabric>> UcxFabric::open(const UcxOptions& options,
   if (!posix.ok() && !options.tcp) return posix;
   if (!tcp.ok()) return tcp;
   return fabric;
+}
+
+void UcxFabric::accept(std::size_t expected) {
+  // UCX stops listening when accept() fails, and asserts in the next call that it listens
+  // (tcp_iface.c, uct_tcp_iface_connect_handler()).
+  std::vector<TcpSocket> spares(expected + kMoreFiles);
+  for (TcpSocket& spare : spares) {
+    spare = tcp_spare();
+    if (!spare) return;
+  }
+  spares.clear();
+  ucs_async_poll(async_.get());
 }
 
 Status UcxFabric::open_lane(const UcxOptions& options, UcxTransport transport,

@@ -6,6 +6,7 @@
 #include <uct/api/uct.h>
 
 #include <array>
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -33,8 +34,9 @@ class UcxFabric {
 
   /// Moves all lanes with users on; 0: nothing happened.
   unsigned progress() { return uct_worker_progress(worker_.get()); }
-  /// Accepts connections of tcp, which progress() does not.
-  void accept() { ucs_async_poll(async_.get()); }
+  /// Accepts connections of tcp, which progress() does not; `expected` of them may come.  Does
+  /// nothing while this process could not open their files.
+  void accept(std::size_t expected);
 
  private:
   struct AsyncCloser {

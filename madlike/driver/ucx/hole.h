@@ -23,14 +23,15 @@ class HoleWatch {
   explicit HoleWatch(std::chrono::milliseconds timeout) : timeout_(timeout) {}
 
   /// A peer died that had an endpoint to this engine's `lane`.
-  void begin(UcxLane& lane, PolledClock::time_point now);
+  void begin(UcxLane& lane);
   bool busy() const { return lane_ != nullptr; }
   /// A message of shared memory came: the queue moves.
   void on_message(std::uint64_t tag) {
     moved_ = true;
     if (tag == kTag) ++arrived_;
   }
-  /// To be called while busy() and after the lane progressed; true: there is a hole.
+  /// To be called while busy() and after the lane progressed; true: there is a hole.  Time counts
+  /// from the first call after begin() on.
   bool look(PolledClock::time_point now);
 
  private:

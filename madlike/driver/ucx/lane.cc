@@ -25,8 +25,6 @@ constexpr std::size_t kPosixIov = 256;  // our callback copies any number
 constexpr std::size_t kTcpInject = 2048;
 // Whatever is injected was copied together before, and shared memory copies it again.
 constexpr std::size_t kPosixInject = 512;
-// Messages up to this stand in the FIFO itself.
-constexpr std::size_t kMostShort = 128;
 constexpr std::size_t kAlignment = 64;
 
 struct Option {
@@ -45,8 +43,10 @@ std::vector<Option> options_of(const UcxLane::Options& options) {
   }
   return {{"MM_SEG_SIZE", std::to_string(options.segment_bytes)},
           {"MM_FIFO_SIZE", std::to_string(kFifoSize)},
-          {"MM_FIFO_ELEM_SIZE", "128"},
+          {"MM_FIFO_ELEM_SIZE", std::to_string(UcxLane::kMostShort)},
           {"MM_FIFO_MAX_POLL", std::to_string(UcxLane::kMessagesAtOnce)},
+          {"MM_FIFO_RELEASE_FACTOR", "0.125"},  // a sender sees early that its peer takes messages
+          {"MM_RX_MAX_BUFS", "-1"},             // any number
           {"MM_RX_BUFS_GROW", std::to_string(kFifoSize + 1 + UcxLane::kMostKept)}};
 }
 

@@ -63,6 +63,8 @@ class UcxLane {
   // Messages that a receiver may keep in shared memory, see UcxEvents.  UCX must never run out of
   // them: it would lose what comes then (mm_iface.c, uct_mm_iface_process_recv()).
   static constexpr std::size_t kMostKept = 63;
+  // Messages of at most so many bytes stand in the queue of shared memory itself.
+  static constexpr std::size_t kMostShort = 128;
   // Messages at most in one progress(): of shared memory, or what these sockets have.
   static constexpr std::size_t kMessagesAtOnce = 16, kSocketsAtOnce = 4;
   // Bytes that a socket may bring at once: the rest of a message, and a segment.

@@ -1,4 +1,6 @@
 // The poll path.  What UCX brings in one go is told before it is asked for more.
+#include <sys/timerfd.h>
+
 #include <algorithm>
 #include <array>
 
@@ -8,6 +10,7 @@ namespace mad {
 namespace {
 
 constexpr std::uint32_t kLookEvery = 64;  // polls
+constexpr std::chrono::nanoseconds kAcceptEvery{1000000};
 
 }  // namespace
 
@@ -57,7 +60,7 @@ void UcxDriver::look() {
     UcxConnection* const connection = find(id);
     if (connection) on_control(*connection);
   }
-  if (fabric_->lane(UcxTransport::kTcp) != nullptr) fabric_->accept();
+  if (const std::size_t expected = agreeing_on_tcp()) fabric_->accept(expected);
   const long tick = coarse_tick();
   if (!unsettled_.empty() && tick != deadlines_tick_) check_deadlines();
   deadlines_tick_ = tick;
@@ -76,14 +79,16 @@ void UcxDriver::advance_unsettled() {
   }
 }
 
-Status UcxDriver::watch(std::vector<pollfd>* out) {
-  // Nothing says that somebody connects to UCX's tcp, so who waits for that does not sleep.
-  const bool accepting = std::any_of(unsettled_.begin(), unsettled_.end(), [this](ConnectionId id) {
-    const UcxConnection& connection = *find(id);
+std::size_t UcxDriver::agreeing_on_tcp() const {
+  return std::count_if(unsettled_.begin(), unsettled_.end(), [this](ConnectionId id) {
+    const UcxConnection& connection = connections_.at(id);
     return connection.state == State::kAgreeing && connection.lane != nullptr &&
            connection.lane->transport() == UcxTransport::kTcp;
   });
-  if (!news_.empty() || !ending_.empty() || !hung_up_.empty() || hole_.busy() || accepting ||
+}
+
+Status UcxDriver::watch(std::vector<pollfd>* out) {
+  if (!news_.empty() || !ending_.empty() || !hung_up_.empty() || hole_.busy() ||
       door_.has_events()) {
     return StatusCode::kAgain;
   }
@@ -96,6 +101,12 @@ Status UcxDriver::watch(std::vector<pollfd>* out) {
   }
   look_soon_ = true;  // a control socket or a stranger may wake the caller
   out->push_back({door_.watch().fd(), POLLIN, 0});
+  // Nothing says that somebody connects to UCX's tcp, so who waits for that looks now and then.
+  if (agreeing_on_tcp() > 0) {
+    const itimerspec once{{}, {0, kAcceptEvery.count()}};
+    (void)timerfd_settime(timer_.fd(), 0, &once, nullptr);
+    out->push_back({timer_.fd(), POLLIN, 0});
+  }
   for (std::size_t i = 0; i < count; ++i) out->push_back({lanes[i], POLLIN, 0});
   return {};
 }

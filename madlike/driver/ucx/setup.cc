@@ -1,5 +1,8 @@
 // How connections come, until their control socket stands.
+#include <sys/timerfd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <exception>
 
@@ -62,6 +65,8 @@ Status UcxDriver::open_fabric() {
   auto fabric = UcxFabric::open(options_, *device, *this);
   if (!fabric.ok()) return fabric.status();
   fabric_ = std::move(*fabric);
+  timer_ = TcpSocket(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  if (!timer_) return tcp_status(StatusCode::kNoMemory, "a timer for ucx", errno);
   caps_.name = !options_.posix ? "ucx:tcp" : options_.tcp ? "ucx" : "ucx:posix";
   caps_.remote_write = true;
   caps_.scattered_writes = true;

@@ -2,6 +2,7 @@
 #include <poll.h>
 
 #include "madlike/driver/door/door.h"
+#include "madlike/driver/ucx/side.h"
 #include "tests/conformance/ucx/engine.h"
 
 namespace mad {
@@ -108,6 +109,41 @@ TEST_F(UcxStrangers, WhatWorksForUsAloneIsLeftForTheNext) {
     EXPECT_EQ(note->transport, transport);
     EXPECT_EQ(note->kind, UcxNote::Kind::kYes);
   }
+}
+
+// So that shared memory is attached while it can be left for tcp.
+TEST_F(UcxStrangers, AHelloDoesNotStandInTheQueueItself) {
+  Side side(UcxTransport::kPosix);
+  UcxOffer offer = *offer_;
+  offer.lanes[0] = side.offer;
+  say(offer.pack());
+  say(UcxNote{UcxNote::Kind::kYes, UcxTransport::kPosix}.pack());
+  side.lane->add_user();
+  ASSERT_TRUE(pump({&engine_}, [&] {
+    side.progress();
+    return !side.messages.empty();
+  }));
+  EXPECT_EQ(side.messages[0].kind, UcxMessage::kHello);
+  EXPECT_GT(side.messages[0].bytes.size(), UcxLane::kMostShort);
+}
+
+// Nothing wakes an engine that somebody connects to by UCX's tcp, so it looks now and then.
+TEST_F(UcxStrangers, WhoAgreesOnTcpMaySleep) {
+  Side side(UcxTransport::kTcp);
+  UcxOffer offer = *offer_;
+  offer.lanes[0].open = false;
+  offer.lanes[1] = side.offer;
+  say(offer.pack());
+  reader_.expect(UcxNote::kBytes);
+  ASSERT_TRUE(pump({&engine_},
+                   [&] { return reader_.read(socket_.fd()) == DoorReader::Outcome::kComplete; }));
+  std::vector<pollfd> sources;
+  for (int i = 0; i < 100 && sources.empty(); ++i) {
+    engine_.station.poll();
+    (void)engine_.driver->watch(&sources);
+  }
+  ASSERT_FALSE(sources.empty()) << "it never sleeps";
+  EXPECT_GT(poll(sources.data(), sources.size(), 10000), 0) << "it sleeps for ever";
 }
 
 TEST_F(UcxStrangers, WhoLeavesMeanwhileIsUnreachable) {
