@@ -9,6 +9,14 @@
 
 #include "netmod/abi/ucx_plugin.h"
 
+// All that this program and its libraries say to the C library.
+static int settings = 0;
+extern "C" int setenv(const char* name, const char* value, int overwrite) noexcept {
+  ++settings;
+  static const auto real = reinterpret_cast<decltype(&setenv)>(dlsym(RTLD_NEXT, "setenv"));
+  return real(name, value, overwrite);
+}
+
 namespace mad {
 namespace {
 
@@ -43,6 +51,10 @@ TEST(UcxLoader, FindsTheLibraryAndLeavesTheProcessAsItWas) {
   ASSERT_EQ(sigaction(SIGHUP, nullptr, &now), 0);
   EXPECT_EQ(now.sa_handler, before.sa_handler);
   EXPECT_EQ(getenv("UCX_MEM_MMAP_HOOK_MODE"), nullptr);
+  // Other threads may read the environment, so a second engine leaves it alone.
+  EXPECT_EQ(settings, 1);
+  EXPECT_TRUE(open_ucx_plugin(options).ok());
+  EXPECT_EQ(settings, 1);
 }
 
 TEST(UcxLoader, SaysWhyThereIsNone) {

@@ -42,6 +42,32 @@ class UcxStrangers : public ::testing::Test {
   void say(const std::array<std::byte, kSize>& bytes) {
     ASSERT_TRUE(tcp_send(socket_.fd(), bytes.data(), bytes.size()));
   }
+  void offer_tcp(const Side& side) {
+    UcxOffer offer = *offer_;
+    offer.lanes[0].open = false;
+    offer.lanes[1] = side.offer;
+    say(offer.pack());
+  }
+  void connect_by_tcp(Side& side) {
+    offer_tcp(side);
+    say(UcxNote{UcxNote::Kind::kYes, UcxTransport::kTcp}.pack());
+    ASSERT_TRUE(side.lane->wire(&side.endpoint, offer_->lanes[1]).ok());
+    side.lane->add_user();
+    say(side, UcxMessage::kHello);
+    ASSERT_TRUE(pump({&engine_}, [&] {
+      side.progress();
+      return engine_.station.connected.count(connection_) == 1;
+    }));
+  }
+  void say(Side& side, UcxMessage kind) {
+    std::uint64_t word = 1;
+    const Segment segment{&word, sizeof(word)};
+    ASSERT_TRUE(pump({&engine_}, [&] {
+      side.progress();
+      return side.lane->send(side.endpoint.get(), kind, {offer_->tag, 0, 0}, {&segment, 1},
+                             sizeof(word), nullptr) == UCS_OK;
+    }));
+  }
   void expect_end(StatusCode code) {
     ASSERT_TRUE(pump({&engine_}, [&] { return !engine_.station.disconnected.empty(); }));
     const Status why = engine_.station.disconnected[connection_];
@@ -130,10 +156,7 @@ TEST_F(UcxStrangers, AHelloDoesNotStandInTheQueueItself) {
 // Nothing wakes an engine that somebody connects to by UCX's tcp, so it looks now and then.
 TEST_F(UcxStrangers, WhoAgreesOnTcpMaySleep) {
   Side side(UcxTransport::kTcp);
-  UcxOffer offer = *offer_;
-  offer.lanes[0].open = false;
-  offer.lanes[1] = side.offer;
-  say(offer.pack());
+  offer_tcp(side);
   reader_.expect(UcxNote::kBytes);
   ASSERT_TRUE(pump({&engine_},
                    [&] { return reader_.read(socket_.fd()) == DoorReader::Outcome::kComplete; }));
@@ -144,6 +167,29 @@ TEST_F(UcxStrangers, WhoAgreesOnTcpMaySleep) {
   }
   ASSERT_FALSE(sources.empty()) << "it never sleeps";
   EXPECT_GT(poll(sources.data(), sources.size(), 10000), 0) << "it sleeps for ever";
+}
+
+// The two sockets are not of one stream: what was sent on tcp before may come after.
+TEST_F(UcxStrangers, OverTcpPacketsComeBehindTheControlSocketsEnd) {
+  Side side(UcxTransport::kTcp);
+  connect_by_tcp(side);
+  socket_.close();
+  const auto later = Clock::now() + milliseconds(200);
+  ASSERT_TRUE(pump({&engine_}, [&] { return Clock::now() > later; }));
+  say(side, UcxMessage::kPacket);
+  ASSERT_TRUE(pump({&engine_}, [&] {
+    side.progress();
+    return engine_.station.received.size() == 1;
+  }));
+  side.endpoint.reset();
+  expect_end(StatusCode::kPeerFailed);
+}
+
+TEST_F(UcxStrangers, WhoEndsTheControlSocketAloneIsGoneInTheEnd) {
+  Side side(UcxTransport::kTcp);
+  connect_by_tcp(side);
+  socket_.close();
+  expect_end(StatusCode::kPeerFailed);
 }
 
 TEST_F(UcxStrangers, WhoLeavesMeanwhileIsUnreachable) {
