@@ -49,7 +49,8 @@ def _found(compiler: str) -> str:
 
 def programs(wanted: Sequence[str]) -> Dict[str, Path]:
     """Their binaries by whose they are, built where need be; the first time takes as long as an MPICH."""
-    packages.ensure((*packages.PACKAGES, *(packages.PEERS if {UCX, OPENMPI} & set(wanted) else ())))
+    debian = packages.PEERS if {UCX, OPENMPI} & set(wanted) else ()
+    packages.ensure((*packages.PACKAGES, *(packages.OFI if OFI in wanted else ()), *debian))
     sources = [*(_COMPARE / f"{one}.cc" for one in ("contender", "channel", "exchange")),
                *(_MICRO / f"{one}.cc" for one in _LAYOUTS)]  # fmt: skip
     # MPICH without C++ bindings installs no mpicxx; its mpicc compiles with any compiler.

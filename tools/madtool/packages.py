@@ -20,6 +20,8 @@ PACKAGES = (
     # tests and plots
     "gnuplot-nox iproute2 procps"
 ).split()
+# what MPICH's own ch4:ofi links: libfabric's private libraries (tools/mad compare)
+OFI = "libpsm-infinipath1-dev libpsm2-dev librdmacm-dev libibverbs-dev".split()
 # the MPIs that the datatype engine is measured against (tools/mad bench)
 PEERS = "mpich libmpich-dev openmpi-bin libopenmpi-dev".split()
 
