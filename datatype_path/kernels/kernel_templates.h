@@ -113,8 +113,7 @@ void copy_trips(const TripsStep& step, std::byte* stream, std::uint64_t layout, 
   }
 }
 
-// Forwards, by vectors; memcpy's order of stores costs up to a quarter where every run begins in
-// lines that are in no cache.
+// Forwards, by vectors; memcpy was measured to take up to a third longer (ADR 19).
 inline void copy_forward(std::byte* to, const std::byte* from, std::size_t length) {
   constexpr std::size_t kVector = 32;
   std::size_t at = 0;
