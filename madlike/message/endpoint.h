@@ -67,6 +67,8 @@ class Endpoint {
   std::uint64_t credit = 0;        // of it, not taken now
   std::uint64_t charged = 0;       // heads of the peer that we have not told it are gone
   std::uint64_t to_return = 0;     // of these, gone
+  bool answers = false;            // our own messages carried it back lately
+  std::uint32_t held_turns = 0;    // that it has waited for the next one of these
 
   std::size_t arrivals = 0;  // messages of it in the table of incoming ones
 

@@ -55,6 +55,12 @@ class TcpDriver : public Driver {
   // Runs that a write is read to at once.
   static constexpr std::size_t kMaxRuns = 128;
 
+  enum class Read {
+    kNothing,  // also: the connection ends
+    kLess,     // than was asked for: the socket is empty
+    kAllAsked
+  };
+
   /// Only the peer of `connection` may write there, so that the key need not be a secret.
   struct Exposure {
     /// The runs of its bytes from `offset` on, at most `size` of them; their number.
@@ -108,6 +114,8 @@ class TcpDriver : public Driver {
   void flush_waiting();
   void flush(TcpConnection& connection);
   bool reads_unasked() const { return standing_.size() <= kReadUnasked; }
+  std::size_t receive_unasked(Completion* out, std::size_t capacity);
+  std::size_t receive_readable(Completion* out, std::size_t capacity);
   std::size_t receive(TcpConnection& connection, Completion* out, std::size_t capacity);
   bool take_records(TcpConnection& connection, Completion* out, std::size_t capacity,
                     std::size_t* count);
@@ -117,7 +125,7 @@ class TcpDriver : public Driver {
   void lost_target(const TcpConnection& connection);
   std::size_t write_target(const TcpConnection& connection, std::size_t size, Segment* out,
                            std::size_t capacity);
-  bool read(TcpConnection& connection);
+  Read read(TcpConnection& connection);
   void on_end_of_stream(TcpConnection& connection, int error);
   std::size_t take_news(Completion* out, std::size_t capacity);
 
@@ -141,7 +149,7 @@ class TcpDriver : public Driver {
   std::unordered_map<ConnectionId, TcpConnection> connections_;
   ConnectionId next_connection_ = 0;
   std::map<std::vector<std::byte>, ConnectionId> live_;  // by address; not kClosing, not kGone
-  std::vector<ConnectionId> standing_;                   // connected or closing
+  std::vector<TcpConnection*> standing_;                 // connected or closing
   std::map<std::uint32_t, TcpStranger> strangers_;       // the oldest first
   std::uint32_t next_stranger_ = 0;
   using ExposureTable = std::unordered_map<std::uint64_t, Exposure>;
@@ -150,7 +158,7 @@ class TcpDriver : public Driver {
   std::uint64_t next_exposure_ = 1;
 
   std::vector<TcpWatch::Ready> ready_;         // what look() found
-  std::vector<ConnectionId> readable_;         // connections to be read in this poll
+  std::vector<ConnectionId> readable_;         // connections to be read in this poll, or the next
   std::vector<ConnectionId> sending_;          // whose outbox is not empty
   std::vector<TcpOutbox::Finished> finished_;  // scratch of flush()
   std::array<Segment, kMaxRuns + 1> places_;   // scratch of read() and fill_write()

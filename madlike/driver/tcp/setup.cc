@@ -84,9 +84,9 @@ void TcpDriver::set_state(TcpConnection& connection, State state) {
   if (unsettled()) ++unsettled_;
   if (connection.stands() == stood) return;
   if (stood) {
-    standing_.erase(std::find(standing_.begin(), standing_.end(), connection.id));
+    standing_.erase(std::find(standing_.begin(), standing_.end(), &connection));
   } else {
-    standing_.push_back(connection.id);
+    standing_.push_back(&connection);
   }
 }
 
