@@ -122,7 +122,7 @@ bool Sender::start(Endpoint& to, std::uint8_t handler, Segment header, OutgoingM
     }
   }
   frame.credit = returnable_credit(to);
-  if (credit_is_due(to)) to.answers = true;
+  to.asked = false;
   credit_returned(to, frame.credit);
   frame.body_bytes = static_cast<std::uint32_t>(packet->packet.bytes() - kFrameBytes);
   encode_frame(frame, place);
@@ -170,11 +170,8 @@ bool Sender::pump(Endpoint& to) {
   }
   if (credit_is_due(to)) {
     const bool hold = to.answers && (to.begun.left > 0 || ++to.held_turns <= kHeldTurns);
-    if (hold) {
-      moved = true;
-    } else if (poster_.post_control(to, Frame())) {
-      to.answers = false;
-    }
+    if (!hold) (void)poster_.post_control(to, Frame());
+    moved = moved || hold;
   }
   const bool nothing_waits =
       to.unposted == nullptr && to.first_frames.empty() && to.streaming.empty();

@@ -19,8 +19,9 @@ constexpr std::uint32_t kTickEvery = 8;
 
 // Bytes read of what nothing is known of yet: less than a piece leaves long packets in the socket.
 constexpr std::size_t kAhead = 1024;
-constexpr std::size_t kBriefAhead = 4 * 1024;  // bytes behind a large record
-constexpr std::size_t kReadsPerPoll = 16;      // of one connection
+constexpr std::size_t kBriefAhead = 4 * 1024;    // bytes behind a large record
+constexpr std::size_t kReadsPerPoll = 16;        // of one connection
+constexpr std::size_t kMostListed = 256 * 1024;  // bytes that one read is offered places for
 
 // Changes every few milliseconds and costs no system call.
 long coarse_tick() {
@@ -124,7 +125,7 @@ void TcpDriver::look() {
         TcpConnection* const connection = find(ready.id);
         if (!connection) break;
         if (connection->under_way()) on_handshake(*connection);
-        if (connection->stands()) readable_.push_back(ready.id);
+        if (connection->stands() && !reads_unasked()) readable_.push_back(ready.id);
         break;
       }
     }
@@ -313,7 +314,8 @@ TcpDriver::Read TcpDriver::read(TcpConnection& connection) {
   std::size_t count = 0;
   std::size_t past = 0;
   if (inbox.write_left() > 0) {
-    count = write_target(connection, inbox.write_left(), places_.data(), kMaxRuns);
+    const std::size_t size = std::min(inbox.write_left(), kMostListed);
+    count = write_target(connection, size, places_.data(), kMaxRuns);
     past = SegmentList{places_.data(), count}.bytes();
     if (past == 0 && connection.state == State::kConnected) {
       lost_target(connection);

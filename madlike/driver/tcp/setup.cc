@@ -87,6 +87,7 @@ void TcpDriver::set_state(TcpConnection& connection, State state) {
     standing_.erase(std::find(standing_.begin(), standing_.end(), &connection));
   } else {
     standing_.push_back(&connection);
+    readable_.reserve(standing_.capacity());  // polls allocate nothing
   }
 }
 
