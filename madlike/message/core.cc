@@ -5,7 +5,7 @@
 namespace mad {
 namespace {
 
-constexpr std::size_t kControlPacketBytes = 64;  // a frame and a window
+constexpr std::size_t kControlPacketBytes = 128;  // a frame and a window
 constexpr std::size_t kControlPackets = 128;
 constexpr std::size_t kMinPackets = 4;
 

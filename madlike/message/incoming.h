@@ -47,7 +47,7 @@ class IncomingMessage {
   std::unique_ptr<std::byte[]> kept;
   PayloadSink* sink = nullptr;
   void* context = nullptr;
-  ExposureToken window{};
+  Window window;
   Status corrupt;  // why its bytes are known to be wrong
 };
 

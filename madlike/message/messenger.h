@@ -21,6 +21,7 @@
 #include "madlike/base/status.h"
 #include "madlike/driver/driver.h"
 #include "madlike/message/packet.h"
+#include "madlike/message/window.h"
 
 namespace mad {
 
@@ -81,7 +82,7 @@ class OutgoingMessage {
     std::uint64_t sent = 0;          // payload bytes put into packets
     std::uint64_t accepted = 0;      // payload bytes the receiver wants (known from clear-to-send)
     std::uint64_t window_start = 0;  // payload byte that stands at the window's start
-    ExposureToken window{};
+    Window window;
   } state_;
 };
 

@@ -8,6 +8,9 @@
 namespace mad {
 namespace {
 
+// Runs of memory that are worth being written one by one: docs/adr/0020-windows-of-runs.md.
+constexpr std::uint64_t kLeastStridedRun = 64 * 1024;
+
 Status violation(const char* what) {
   return {StatusCode::kProtocol, std::string("the peer sent ") + what};
 }
@@ -235,18 +238,26 @@ void Receiver::open_window(IncomingMessage& message) {
   Segment memory;
   if (message.sink->runs(message.received, rest, &memory, 1) == 0) return;
   const ConnectionId connection = message.endpoint->connection;
-  const bool one_run = memory.size == rest;
-  if (!one_run && !driver.caps().scattered_writes) return;
-  auto token = one_run ? driver.expose(connection, memory)
-                       : driver.expose_scattered(connection, *message.sink, message.received, rest);
+  Window window;
+  Result<ExposureToken> token(StatusCode::kNotFound);
+  if (memory.size == rest) {
+    token = driver.expose(connection, memory);
+  } else if (driver.caps().scattered_writes) {
+    token = driver.expose_scattered(connection, *message.sink, message.received, rest);
+  } else if (const auto strided =
+                 strided_memory(*message.sink, message.received, rest, kLeastStridedRun)) {
+    window = strided->window;
+    token = driver.expose(connection, strided->span);
+  }
   if (!token.ok()) return;  // data packets, then
-  message.window = *token;
+  window.token = *token;
+  message.window = window;
   message.has_window = true;
 }
 
 void Receiver::close_window(IncomingMessage& message) {
   if (!message.has_window) return;
-  message.endpoint->driver->withdraw(message.endpoint->connection, message.window);
+  message.endpoint->driver->withdraw(message.endpoint->connection, message.window.token);
   message.has_window = false;
 }
 
@@ -261,6 +272,10 @@ Status Receiver::clear(Endpoint& from, const Frame& frame, Segment body) {
   auto& state = state_of(*message);
   if (frame.offset != state.sent) return violation("a CLEAR from a wrong offset");
   if (frame.length > message->payload_bytes) return violation("a CLEAR beyond the payload");
+  if (frame.window) {
+    Status status = decode_window(body, &state.window);
+    if (status.error()) return status;
+  }
   from.credit += frame.credit;
   core_.outgoing.remove(frame.id);
   state.id = 0;
@@ -268,7 +283,6 @@ Status Receiver::clear(Endpoint& from, const Frame& frame, Segment body) {
   state.accepted = frame.length;
   if (frame.window && from.driver->caps().remote_write && !core_.config.checksum) {
     state.has_window = true;
-    state.window = decode_window(body);
     state.window_start = frame.offset;
   }
   sender_.stream(*message);

@@ -33,11 +33,11 @@ bool Streamer::next(Endpoint& to) {
   return true;
 }
 
-// The next bytes; 0 ends the endpoint, whose receiver would wait for ever.
-std::uint64_t Streamer::fill(OutgoingPacket& packet, OutgoingMessage& message) {
+// The next bytes, at most `limit`; 0 ends the endpoint, whose receiver would wait for ever.
+std::uint64_t Streamer::fill(OutgoingPacket& packet, OutgoingMessage& message,
+                             std::uint64_t limit) {
   auto& state = state_of(message);
-  std::uint64_t limit =
-      std::min<std::uint64_t>(state.accepted - state.sent, packet.packet.bytes_room());
+  limit = std::min<std::uint64_t>({limit, state.accepted - state.sent, packet.packet.bytes_room()});
   if (message.flush_bytes > 0) limit = std::min(limit, message.flush_bytes);
   const std::uint64_t bytes = fill_packet(core_, packet, message, limit);
   if (bytes == 0) {
@@ -58,7 +58,7 @@ bool Streamer::data(Endpoint& to, OutgoingMessage& message) {
   frame.kind = FrameKind::kData;
   frame.id = state.peer_id;
   frame.offset = state.sent;
-  frame.length = fill(*packet, message);
+  frame.length = fill(*packet, message, state.accepted);
   if (frame.length == 0) return false;
   if (core_.config.checksum) add_checksum(packet->packet, frame);
   frame.body_bytes = static_cast<std::uint32_t>(frame.length);
@@ -74,9 +74,10 @@ bool Streamer::write(Endpoint& to, OutgoingMessage& message) {
   OutgoingPacket* const packet = poster_.take(to, OutgoingPacket::Use::kWrite);
   if (packet == nullptr) return false;
   auto& state = state_of(message);
-  packet->window = state.window;
-  packet->window_offset = state.sent - state.window_start;
-  if (fill(*packet, message) == 0) return false;
+  const Window::Place place = state.window.place(state.sent - state.window_start);
+  packet->window = state.window.token;
+  packet->window_offset = place.offset;
+  if (fill(*packet, message, place.bytes) == 0) return false;
   poster_.post(*packet);
   return true;
 }

@@ -23,7 +23,7 @@ class Streamer {
   bool data(Endpoint& to, OutgoingMessage& message);
   bool write(Endpoint& to, OutgoingMessage& message);
   bool placed(Endpoint& to, OutgoingMessage& message);
-  std::uint64_t fill(OutgoingPacket& packet, OutgoingMessage& message);
+  std::uint64_t fill(OutgoingPacket& packet, OutgoingMessage& message, std::uint64_t limit);
 
   Core& core_;
   Poster& poster_;

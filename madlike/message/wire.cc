@@ -37,6 +37,9 @@ static_assert(offsetof(Wire, offset) == 24);
 struct WireWindow {
   std::uint64_t address;
   std::uint64_t key;
+  std::uint64_t run;
+  std::uint64_t stride;
+  std::uint64_t lead;
 };
 static_assert(sizeof(WireWindow) == kWindowBytes);
 
@@ -133,8 +136,9 @@ void encode_frame(const Frame& f, std::byte* out) {
   std::memcpy(out, &wire, sizeof(wire));
 }
 
-void encode_window(const ExposureToken& window, std::byte* out) {
-  const WireWindow wire{htole64(window.address), htole64(window.key)};
+void encode_window(const Window& window, std::byte* out) {
+  const WireWindow wire{htole64(window.token.address), htole64(window.token.key),
+                        htole64(window.run), htole64(window.stride), htole64(window.lead)};
   std::memcpy(out, &wire, sizeof(wire));
 }
 
@@ -171,10 +175,14 @@ Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
   return status;
 }
 
-ExposureToken decode_window(Segment body) {
+Status decode_window(Segment body, Window* out) {
   WireWindow wire;
   std::memcpy(&wire, body.data, sizeof(wire));
-  return {le64toh(wire.address), le64toh(wire.key)};
+  out->token = {le64toh(wire.address), le64toh(wire.key)};
+  out->run = le64toh(wire.run);
+  out->stride = le64toh(wire.stride);
+  out->lead = le64toh(wire.lead);
+  return out->valid() ? Status() : violation("a window of runs that overlap");
 }
 
 }  // namespace mad

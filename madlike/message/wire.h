@@ -11,12 +11,12 @@
 
 #include "madlike/base/segment.h"
 #include "madlike/base/status.h"
-#include "madlike/driver/driver.h"
+#include "madlike/message/window.h"
 
 namespace mad {
 
 inline constexpr std::size_t kFrameBytes = 40;  // the fixed header
-inline constexpr std::size_t kWindowBytes = 16;
+inline constexpr std::size_t kWindowBytes = 40;
 
 enum class FrameKind : std::uint8_t {
   kHello = 1,
@@ -53,14 +53,15 @@ constexpr std::size_t padded_bytes(std::size_t header_bytes) {
 /// Writes kFrameBytes to `out`.
 void encode_frame(const Frame& frame, std::byte* out);
 /// Writes kWindowBytes to `out`.
-void encode_window(const ExposureToken& window, std::byte* out);
+void encode_window(const Window& window, std::byte* out);
 
 /// Reads the frame that `packet`, and `rest` bytes more that are still to come, are.  kVersion:
 /// only the version differs; kProtocol: no frame at all, a field that its kind does not have, or
 /// lengths that do not fit the packet.
 Status decode_frame(Segment packet, Frame* out, std::size_t rest = 0);
-/// `body` of a CLEAR with a window that decode_frame() accepted.
-ExposureToken decode_window(Segment body);
+/// Reads the body of a CLEAR with a window that decode_frame() accepted.  kProtocol: runs that
+/// overlap.
+Status decode_window(Segment body, Window* out);
 
 }  // namespace mad
 

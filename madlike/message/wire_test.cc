@@ -232,11 +232,23 @@ TEST(Wire, RestsThatCannotBe) {
 }
 
 TEST(Wire, Window) {
-  std::array<std::byte, kWindowBytes> window;
-  encode_window({1234567890123, 42}, window.data());
-  const ExposureToken token = decode_window({window.data(), window.size()});
-  EXPECT_EQ(token.address, 1234567890123u);
-  EXPECT_EQ(token.key, 42u);
+  std::array<std::byte, kWindowBytes> bytes;
+  const Segment body{bytes.data(), bytes.size()};
+  Window sent, came;
+  sent.token = {1234567890123, 42};
+  sent.run = 100;
+  sent.stride = std::uint64_t{1} << 40;
+  sent.lead = 99;
+  encode_window(sent, bytes.data());
+  ASSERT_TRUE(decode_window(body, &came).ok());
+  EXPECT_EQ(came.token.address, 1234567890123u);
+  EXPECT_EQ(came.token.key, 42u);
+  EXPECT_EQ(came.run, 100u);
+  EXPECT_EQ(came.stride, std::uint64_t{1} << 40);
+  EXPECT_EQ(came.lead, 99u);
+  sent.stride = 99;
+  encode_window(sent, bytes.data());
+  EXPECT_EQ(decode_window(body, &came).code(), StatusCode::kProtocol);
 }
 
 }  // namespace

@@ -1,0 +1,106 @@
+// Receivers whose memory is a few long runs: on fabrics that can only write to one, each run is
+// written by itself where they are alike, and everything else comes in packets.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <ostream>
+#include <string>
+#include <tuple>
+
+#include "tests/engine/node.h"
+
+namespace mad::test {
+namespace {
+
+struct Rows {
+  const char* name;
+  std::uint64_t count, bytes;
+  std::int64_t stride;
+  bool alike;  // and long: written
+};
+void PrintTo(const Rows& rows, std::ostream* out) { *out << rows.name; }
+
+constexpr Rows kRows[] = {
+    {"many", 30, 65536, 65544, true},  {"odd", 7, 100003, 100100, true},
+    {"two", 2, 300000, 1000000, true}, {"far", 3, 131072, 4 << 20, true},
+    {"short", 100, 8192, 8200, false}, {"descending", 8, 131072, -131080, false},
+};
+
+constexpr unsigned char kUntouched = 0xEE;
+
+class Windows : public ::testing::TestWithParam<std::tuple<const char*, Rows>> {
+ protected:
+  Windows() : a_(std::get<0>(GetParam())), b_(std::get<0>(GetParam())), to_b_(a_.peer(b_)) {}
+  ~Windows() override { close_together({&a_, &b_}); }
+
+  /// Sends `data` in blocks of 64 bytes or as one run; `got` is what the receiver's memory then is.
+  void send(const Bytes& data, bool in_blocks, const Rows& rows, Bytes* got) {
+    const TypeHandle short_blocks = blocks(data.size() / 64, 64, 128);
+    Bytes spread(2 * data.size());
+    for (std::size_t i = 0; i < data.size() / 64; ++i) {
+      std::memcpy(&spread[i * 128], &data[i * 64], 64);
+    }
+    const TypeHandle type = blocks(rows.count, rows.bytes, rows.stride);
+    Operation sent, received;
+    b_.on_arrival = [&](const Arrival& arrival) {
+      b_.receive(arrival.incoming, got->data() + start(rows), 1, type.get(), MAD_PATH_AUTO,
+                 &received);
+    };
+    if (in_blocks) {
+      a_.send(to_b_, "x", spread.data(), 1, short_blocks.get(), MAD_PATH_AUTO, &sent);
+    } else {
+      a_.send(to_b_, "x", data.data(), data.size(), nullptr, MAD_PATH_AUTO, &sent);
+    }
+    ASSERT_TRUE(progress_until({&a_, &b_}, [&] { return sent.done && received.done; }));
+    EXPECT_EQ(received.status, MAD_SUCCESS);
+    EXPECT_EQ(sent.status, MAD_SUCCESS);
+  }
+
+  static std::size_t start(const Rows& rows) {
+    return rows.stride < 0 ? (rows.count - 1) * static_cast<std::size_t>(-rows.stride) : 0;
+  }
+  static Bytes memory(const Rows& rows) {
+    const auto distance = static_cast<std::size_t>(rows.stride < 0 ? -rows.stride : rows.stride);
+    return Bytes((rows.count - 1) * distance + rows.bytes + 100, std::byte{kUntouched});
+  }
+
+  Node a_, b_;
+  mad_peer* to_b_;
+};
+
+TEST_P(Windows, BytesStandWhereTheLayoutSaysAndNowhereElse) {
+  const Rows& rows = std::get<1>(GetParam());
+  const bool scatters = std::string(std::get<0>(GetParam())) == "tcp";
+  for (const bool in_blocks : {false, true}) {
+    for (const std::size_t less : {0u, 70016u}) {  // the last run is cut, or not begun
+      const Bytes data = pattern((rows.count * rows.bytes - less) / 64 * 64, in_blocks);
+      Bytes got = memory(rows), expected = got;
+      for (std::size_t done = 0; done < data.size();) {
+        const std::size_t row = done / rows.bytes;
+        const std::size_t bytes = std::min<std::size_t>(rows.bytes, data.size() - done);
+        const auto place =
+            static_cast<std::int64_t>(start(rows)) + static_cast<std::int64_t>(row) * rows.stride;
+        std::memcpy(&expected[static_cast<std::size_t>(place)], &data[done], bytes);
+        done += bytes;
+      }
+      const std::uint64_t before = a_.counters().written_bytes;
+      send(data, in_blocks, rows, &got);
+      EXPECT_TRUE(got == expected) << in_blocks << ' ' << less;
+      const std::uint64_t written = a_.counters().written_bytes - before;
+      EXPECT_EQ(written > 0, rows.alike || scatters) << written;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Engine, Windows,
+                         ::testing::Combine(::testing::ValuesIn(kFabrics),
+                                            ::testing::ValuesIn(kRows)),
+                         [](const auto& info) {
+                           std::string name = std::get<0>(info.param);
+                           std::replace(name.begin(), name.end(), ':', '_');
+                           return name + '_' + std::get<1>(info.param).name;
+                         });
+
+}  // namespace
+}  // namespace mad::test
