@@ -14,8 +14,7 @@
 namespace mad {
 
 TcpDriver::~TcpDriver() {
-  listener_.close();
-  strangers_.clear();
+  door_.close();
   for (auto& entry : connections_) {
     if (entry.second.state != State::kClosing) end(entry.second, StatusCode::kClosed);
   }
@@ -34,11 +33,14 @@ void TcpDriver::disconnect(ConnectionId id) {
   connection.left = true;
   if (connection.state == State::kGone) return leaving_.push_back(id);
   const auto found = live_.find(connection.address);
-  if (found != live_.end() && found->second == id) live_.erase(found);
+  if (found != live_.end() && found->second == id) {
+    live_.erase(found);
+    door_.forget(connection.address);
+  }
   const bool stands = connection.state == State::kConnected;
   connection.gone = Status(StatusCode::kClosed, "this connection was disconnected");
   set_state(connection, State::kClosing);
-  connection.deadline = TcpClock::now() + options_.close_timeout;
+  connection.deadline = door_.now() + options_.close_timeout;
   connection.rest_goes_to = nullptr;  // it is dropped
   if (stands && connection.exposed == 0) return post_last(connection);
   // A request is withdrawn.  And memory that the peer may write is the caller's again at once.
@@ -82,7 +84,10 @@ void TcpDriver::end(TcpConnection& connection, const Status& why) {
     news_.push_back(std::move(completion));
   }
   const auto found = live_.find(connection.address);
-  if (found != live_.end() && found->second == connection.id) live_.erase(found);
+  if (found != live_.end() && found->second == connection.id) {
+    live_.erase(found);
+    door_.forget(connection.address);
+  }
   if (connection.state != State::kClosing) {
     connection.gone = why;
     if (connection.told) tell(connection, Completion::Kind::kDisconnected, why);
@@ -104,10 +109,10 @@ void TcpDriver::forget_left() {
 }
 
 void TcpDriver::linger() {
-  const TcpClock::time_point deadline = TcpClock::now() + options_.linger;
+  const PolledClock::Steady::time_point deadline = PolledClock::Steady::now() + options_.linger;
   const auto closing = [this](const auto& entry) { return entry.second.state == State::kClosing; };
   while (std::any_of(connections_.begin(), connections_.end(), closing) &&
-         TcpClock::now() < deadline) {
+         PolledClock::Steady::now() < deadline) {
     std::array<Completion, 16> news;
     const std::size_t count = poll(news.data(), news.size());
     for (std::size_t i = 0; i < count; ++i) {

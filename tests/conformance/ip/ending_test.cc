@@ -143,7 +143,7 @@ TEST_P(PatientIpDriverTest, AClosingConnectionWhosePeerTakesNothingEnds) {
   const std::size_t files = open_files();
   Bytes bytes(48 * 1024, std::byte{7});
   const std::size_t pending = fill(a, to_b, bytes).pending;
-  EXPECT_LT(a.station.finished_count, pending);
+  EXPECT_TRUE(!sends_halves() || a.station.finished_count < pending);
   a.driver->disconnect(to_b);
   const auto started = Clock::now();
   EXPECT_TRUE(pump(
@@ -151,7 +151,9 @@ TEST_P(PatientIpDriverTest, AClosingConnectionWhosePeerTakesNothingEnds) {
       milliseconds(5000)))
       << a.station.finished_count << " of " << pending;
   EXPECT_GE(Clock::now() - started, milliseconds(150));
-  EXPECT_EQ(a.station.finished_status[&bytes].code(), StatusCode::kClosed);
+  if (pending > 0) {
+    EXPECT_EQ(a.station.finished_status[&bytes].code(), StatusCode::kClosed);
+  }
 }
 
 TEST_P(PatientIpDriverTest, AClosingConnectionWhosePeerIsSlowIsWaitedFor) {

@@ -1,0 +1,141 @@
+#include "madlike/driver/ucx/lane.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include <cstring>
+#include <vector>
+
+#include "madlike/driver/door/sockets.h"
+#include "madlike/driver/ucx/side.h"
+
+namespace mad {
+namespace {
+
+class UcxLaneTest : public ::testing::TestWithParam<UcxTransport> {};
+
+TEST_P(UcxLaneTest, EveryKindAndSizeArrivesGathered) {
+  Side a(GetParam()), b(GetParam());
+  EXPECT_EQ(a.offer.geometry, b.offer.geometry);
+  a.wire(b);
+  b.wire(a);
+  const std::size_t most = a.lane->max_message_bytes() - sizeof(UcxHeader);
+  std::size_t count = 0;
+  for (const std::size_t size : {std::size_t{1}, std::size_t{76}, std::size_t{92}, std::size_t{93},
+                                 std::size_t{2048}, std::size_t{2049}, std::size_t{9000}, most}) {
+    for (const UcxMessage kind : {UcxMessage::kPacket, UcxMessage::kWrite}) {
+      std::vector<std::byte> sent(size);
+      for (std::size_t i = 0; i < size; ++i) sent[i] = static_cast<std::byte>(i * 7 + size);
+      const std::size_t half = size / 2;
+      const Segment segments[] = {
+          {sent.data(), half}, {nullptr, 0}, {sent.data() + half, size - half}};
+      const UcxHeader header{0x1234567890ABCDEFu, 5, 6};
+      int told = 0;
+      struct Done : uct_completion_t {
+        int* told = nullptr;
+      } done;
+      done.func = [](uct_completion_t* self) { ++*static_cast<Done*>(self)->told; };
+      done.count = 1;
+      done.status = UCS_OK;
+      done.told = &told;
+      ucs_status_t status = UCS_ERR_NO_RESOURCE;
+      ASSERT_TRUE(pump(a, b, [&] {
+        status = a.lane->send(a.endpoint.get(), kind, header, {segments, 3}, size, &done);
+        return status != UCS_ERR_NO_RESOURCE;
+      }));
+      ASSERT_TRUE(status == UCS_OK || status == UCS_INPROGRESS) << ucs_status_string(status);
+      ++count;
+      ASSERT_TRUE(pump(a, b, [&] {
+        return b.messages.size() == count && (status == UCS_OK || told == 1);
+      })) << size;
+      const Side::Message& got = b.messages.back();
+      const std::size_t before = kind == UcxMessage::kWrite ? sizeof(header) : UcxHeader::kTagBytes;
+      EXPECT_EQ(got.kind, kind);
+      ASSERT_EQ(got.bytes.size(), before + size);
+      EXPECT_EQ(std::memcmp(got.bytes.data(), &header, before), 0);
+      EXPECT_EQ(std::memcmp(got.bytes.data() + before, sent.data(), size), 0) << size;
+      if (GetParam() == UcxTransport::kPosix && size >= 2048) {
+        EXPECT_TRUE(got.aligned) << size;
+      }
+    }
+  }
+}
+
+// As when others of the process took them all, for a while.
+TEST(UcxFabric, AcceptsOnlyWhereFilesAreLeft) {
+  Side a(UcxTransport::kTcp), b(UcxTransport::kTcp);
+  a.wire(b);
+  b.wire(a);
+  std::vector<TcpSocket> files;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{200, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  do {
+    files.push_back(tcp_spare());
+  } while (files.back());
+  for (int i = 0; i < 100; ++i) {
+    a.progress();
+    b.progress();
+  }
+  files.clear();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_TRUE(pump(a, b, [&] {
+    return a.lane->send(a.endpoint.get(), UcxMessage::kHello, {}, {}, 0, nullptr) == UCS_OK;
+  }));
+  EXPECT_TRUE(pump(a, b, [&] { return b.messages.size() == 1; }));
+}
+
+// UCX would lose messages without a word.
+TEST(UcxLane, TheEnvironmentDoesNotTakeItsBuffers) {
+  setenv("UCX_MM_RX_MAX_BUFS", "65", 1);
+  Side a(UcxTransport::kPosix), b(UcxTransport::kPosix);
+  unsetenv("UCX_MM_RX_MAX_BUFS");
+  a.wire(b);
+  b.wire(a);
+  b.keep = true;
+  std::vector<std::byte> packet(2048, std::byte{1});
+  const Segment segment{packet.data(), packet.size()};
+  for (std::size_t sent = 1; sent <= UcxLane::kMostKept; ++sent) {
+    ASSERT_EQ(a.lane->send(a.endpoint.get(), UcxMessage::kPacket, {}, {&segment, 1}, packet.size(),
+                           nullptr),
+              UCS_OK);
+    EXPECT_TRUE(pump(a, b, [&] { return b.messages.size() == sent; })) << sent << " is lost";
+  }
+  for (void* const each : b.kept) uct_iface_release_desc(each);
+}
+
+TEST_P(UcxLaneTest, WrongAddressesAreUnreachable) {
+  Side a(GetParam()), b(GetParam());
+  UcxLaneOffer cut = b.offer;
+  cut.device.pop_back();
+  UctEndpoint none;
+  EXPECT_EQ(a.lane->wire(&none, cut).code(), StatusCode::kUnreachable);
+  UcxLaneOffer elsewhere = b.offer;
+  for (std::byte& each : elsewhere.device) each ^= std::byte{0x55};
+  EXPECT_EQ(a.lane->wire(&none, elsewhere).code(), StatusCode::kUnreachable);
+  EXPECT_FALSE(none);
+}
+
+TEST_P(UcxLaneTest, WhatIsNotHereIsNotFound) {
+  Side a(GetParam());
+  UcxOptions options;
+  options.posix = false;
+  const auto opened = UcxFabric::open(options, "eth4711", a);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.status().code(), StatusCode::kNotFound);
+  EXPECT_NE(opened.status().message().find("eth4711"), std::string_view::npos);
+  options.posix = true;
+  options.posix_segment_bytes = 64 * 1024;  // does not fit into UCX's 16 bits
+  options.tcp = false;
+  const auto too_long = UcxFabric::open(options, "lo", a);
+  ASSERT_FALSE(too_long.ok());
+  EXPECT_EQ(too_long.status().code(), StatusCode::kInvalidArgument);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ucx, UcxLaneTest,
+                         ::testing::Values(UcxTransport::kPosix, UcxTransport::kTcp),
+                         [](const auto& info) { return to_string(info.param); });
+
+}  // namespace
+}  // namespace mad
