@@ -9,6 +9,7 @@
 
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/ucx/driver.h"
+#include "madlike/driver/ucx/manners.h"
 
 namespace mad {
 namespace {
@@ -27,17 +28,39 @@ void UcxDriver::make_offer(UcxConnection& connection) {
     own.namespace_device = network.st_dev;
     own.namespace_inode = network.st_ino;
   }
-  for (std::size_t i = 0; i < kUcxTransports; ++i) {
-    UcxLane* const lane = fabric_->lane(static_cast<UcxTransport>(i));
-    if (lane == nullptr) continue;
-    if (posix_broke_ && lane->transport() == UcxTransport::kPosix) continue;
-    Result<UctEndpoint> prepared = lane->prepare(&own.lanes[i]);
-    if (!prepared.ok()) return end_soon(connection.id, prepared.status());
-    connection.prepared[i] = std::move(*prepared);
+  // Memory is shared with peers of this host, whose addresses are its.
+  if (options_.posix && interface_of(connection.peer.socket).ok()) {
+    Status posix = prepare(connection, UcxTransport::kPosix);
+    if (!posix.ok()) go_without_posix(connection, std::move(posix));
+  }
+  if (options_.tcp) {
+    Status tcp = prepare(connection, UcxTransport::kTcp);
+    if (!tcp.ok()) return end_soon(connection.id, std::move(tcp));
   }
   const auto bytes = own.pack();
   connection.reader.expect(UcxOffer::kBytes);
   (void)tcp_send(connection.control.fd(), bytes.data(), bytes.size());  // else its end is read
+}
+
+Status UcxDriver::prepare(UcxConnection& connection, UcxTransport transport) {
+  const auto i = static_cast<std::size_t>(transport);
+  UcxConnection::Way& way = connection.prepared[i];
+  if (fabric_->limits(transport) == nullptr) return fabric_->why_not(transport);
+  auto lane = fabric_->lane(transport);
+  if (!lane.ok()) return lane.status();
+  way.lane = std::move(*lane);
+  auto endpoint = way.lane->prepare(&connection.own.lanes[i]);
+  if (!endpoint.ok()) return endpoint.status();
+  way.endpoint = std::move(*endpoint);
+  return {};
+}
+
+void UcxDriver::go_without_posix(UcxConnection& connection, Status why) {
+  if (options_.tcp && !std::exchange(said_without_posix_, true)) {
+    say("to " + to_text(connection.peer.socket) +
+        " and maybe others of this host without shared memory: " + std::string(why.message()));
+  }
+  connection.without_posix = std::move(why);
 }
 
 void UcxDriver::on_control(UcxConnection& connection) {
@@ -56,6 +79,7 @@ void UcxDriver::on_control(UcxConnection& connection) {
                                             to_text(connection.peer.socket) +
                                                 " sent what no ucx engine of this version sends"));
     }
+    connection.deadline = door_.now() + options_.agree_timeout;
     connection.reader.expect(UcxNote::kBytes);
   }
 }
@@ -66,9 +90,11 @@ bool UcxDriver::on_offer(UcxConnection& connection) {
   if (connection.state != State::kAgreeing) return true;  // we leave
   auto common = transports_in_common(connection.own, *connection.offered);
   if (!common.ok()) {
-    end_soon(connection.id,
-             Status(common.status().code(), to_text(connection.peer.socket) + ": " +
-                                                std::string(common.status().message())));
+    std::string why =
+        to_text(connection.peer.socket) + ": " + std::string(common.status().message());
+    if (!connection.without_posix.ok())
+      why += "; " + std::string(connection.without_posix.message());
+    end_soon(connection.id, Status(common.status().code(), std::move(why)));
     return true;
   }
   connection.candidates = std::move(*common);
@@ -89,19 +115,17 @@ bool UcxDriver::on_note(UcxConnection& connection) {
 void UcxDriver::try_candidate(UcxConnection& connection) {
   const UcxTransport transport = connection.candidates[connection.candidate];
   const auto i = static_cast<std::size_t>(transport);
-  UcxLane& lane = *fabric_->lane(transport);
-  const bool broke = posix_broke_ && transport == UcxTransport::kPosix;
-  const Status wired = broke ? Status(StatusCode::kUnreachable, "ucx: our shared memory broke")
-                             : lane.wire(&connection.prepared[i], connection.offered->lanes[i]);
+  UcxConnection::Way& way = connection.prepared[i];
+  const Status wired = way.lane->wire(&way.endpoint, connection.offered->lanes[i]);
   connection.we = wired.ok();
   connection.they.reset();
   if (wired.ok()) {
-    connection.endpoint = std::move(connection.prepared[i]);
-    connection.lane = &lane;
-    lane.add_user();
-    endpoints_[connection.endpoint.get()] = connection.id;
+    connection.way = std::move(way);
+    connection.way.lane->add_user();
+    endpoints_[connection.way.endpoint.get()] = connection.id;
   } else {
     connection.gone = wired;  // if no other does
+    if (transport == UcxTransport::kPosix) go_without_posix(connection, wired);
   }
   const UcxNote note{wired.ok() ? UcxNote::Kind::kYes : UcxNote::Kind::kNo, transport};
   const auto bytes = note.pack();
@@ -111,7 +135,7 @@ void UcxDriver::try_candidate(UcxConnection& connection) {
 void UcxDriver::judge_candidate(UcxConnection& connection) {
   if (*connection.we && *connection.they) return;  // greet() follows
   if (*connection.we) {
-    drop_endpoint(connection);
+    drop_way(connection);
     connection.gone = Status(StatusCode::kUnreachable, "ucx: its side cannot reach us");
   }
   if (++connection.candidate < connection.candidates.size()) return try_candidate(connection);
@@ -127,12 +151,13 @@ void UcxDriver::greet(UcxConnection& connection) {
   // So long that shared memory has to attach the peer's buffers: if it cannot, here is the place.
   std::array<std::byte, UcxLane::kMostShort> rest{};
   const Segment segment{rest.data(), rest.size()};
-  const ucs_status_t status = connection.lane->send(connection.endpoint.get(), UcxMessage::kHello,
-                                                    header, {&segment, 1}, rest.size(), nullptr);
+  const ucs_status_t status =
+      connection.way.lane->send(connection.way.endpoint.get(), UcxMessage::kHello, header,
+                                {&segment, 1}, rest.size(), nullptr);
   if (status == UCS_ERR_NO_RESOURCE) return;  // not connected yet, or its queue is full
-  if (status != UCS_OK) return on_failed(connection.endpoint.get());
+  if (status != UCS_OK) return on_failed(connection.way.endpoint.get());
   connection.hello_sent = true;
-  for (UctEndpoint& other : connection.prepared) other.reset();
+  connection.prepared = {};
   connect_if_greeted(connection);
 }
 

@@ -16,7 +16,6 @@
 #include "madlike/driver/memory/exposures.h"
 #include "madlike/driver/ucx/endpoint.h"
 #include "madlike/driver/ucx/fabric.h"
-#include "madlike/driver/ucx/hole.h"
 #include "madlike/driver/ucx/memory.h"
 #include "madlike/driver/ucx/ucx.h"
 
@@ -45,7 +44,9 @@ class UcxDriver : public Driver, private UcxEvents {
   void disconnect(ConnectionId connection) override;
 
   /// For tests: what carries a connection's packets, or null: nothing yet, or any more.
-  const UcxLane* lane(ConnectionId connection) const { return connections_.at(connection).lane; }
+  const UcxLane* lane(ConnectionId connection) const {
+    return connections_.at(connection).way.lane.get();
+  }
 
  private:
   using State = UcxConnection::State;
@@ -53,10 +54,11 @@ class UcxDriver : public Driver, private UcxEvents {
   // Runs that a write is copied to at once.
   static constexpr std::size_t kMaxRuns = 128;
 
-  /// A peer that hung up without a last message, and how often, or how long, we still look for one.
+  /// A peer that hung up without a last message, and how often, or how long, we still look for what
+  /// it sent before.
   struct HungUp {
     ConnectionId connection;
-    int looks;                         // shared memory
+    std::size_t looks;                 // shared memory
     PolledClock::time_point deadline;  // tcp
   };
 
@@ -78,6 +80,8 @@ class UcxDriver : public Driver, private UcxEvents {
 
   // agreement.cc
   void make_offer(UcxConnection& connection);
+  Status prepare(UcxConnection& connection, UcxTransport transport);
+  void go_without_posix(UcxConnection& connection, Status why);
   void on_control(UcxConnection& connection);
   bool on_offer(UcxConnection& connection);
   bool on_note(UcxConnection& connection);
@@ -87,11 +91,11 @@ class UcxDriver : public Driver, private UcxEvents {
   void connect_if_greeted(UcxConnection& connection);
 
   // ending.cc
-  void drop_endpoint(UcxConnection& connection);
+  void drop_way(UcxConnection& connection);
   void send_last(UcxConnection& connection);
   void on_hang_up(UcxConnection& connection);
-  void end_hung_up(bool nothing_came);
-  void end_shared_memory();
+  bool has_all(HungUp& each, const UcxConnection& connection);
+  void end_hung_up();
   void end_soon(ConnectionId connection, Status why);
   void end_all_due();
   void end(UcxConnection& connection, Status why);
@@ -99,10 +103,10 @@ class UcxDriver : public Driver, private UcxEvents {
   void linger();
 
   // receive.cc
-  bool on_message(const UcxLane& lane, UcxMessage kind, Segment message, bool keepable) override;
+  bool on_message(UcxLane& lane, UcxMessage kind, Segment message, bool keepable) override;
   void on_failed(uct_ep_h endpoint) override;
   static void on_sent(uct_completion_t* operation);
-  bool take_packet(UcxConnection& connection, Segment message, bool keepable);
+  bool take_packet(UcxConnection& connection, UcxLane& lane, Segment message, bool keepable);
   void take_write(UcxConnection& connection, Segment message);
 
   // progress.cc
@@ -123,8 +127,6 @@ class UcxDriver : public Driver, private UcxEvents {
   Door door_;
   std::unique_ptr<UcxFabric> fabric_;
   ReceivedMemory received_;
-  HoleWatch hole_;
-  bool posix_broke_ = false;  // its queue has a hole
   std::unordered_map<ConnectionId, UcxConnection> connections_;
   ConnectionId next_connection_ = 0;
   std::map<std::vector<std::byte>, ConnectionId> live_;  // by address; not kClosing, not kGone
@@ -137,10 +139,12 @@ class UcxDriver : public Driver, private UcxEvents {
   std::vector<ConnectionId> advancing_;  // scratch of advance_unsettled()
   std::vector<HungUp> hung_up_;
   std::array<Segment, kMaxRuns> places_;  // scratch of take_write()
+  std::vector<pollfd> armed_;             // scratch of watch()
   std::vector<Completion> news_;          // UCX progresses when all of them are told
   std::size_t news_told_ = 0;
   std::vector<std::pair<ConnectionId, Status>> ending_;
   std::vector<ConnectionId> leaving_;  // gone and left; forgotten once nobody names them
+  bool said_without_posix_ = false;
   bool look_soon_ = false;
   std::uint32_t polls_ = 0;
   long last_tick_ = 0;

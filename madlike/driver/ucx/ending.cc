@@ -14,9 +14,9 @@
 namespace mad {
 namespace {
 
-// Times that we look for the last message of a peer that hung up while others send: more than the
-// queue of shared memory has messages.
-constexpr int kLooks = 1000;
+// Times that we look for what a peer sent through shared memory before it hung up: as many messages
+// as there can be.
+constexpr std::size_t kLooks = UcxLane::kPlaces;
 // How long tcp may take to bring what such a peer sent, and then its end.
 constexpr std::chrono::milliseconds kLaneEnds{2000};
 
@@ -29,15 +29,16 @@ UcxDriver::~UcxDriver() {
     if (entry.second.state != State::kClosing) end(entry.second, StatusCode::kClosed);
   }
   linger();
-  for (auto& entry : connections_) drop_endpoint(entry.second);
+  for (auto& entry : connections_) drop_way(entry.second);
 }
 
-void UcxDriver::drop_endpoint(UcxConnection& connection) {
-  if (connection.lane == nullptr) return;
-  endpoints_.erase(connection.endpoint.get());
-  connection.endpoint.reset();
-  connection.lane->drop_user();
-  connection.lane = nullptr;
+void UcxDriver::drop_way(UcxConnection& connection) {
+  UcxConnection::Way& way = connection.way;
+  if (way.lane == nullptr) return;
+  endpoints_.erase(way.endpoint.get());
+  way.endpoint.reset();
+  way.lane->drop_user();
+  way.lane.reset();
 }
 
 void UcxDriver::disconnect(ConnectionId id) {
@@ -62,8 +63,8 @@ void UcxDriver::disconnect(ConnectionId id) {
 
 void UcxDriver::send_last(UcxConnection& connection) {
   const UcxHeader header{connection.offered->tag, 0, 0};
-  const ucs_status_t status =
-      connection.lane->send(connection.endpoint.get(), UcxMessage::kLast, header, {}, 0, nullptr);
+  const ucs_status_t status = connection.way.lane->send(connection.way.endpoint.get(),
+                                                        UcxMessage::kLast, header, {}, 0, nullptr);
   if (status == UCS_ERR_NO_RESOURCE) return;  // advance_unsettled() tries again
   if (status != UCS_OK) return end_soon(connection.id, connection.gone);
   connection.last_sent = true;
@@ -80,16 +81,21 @@ void UcxDriver::on_hang_up(UcxConnection& connection) {
   }
 }
 
-void UcxDriver::end_hung_up(bool nothing_came) {
-  const auto ended = [this, nothing_came](HungUp& each) {
+bool UcxDriver::has_all(HungUp& each, const UcxConnection& connection) {
+  UcxLane* const lane = connection.way.lane.get();
+  if (lane == nullptr) return true;
+  // on_failed() comes behind all that it sent.
+  if (lane->transport() == UcxTransport::kTcp) return door_.now() >= each.deadline;
+  if (!lane->has_room() || !received_.has_room()) return false;
+  return lane->progress() == 0 || --each.looks == 0;
+}
+
+void UcxDriver::end_hung_up() {
+  const auto ended = [this](HungUp& each) {
     const UcxConnection* const connection = find(each.connection);
     if (!connection || connection->doomed || connection->state == State::kGone) return true;
+    if (!has_all(each, *connection)) return false;
     const bool stood = connection->state != State::kAgreeing;
-    if (stood && connection->lane->transport() == UcxTransport::kTcp) {
-      if (door_.now() < each.deadline) return false;  // on_failed() comes behind all that it sent
-    } else if (!nothing_came && --each.looks > 0) {
-      return false;
-    }
     const std::string who = "the engine at " + to_text(connection->peer.socket);
     end_soon(each.connection,
              stood ? Status(StatusCode::kPeerFailed, who + " is gone")
@@ -97,18 +103,6 @@ void UcxDriver::end_hung_up(bool nothing_came) {
     return true;
   };
   hung_up_.erase(std::remove_if(hung_up_.begin(), hung_up_.end(), ended), hung_up_.end());
-}
-
-void UcxDriver::end_shared_memory() {
-  posix_broke_ = true;
-  for (const auto& entry : connections_) {
-    const UcxLane* const lane = entry.second.lane;
-    if (lane == nullptr || lane->transport() != UcxTransport::kPosix) continue;
-    end_soon(entry.first,
-             Status(StatusCode::kPeerFailed,
-                    "a process of this host died while it put a packet into our shared memory, "
-                    "which nobody can use any more"));
-  }
 }
 
 void UcxDriver::end_soon(ConnectionId id, Status why) {
@@ -129,7 +123,6 @@ void UcxDriver::end_all_due() {
 void UcxDriver::end(UcxConnection& connection, Status why) {
   if (connection.state == State::kGone) return;
   if (connection.peer_finished) why = Status(StatusCode::kClosed, "the peer disconnected");
-  UcxLane* const lane = connection.lane;
   if (connection.operation.busy) {
     connection.operation.busy = false;
     Completion completion;
@@ -139,8 +132,8 @@ void UcxDriver::end(UcxConnection& connection, Status why) {
     completion.status = why;
     news_.push_back(std::move(completion));
   }
-  drop_endpoint(connection);
-  for (UctEndpoint& prepared : connection.prepared) prepared.reset();
+  drop_way(connection);
+  connection.prepared = {};
   connection.control.close();
   const auto found = live_.find(connection.address);
   if (found != live_.end() && found->second == connection.id) {
@@ -154,11 +147,6 @@ void UcxDriver::end(UcxConnection& connection, Status why) {
   set_state(connection, State::kGone);
   connection.left = connection.left || !connection.told;
   if (connection.left) leaving_.push_back(connection.id);
-  // Who did not say that it finished may have died, also if that is not why.
-  if (lane != nullptr && lane->transport() == UcxTransport::kPosix && !connection.peer_finished &&
-      !posix_broke_) {
-    hole_.begin(*lane);
-  }
 }
 
 void UcxDriver::forget_left() {

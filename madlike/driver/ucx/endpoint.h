@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -59,23 +60,29 @@ struct UcxConnection {
   TcpSocket control;
   DoorReader reader;
 
+  /// A lane and an endpoint on it, which goes first.
+  struct Way {
+    std::shared_ptr<UcxLane> lane;
+    UctEndpoint endpoint;
+  };
+
   // While it is agreed on a transport.
   UcxOffer own;
   std::optional<UcxOffer> offered;  // by the peer
   std::vector<UcxTransport> candidates;
   std::size_t candidate = 0;     // the one that is tried
   std::optional<bool> we, they;  // say that it works
-  std::array<UctEndpoint, kUcxTransports> prepared;
+  std::array<Way, kUcxTransports> prepared;
+  Status without_posix;  // why this side has no shared memory for it; or ok
   bool hello_sent = false, hello_received = false;
 
-  UcxLane* lane = nullptr;  // of the endpoint; null: it is not wired
-  UctEndpoint endpoint;
+  Way way;  // that is wired; or none
   UcxOperation operation;
   std::size_t exposed = 0;  // memory that the peer may write
   bool last_sent = false;
   bool peer_finished = false;        // its last message has come
   bool doomed = false;               // its end is due: nothing of it is taken any more
-  PolledClock::time_point deadline;  // kClosing: the peer takes nothing
+  PolledClock::time_point deadline;  // kAgreeing: the peer is silent; kClosing: it takes nothing
   bool told = false;                 // the caller knows of this connection
   bool left = false;                 // and has called disconnect(), or never heard of it
   Status gone;                       // kClosing, kGone: why

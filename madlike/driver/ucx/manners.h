@@ -13,6 +13,9 @@ namespace mad {
 /// UCX_HANDLE_ERRORS, UCX_ERROR_SIGNALS or UCX_DEBUG_SIGNO.
 void restore_signal_handlers();
 
+/// Tells the user of this process: one line on standard error.
+void say(const std::string& sentence);
+
 /// While one exists, UCX's errors and warnings go to standard error.  All of them share one
 /// handler: UCX has room for few.
 class UcxLog {
@@ -30,13 +33,15 @@ class UcxComplaints {
   ~UcxComplaints();
   UcxComplaints(const UcxComplaints&) = delete;
   UcxComplaints& operator=(const UcxComplaints&) = delete;
-  /// " (the last of them)", or nothing.
-  std::string last() const { return last_.empty() ? "" : " (" + last_ + ")"; }
-  void add(const char* line) { last_ = line; }
+  /// " (the first of them)", which is the cause of the others, or nothing.
+  std::string first() const { return first_.empty() ? "" : " (" + first_ + ")"; }
+  void add(const char* line) {
+    if (first_.empty()) first_ = line;
+  }
 
  private:
   UcxComplaints* outer_;
-  std::string last_;
+  std::string first_;
 };
 
 }  // namespace mad

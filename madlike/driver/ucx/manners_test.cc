@@ -49,17 +49,17 @@ TEST(UcxManners, ComplaintsAreKeptOrGoToStandardError) {
     testing::internal::CaptureStdout();
     {
       const UcxComplaints complaints;
-      EXPECT_EQ(complaints.last(), "");
+      EXPECT_EQ(complaints.first(), "");
       complain("first");
       complain("second");
-      EXPECT_EQ(complaints.last(), " (second)");
+      EXPECT_EQ(complaints.first(), " (first)");
       {
         const UcxComplaints inner;
         complain("inner");
-        EXPECT_EQ(inner.last(), " (inner)");
+        EXPECT_EQ(inner.first(), " (inner)");
       }
       complain("outer");
-      EXPECT_EQ(complaints.last(), " (outer)");
+      EXPECT_EQ(complaints.first(), " (first)");
     }
     complain("third");
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "ucx: third\n");

@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "madlike/driver/ucx/lane.h"
-
 namespace mad {
 namespace {
 
@@ -14,7 +12,7 @@ constexpr std::size_t kAlignment = 8;
 constexpr std::size_t kChunksAtOnce =
     UcxLane::kSocketsAtOnce * 2 * UcxLane::kSocketBytes / kChunkBytes + 1;
 
-// Chunks and messages are aligned; whose buffer it is stands in the lowest bit.
+// Both kinds of buffers are aligned; which one it is stands in the lowest bit.
 constexpr std::uintptr_t kOwn = 1;
 
 }  // namespace
@@ -23,13 +21,7 @@ ReceivedMemory::ReceivedMemory(std::size_t chunks) : chunks_(chunks, kChunkBytes
 
 bool ReceivedMemory::has_room() const {
   const bool begun_is_free = chunk_ != nullptr && chunk_->users == 1;
-  return kept_ + UcxLane::kMessagesAtOnce <= UcxLane::kMostKept &&
-         chunks_.available() + (begun_is_free ? 1 : 0) >= kChunksAtOnce;
-}
-
-ReceivedMemory::Kept ReceivedMemory::keep(void* message, Segment packet) {
-  ++kept_;
-  return {packet, message};
+  return chunks_.available() + (begun_is_free ? 1 : 0) >= kChunksAtOnce;
 }
 
 ReceivedMemory::Kept ReceivedMemory::copy(Segment packet) {
@@ -52,8 +44,8 @@ ReceivedMemory::Kept ReceivedMemory::copy(Segment packet) {
 void ReceivedMemory::release(void* buffer) {
   const auto bits = reinterpret_cast<std::uintptr_t>(buffer);
   if ((bits & kOwn) != 0) return chunks_.drop_user(*reinterpret_cast<Chunk*>(bits & ~kOwn));
-  --kept_;
-  uct_iface_release_desc(buffer);
+  auto* const kept = static_cast<UcxKept*>(buffer);
+  kept->lane->release(kept);
 }
 
 }  // namespace mad

@@ -41,8 +41,8 @@ Status UcxDriver::post(UcxConnection& connection, UcxMessage kind, const UcxHead
                        SegmentList packet, std::size_t bytes, void* context) {
   UcxOperation& operation = connection.operation;
   if (operation.busy) return StatusCode::kAgain;
-  const ucs_status_t status =
-      connection.lane->send(connection.endpoint.get(), kind, header, packet, bytes, &operation);
+  const ucs_status_t status = connection.way.lane->send(connection.way.endpoint.get(), kind, header,
+                                                        packet, bytes, &operation);
   switch (status) {
     case UCS_OK:
       return {};

@@ -2,7 +2,6 @@
 #include <sys/timerfd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 
 #include "madlike/driver/ucx/driver.h"
@@ -34,10 +33,12 @@ std::size_t UcxDriver::poll(Completion* out, std::size_t capacity) {
 }
 
 void UcxDriver::progress() {
-  if (!received_.has_room()) return;
-  const bool nothing_came = fabric_->progress() == 0;
-  if (!hung_up_.empty()) end_hung_up(nothing_came);
-  if (hole_.busy() && hole_.look(door_.now())) end_shared_memory();
+  UcxLane* const tcp = fabric_->tcp();
+  if (tcp != nullptr && tcp->used() && received_.has_room()) (void)tcp->progress();
+  for (const auto& lane : fabric_->posix()) {
+    if (lane->used() && lane->has_room() && received_.has_room()) (void)lane->progress();
+  }
+  if (!hung_up_.empty()) end_hung_up();
 }
 
 bool UcxDriver::looking_is_due() {
@@ -66,6 +67,7 @@ void UcxDriver::look() {
   if (!unsettled_.empty() && tick != deadlines_tick_) check_deadlines();
   deadlines_tick_ = tick;
   end_all_due();
+  fabric_->close_unused();
 }
 
 void UcxDriver::advance_unsettled() {
@@ -83,22 +85,24 @@ void UcxDriver::advance_unsettled() {
 std::size_t UcxDriver::agreeing_on_tcp() const {
   return std::count_if(unsettled_.begin(), unsettled_.end(), [this](ConnectionId id) {
     const UcxConnection& connection = connections_.at(id);
-    return connection.state == State::kAgreeing && connection.lane != nullptr &&
-           connection.lane->transport() == UcxTransport::kTcp;
+    return connection.state == State::kAgreeing && connection.way.lane != nullptr &&
+           connection.way.lane->transport() == UcxTransport::kTcp;
   });
 }
 
 Status UcxDriver::watch(std::vector<pollfd>* out) {
-  if (!news_.empty() || !ending_.empty() || !hung_up_.empty() || hole_.busy() ||
-      door_.has_events()) {
+  if (!news_.empty() || !ending_.empty() || !hung_up_.empty() || door_.has_events()) {
     return StatusCode::kAgain;
   }
-  std::array<int, kUcxTransports> lanes;
-  std::size_t count = 0;
-  for (const UcxTransport transport : {UcxTransport::kPosix, UcxTransport::kTcp}) {
-    UcxLane* const lane = fabric_->lane(transport);
-    if (lane == nullptr || !lane->used()) continue;
-    if (!lane->arm(&lanes[count++]).ok()) return StatusCode::kAgain;
+  armed_.clear();
+  const auto arm = [this](UcxLane* lane) {
+    if (lane == nullptr || !lane->used()) return true;
+    armed_.push_back({-1, POLLIN, 0});
+    return lane->arm(&armed_.back().fd).ok();
+  };
+  if (!arm(fabric_->tcp())) return StatusCode::kAgain;
+  for (const auto& lane : fabric_->posix()) {
+    if (!arm(lane.get())) return StatusCode::kAgain;
   }
   look_soon_ = true;  // a control socket or a stranger may wake the caller
   out->push_back({door_.watch().fd(), POLLIN, 0});
@@ -108,7 +112,7 @@ Status UcxDriver::watch(std::vector<pollfd>* out) {
     (void)timerfd_settime(timer_.fd(), 0, &once, nullptr);
     out->push_back({timer_.fd(), POLLIN, 0});
   }
-  for (std::size_t i = 0; i < count; ++i) out->push_back({lanes[i], POLLIN, 0});
+  out->insert(out->end(), armed_.begin(), armed_.end());
   return {};
 }
 

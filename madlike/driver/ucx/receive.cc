@@ -8,14 +8,13 @@
 
 namespace mad {
 
-bool UcxDriver::on_message(const UcxLane& lane, UcxMessage kind, Segment message, bool keepable) {
+bool UcxDriver::on_message(UcxLane& lane, UcxMessage kind, Segment message, bool keepable) {
   std::uint64_t tag = 0;
   if (message.size < sizeof(tag)) return false;
   std::memcpy(&tag, message.data, sizeof(tag));
-  if (hole_.busy() && lane.transport() == UcxTransport::kPosix) hole_.on_message(tag);
   UcxConnection* const found = find(UcxConnection::of_tag(tag));
   // Of a connection that ended here, or of nobody that we know.
-  if (!found || found->tag != tag || found->lane != &lane || found->doomed) return false;
+  if (!found || found->tag != tag || found->way.lane.get() != &lane || found->doomed) return false;
   switch (kind) {
     case UcxMessage::kHello:
       found->they = true;
@@ -23,7 +22,7 @@ bool UcxDriver::on_message(const UcxLane& lane, UcxMessage kind, Segment message
       if (found->state == State::kAgreeing) connect_if_greeted(*found);
       return false;
     case UcxMessage::kPacket:
-      return take_packet(*found, message, keepable);
+      return take_packet(*found, lane, message, keepable);
     case UcxMessage::kWrite:
       take_write(*found, message);
       return false;
@@ -35,10 +34,12 @@ bool UcxDriver::on_message(const UcxLane& lane, UcxMessage kind, Segment message
   return false;
 }
 
-bool UcxDriver::take_packet(UcxConnection& connection, Segment message, bool keepable) {
+bool UcxDriver::take_packet(UcxConnection& connection, UcxLane& lane, Segment message,
+                            bool keepable) {
   if (connection.state != State::kConnected) return false;
   const Segment packet{message.begin() + UcxHeader::kTagBytes, message.size - UcxHeader::kTagBytes};
-  const auto kept = keepable ? received_.keep(message.data, packet) : received_.copy(packet);
+  const auto kept =
+      keepable ? ReceivedMemory::Kept{packet, lane.keep(message.data)} : received_.copy(packet);
   if (kept.buffer == nullptr) {
     end_soon(connection.id, Status(StatusCode::kNoMemory, "no memory for a received packet"));
     return false;

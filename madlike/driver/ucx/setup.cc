@@ -25,10 +25,7 @@ std::uint32_t random_secret_number() {
 }  // namespace
 
 UcxDriver::UcxDriver(const UcxOptions& options, Door door)
-    : options_(options),
-      door_(std::move(door)),
-      received_(options.receive_chunks),
-      hole_(options.hole_timeout) {}
+    : options_(options), door_(std::move(door)), received_(options.receive_chunks) {}
 
 Result<std::unique_ptr<Driver>> open_ucx(const UcxOptions& options) {
   try {
@@ -72,11 +69,11 @@ Status UcxDriver::open_fabric() {
   caps_.scattered_writes = true;
   caps_.max_iov = caps_.max_packet_bytes = caps_.inject_bytes = caps_.max_write_bytes = SIZE_MAX;
   for (const UcxTransport transport : {UcxTransport::kPosix, UcxTransport::kTcp}) {
-    const UcxLane* const lane = fabric_->lane(transport);
-    if (lane == nullptr) continue;
-    const std::size_t most = lane->max_message_bytes();
-    caps_.max_iov = std::min(caps_.max_iov, lane->max_iov());
-    caps_.inject_bytes = std::min(caps_.inject_bytes, lane->inject_bytes());
+    const UcxLimits* const limits = fabric_->limits(transport);
+    if (limits == nullptr) continue;
+    const std::size_t most = limits->max_message_bytes;
+    caps_.max_iov = std::min(caps_.max_iov, limits->max_iov);
+    caps_.inject_bytes = std::min(caps_.inject_bytes, limits->inject_bytes);
     caps_.max_packet_bytes = std::min(caps_.max_packet_bytes, most - UcxHeader::kTagBytes);
     caps_.max_write_bytes = std::min(caps_.max_write_bytes, most - sizeof(UcxHeader));
   }
@@ -135,6 +132,7 @@ void UcxDriver::on_door(Door::Event& event) {
   connection.control = std::move(event.socket);
   door_.watch().change(connection.control.fd(), TcpWatch::Role::kConnection, connection.id);
   set_state(connection, State::kAgreeing);
+  connection.deadline = door_.now() + options_.agree_timeout;
   ready_.push_back(connection.id);  // its peer may have gone on
   make_offer(connection);
 }
@@ -151,8 +149,14 @@ void UcxDriver::tell(UcxConnection& connection, Completion::Kind kind, const Sta
 void UcxDriver::check_deadlines() {
   for (const ConnectionId id : unsettled_) {
     const UcxConnection& connection = *find(id);
-    const bool closing = connection.state == State::kClosing;
-    if (closing && door_.now() >= connection.deadline) end_soon(id, connection.gone);
+    if (door_.now() < connection.deadline) continue;
+    if (connection.state == State::kClosing) {
+      end_soon(id, connection.gone);
+    } else {
+      end_soon(id, Status(StatusCode::kUnreachable,
+                          "the engine at " + to_text(connection.peer.socket) +
+                              " stopped answering while we agreed on a transport"));
+    }
   }
 }
 

@@ -31,7 +31,9 @@ class Side : public UcxEvents {
     auto opened = UcxFabric::open(options, "lo", *this);
     if (!opened.ok()) throw std::runtime_error(std::string(opened.status().message()));
     fabric = std::move(*opened);
-    lane = fabric->lane(transport);
+    auto lanes = fabric->lane(transport);
+    if (!lanes.ok()) throw std::runtime_error(std::string(lanes.status().message()));
+    lane = *lanes;
     auto prepared = lane->prepare(&offer);
     EXPECT_TRUE(prepared.ok()) << prepared.status().message();
     endpoint = std::move(*prepared);
@@ -48,24 +50,24 @@ class Side : public UcxEvents {
   }
   void progress() {
     fabric->accept(1);
-    fabric->progress();
+    if (lane->used()) (void)lane->progress();
   }
-  bool on_message(const UcxLane&, UcxMessage kind, Segment bytes, bool keepable) override {
+  bool on_message(UcxLane& from, UcxMessage kind, Segment bytes, bool keepable) override {
     const auto packet = reinterpret_cast<std::uintptr_t>(bytes.begin() + UcxHeader::kTagBytes);
     messages.push_back({kind, {bytes.begin(), bytes.end()}, packet % 8 == 0});
     if (!keep || !keepable) return false;
-    kept.push_back(bytes.data);
+    kept.push_back(from.keep(bytes.data));
     return true;
   }
   void on_failed(uct_ep_h broken) override { failed = failed || broken == endpoint.get(); }
 
   std::unique_ptr<UcxFabric> fabric;
-  UcxLane* lane = nullptr;
+  std::shared_ptr<UcxLane> lane;
   UcxLaneOffer offer;
   UctEndpoint endpoint;
   std::vector<Message> messages;
-  bool keep = false;  // UCX's buffers, in `kept`
-  std::vector<void*> kept;
+  bool keep = false;  // the lane's buffers, in `kept`
+  std::vector<UcxKept*> kept;
   bool failed = false;
 };
 

@@ -20,21 +20,22 @@ struct UcxOptions {
   std::string interface;  // network interface, e.g. "lo"; empty: the first that others can reach
   bool posix = true;      // shared memory, with peers of this host
   bool tcp = true;        // with all others
-  /// Bytes of a packet in shared memory and what UCX and we put before it; at most 61440.  The same
-  /// on all engines.
-  std::size_t posix_segment_bytes = 60 * 1024;
+  /// Bytes of a packet in shared memory and what we put before it; at most 61440.  The same on all
+  /// engines.  Every peer of this host takes 24 times as much of /dev/shm.
+  std::size_t posix_segment_bytes = 32 * 1024;
   std::size_t receive_chunks = 64;  // of 64 KiB; copied packets that are not released stand in them
   /// How long a host may leave a connection attempt without any answer.  A host that answered may
   /// take its time: its engine accepts when it is polled.  Time without poll() does not count.
   std::chrono::milliseconds connect_timeout{10000};
   /// How long who connected to us may take to prove that it knows our address.
   std::chrono::milliseconds stranger_timeout{60000};
+  /// How long the engine behind a connection may be silent while it is agreed on a transport, which
+  /// it does when it is polled.  Time without poll() does not count.
+  std::chrono::milliseconds agree_timeout{300000};
   /// How long a connection that disconnect() ends may stay without its peer taking anything.
   std::chrono::milliseconds close_timeout{10000};
   /// How long closing the driver may wait for what disconnect() still has to send.
   std::chrono::milliseconds linger{2000};
-  /// How long packets may take that were sent, through shared memory, before another peer died.
-  std::chrono::milliseconds hole_timeout{1000};
 };
 
 /// Opens the fabric.  kNotFound: no such interface, or a transport that UCX does not have here (the

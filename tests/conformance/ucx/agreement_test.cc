@@ -54,7 +54,7 @@ TEST(UcxAgreement, WithoutATransportInCommonBothSaySo) {
 
 TEST(UcxAgreement, AnotherGeometryIsRefusedOnBothSides) {
   UcxOptions other = on_lo();
-  other.posix_segment_bytes = 32 * 1024;
+  other.posix_segment_bytes = 16 * 1024;
   UcxEngine a, b(other);
   EXPECT_LT(b.driver->caps().max_packet_bytes, a.driver->caps().max_packet_bytes);
   const ConnectionId to_b = a.connect(b), to_a = b.connect(a);

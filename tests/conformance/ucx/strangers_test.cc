@@ -112,7 +112,7 @@ TEST_F(UcxStrangers, WhoReachesNothingIsUnreachable) {
 }
 
 struct NoEvents : UcxEvents {
-  bool on_message(const UcxLane&, UcxMessage, Segment, bool) override { return false; }
+  bool on_message(UcxLane&, UcxMessage, Segment, bool) override { return false; }
   void on_failed(uct_ep_h) override {}
 };
 
@@ -122,7 +122,7 @@ TEST_F(UcxStrangers, WhatWorksForUsAloneIsLeftForTheNext) {
   auto fabric = UcxFabric::open(on_lo(false, true), "lo", none);
   ASSERT_TRUE(fabric.ok()) << fabric.status().message();
   UcxOffer offer = *offer_;  // its own shared memory, which it does reach
-  auto endpoint = (*fabric)->lane(UcxTransport::kTcp)->prepare(&offer.lanes[1]);
+  auto endpoint = (*fabric)->tcp()->prepare(&offer.lanes[1]);
   ASSERT_TRUE(endpoint.ok());
   say(offer.pack());
   say(UcxNote{UcxNote::Kind::kNo, UcxTransport::kPosix}.pack());
