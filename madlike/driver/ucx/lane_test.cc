@@ -1,12 +1,11 @@
 #include "madlike/driver/ucx/lane.h"
 
 #include <stdlib.h>
-#include <sys/resource.h>
+#include <ucp/api/ucp.h>
 
 #include <cstring>
 #include <vector>
 
-#include "madlike/driver/door/sockets.h"
 #include "madlike/driver/ucx/side.h"
 
 namespace mad {
@@ -61,31 +60,6 @@ TEST_P(UcxLaneTest, EveryKindAndSizeArrivesGathered) {
   }
 }
 
-// As when others of the process took them all, for a while.
-TEST(UcxFabric, AcceptsOnlyWhereFilesAreLeft) {
-  Side a(UcxTransport::kTcp), b(UcxTransport::kTcp);
-  a.wire(b);
-  b.wire(a);
-  std::vector<TcpSocket> files;
-  rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  const rlimit few{200, before.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-  do {
-    files.push_back(tcp_spare());
-  } while (files.back());
-  for (int i = 0; i < 100; ++i) {
-    a.progress();
-    b.progress();
-  }
-  files.clear();
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-  ASSERT_TRUE(pump(a, b, [&] {
-    return a.lane->send(a.endpoint.get(), UcxMessage::kHello, {}, {}, 0, nullptr) == UCS_OK;
-  }));
-  EXPECT_TRUE(pump(a, b, [&] { return b.messages.size() == 1; }));
-}
-
 // UCX would lose messages without a word.
 TEST(UcxLane, TheEnvironmentDoesNotTakeItsBuffers) {
   setenv("UCX_MM_RX_MAX_BUFS", "17", 1);
@@ -119,20 +93,12 @@ TEST_P(UcxLaneTest, WrongAddressesAreUnreachable) {
   EXPECT_FALSE(none);
 }
 
-TEST_P(UcxLaneTest, WhatIsNotHereIsNotFound) {
-  Side a(GetParam());
-  UcxOptions options;
-  options.posix = false;
-  const auto opened = UcxFabric::open(options, "eth4711", a);
-  ASSERT_FALSE(opened.ok());
-  EXPECT_EQ(opened.status().code(), StatusCode::kNotFound);
-  EXPECT_NE(opened.status().message().find("eth4711"), std::string_view::npos);
-  options.posix = true;
-  options.posix_segment_bytes = 64 * 1024;  // does not fit into UCX's 16 bits
-  options.tcp = false;
-  const auto too_long = UcxFabric::open(options, "lo", a);
-  ASSERT_FALSE(too_long.ok());
-  EXPECT_EQ(too_long.status().code(), StatusCode::kInvalidArgument);
+// Of the library, not of its headers: the sides share memory that it lays out.
+TEST_P(UcxLaneTest, ItsGeometryNamesTheVersion) {
+  unsigned major = 0, minor = 0, release = 0;
+  ucp_get_version(&major, &minor, &release);
+  const Side a(GetParam());
+  EXPECT_EQ(a.offer.geometry[0], major << 24 | minor << 16 | release);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ucx, UcxLaneTest,

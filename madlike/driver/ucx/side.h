@@ -40,7 +40,7 @@ class Side : public UcxEvents {
   }
   ~Side() override {
     endpoint.reset();
-    if (lane->used()) lane->drop_user();
+    if (lane && lane->used()) lane->drop_user();
   }
 
   void wire(const Side& peer) {

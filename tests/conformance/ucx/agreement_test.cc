@@ -1,5 +1,9 @@
 // Which transport two engines agree on, and when they do not.
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+
+#include <algorithm>
 
 #include "tests/conformance/ucx/engine.h"
 
@@ -71,6 +75,11 @@ TEST(UcxAgreement, AnotherGeometryIsRefusedOnBothSides) {
   EXPECT_TRUE(pump({&a, &b, &c}, [&] { return c.station.received.size() == 1; }));
 }
 
+void expect_one_line_about_memory(const std::string& said) {
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  EXPECT_NE(said.find("/dev/shm"), std::string::npos) << said;
+}
+
 // As in a container without /dev/shm.
 TEST(UcxOpen, WithoutSharedMemoryThereIsTcp) {
   setenv("MAD_UCX_POSIX_DIR", "/nonexistent", 1);
@@ -81,12 +90,55 @@ TEST(UcxOpen, WithoutSharedMemoryThereIsTcp) {
       << only.status().message();
   UcxEngine a;
   unsetenv("MAD_UCX_POSIX_DIR");
-  UcxEngine b;
-  Bytes bytes = pattern(100, 1);
-  const ConnectionId to_b = a.connect(b);
-  ASSERT_TRUE(send(a, to_b, bytes, {&a, &b}).ok());
-  ASSERT_TRUE(pump({&a, &b}, [&] { return b.station.received.size() == 1; }));
+  UcxEngine b, c;
+  const std::vector<UcxEngine*> all{&a, &b, &c};
+  testing::internal::CaptureStderr();
+  const ConnectionId to_b = a.connect(b), to_c = a.connect(c);
+  ASSERT_TRUE(pump(all, [&] { return a.station.connected.size() == 2; }));
+  expect_one_line_about_memory(testing::internal::GetCapturedStderr());
   EXPECT_EQ(a.transport(to_b), UcxTransport::kTcp);
+  EXPECT_EQ(a.transport(to_c), UcxTransport::kTcp);
+}
+
+/// While one exists, this process can write no file of as many bytes as a peer takes.
+struct NoRoom {
+  NoRoom() {
+    signal(SIGXFSZ, SIG_IGN);
+    EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const rlimit little{128 * 1024, before.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+  }
+  ~NoRoom() { EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0); }
+  rlimit before{};
+};
+
+// As when /dev/shm is full when the peer comes.
+TEST(UcxAgreement, TcpWhereThereIsNoRoomForSharedMemory) {
+  UcxEngine a, b;
+  ConnectionId to_b = 0;
+  testing::internal::CaptureStderr();
+  {
+    const NoRoom none;
+    to_b = a.connect(b);
+    ASSERT_TRUE(pump({&a, &b}, [&] {
+      return a.station.connected.count(to_b) == 1 && b.station.connected.size() == 1;
+    }));
+  }
+  EXPECT_EQ(a.transport(to_b), UcxTransport::kTcp);
+  const std::string said = testing::internal::GetCapturedStderr();
+  const std::size_t half = said.find('\n') + 1;  // each of them
+  expect_one_line_about_memory(said.substr(0, half));
+  expect_one_line_about_memory(said.substr(half));
+}
+
+TEST(UcxAgreement, WhoHasNoRoomAndNothingElseSaysSo) {
+  UcxEngine a(on_lo(true, false)), b(on_lo(true, false));
+  const NoRoom none;
+  const ConnectionId to_b = a.connect(b);
+  ASSERT_TRUE(pump({&a, &b}, [&] { return a.station.disconnected.count(to_b) == 1; }));
+  const Status why = a.station.disconnected[to_b];
+  EXPECT_EQ(why.code(), StatusCode::kUnreachable);
+  EXPECT_NE(why.message().find("/dev/shm"), std::string_view::npos) << why.message();
 }
 
 TEST(UcxOpen, NothingToOpenIsInvalid) {

@@ -11,6 +11,7 @@ namespace {
 // A door of our own, without an engine behind it, that connected to an engine.
 class UcxStrangers : public ::testing::Test {
  protected:
+  explicit UcxStrangers(const UcxOptions& options = on_lo()) : engine_(options) {}
   void SetUp() override {
     DoorOptions options;
     options.fabric = "ucx";
@@ -190,6 +191,39 @@ TEST_F(UcxStrangers, WhoEndsTheControlSocketAloneIsGoneInTheEnd) {
   connect_by_tcp(side);
   socket_.close();
   expect_end(StatusCode::kPeerFailed);
+}
+
+class UcxSilence : public UcxStrangers {
+ protected:
+  UcxSilence() : UcxStrangers(impatient()) {}
+  static UcxOptions impatient() {
+    UcxOptions options = on_lo();
+    options.agree_timeout = milliseconds(500);
+    return options;
+  }
+};
+
+TEST_F(UcxSilence, InsteadOfAnOfferIsUnreachable) { expect_end(StatusCode::kUnreachable); }
+
+TEST_F(UcxSilence, AfterAnOfferIsUnreachable) {
+  say(offer_->pack());
+  expect_end(StatusCode::kUnreachable);
+}
+
+TEST_F(UcxSilence, WhereTcpShouldComeIsUnreachable) {
+  Side side(UcxTransport::kTcp);
+  offer_tcp(side);
+  say(UcxNote{UcxNote::Kind::kYes, UcxTransport::kTcp}.pack());
+  expect_end(StatusCode::kUnreachable);
+}
+
+TEST_F(UcxSilence, OnAConnectionThatStandsIsNothing) {
+  UcxEngine peer(impatient());
+  const ConnectionId to_peer = engine_.connect(peer);
+  ASSERT_TRUE(
+      pump({&engine_, &peer}, [&] { return engine_.station.connected.count(to_peer) == 1; }));
+  expect_end(StatusCode::kUnreachable);  // of the stranger
+  EXPECT_EQ(engine_.station.disconnected.count(to_peer), 0u);
 }
 
 TEST_F(UcxStrangers, WhoLeavesMeanwhileIsUnreachable) {
