@@ -136,10 +136,8 @@ TESTS = (
                   "any-source", "unknown", "unmatched", "probed", "partitioned", "partitioned-receiver", "collective", "broadcasting",
                   "one-sided", "one-sided-open", "locking", "lock-queued", "group-post", "group-complete", "group-test", "leaving")),
     _death("scattering", ranks=8),
-    *(_death(scene, fabric) for fabric in ("ofi:tcp", "ucx:tcp")
+    *(_death(scene, fabric) for fabric in ("ofi:tcp", "ucx:tcp", "ucx")
       for scene in ("receiving", "sending-gapped", "any-source", "one-sided", "leaving")),
-    # Who is killed while it sends through shared memory may take the survivors' connections along: docs/adr/0018.
-    *(_death(scene, "ucx") for scene in ("receiving", "any-source", "leaving")),
     Test("last-words", "last_words", 3),
     Test("sessions", "sessions", 2),
     # The benchmark.
