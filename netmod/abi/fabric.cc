@@ -42,8 +42,8 @@ const char* fabric_names() {
 }
 
 const std::vector<std::string>& fabrics_to_try() {
-  static const std::vector<std::string> names = {kTcp,        "ofi:tcp", "ofi:sockets",
-                                                 "ofi:verbs", kUcxPosix, kUcxTcp};
+  static const std::vector<std::string> names = {kTcp, "ofi:tcp", "ofi:sockets", "ofi:verbs",
+                                                 kUcx, kUcxPosix, kUcxTcp};
   return names;
 }
 
