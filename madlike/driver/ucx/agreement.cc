@@ -28,10 +28,12 @@ void UcxDriver::make_offer(UcxConnection& connection) {
     own.namespace_device = network.st_dev;
     own.namespace_inode = network.st_ino;
   }
-  // Memory is shared with peers of this host, whose addresses are its.
-  if (options_.posix && interface_of(connection.peer.socket).ok()) {
-    Status posix = prepare(connection, UcxTransport::kPosix);
-    if (!posix.ok()) go_without_posix(connection, std::move(posix));
+  if (options_.posix) {
+    if (!interface_of(connection.peer.socket).ok()) {
+      connection.without_posix = Status(StatusCode::kUnreachable, "its address is of another host");
+    } else if (Status posix = prepare(connection, UcxTransport::kPosix); !posix.ok()) {
+      go_without_posix(connection, std::move(posix));
+    }
   }
   if (options_.tcp) {
     Status tcp = prepare(connection, UcxTransport::kTcp);
@@ -79,7 +81,9 @@ void UcxDriver::on_control(UcxConnection& connection) {
                                             to_text(connection.peer.socket) +
                                                 " sent what no ucx engine of this version sends"));
     }
-    connection.deadline = door_.now() + options_.agree_timeout;
+    if (connection.state == State::kAgreeing) {
+      connection.deadline = door_.now() + options_.agree_timeout;
+    }
     connection.reader.expect(UcxNote::kBytes);
   }
 }

@@ -166,12 +166,15 @@ Result<UctEndpoint> UcxLane::prepare(UcxLaneOffer* offer) {
 Status UcxLane::wire(UctEndpoint* endpoint, const UcxLaneOffer& peer) {
   const UcxComplaints complaints;
   const std::string what = std::string("ucx: ") + to_string(transport_);
+  const std::string needs = transport_ == UcxTransport::kTcp
+                                ? ""
+                                : "; both need the same user and the same ipc and pid namespaces";
   const auto* device = reinterpret_cast<const uct_device_addr_t*>(peer.device.data());
   const auto* interface = reinterpret_cast<const uct_iface_addr_t*>(peer.interface.data());
   if (peer.device.size() != offer_.device.size() ||
       peer.interface.size() != offer_.interface.size() ||
       !uct_iface_is_reachable(interface_.get(), device, interface)) {
-    return Status(StatusCode::kUnreachable, what + " does not reach it");
+    return Status(StatusCode::kUnreachable, what + " does not reach it" + needs);
   }
   ucs_status_t status = UCS_ERR_INVALID_ADDR;
   if (transport_ == UcxTransport::kPosix) {
@@ -189,7 +192,8 @@ Status UcxLane::wire(UctEndpoint* endpoint, const UcxLaneOffer& peer) {
                                   reinterpret_cast<const uct_ep_addr_t*>(peer.endpoint.data()));
   }
   if (status == UCS_OK) return {};
-  return ucx_status(StatusCode::kUnreachable, what + complaints.first(), status);
+  const std::string why = what + complaints.first() + ": " + ucs_status_string(status);
+  return Status(StatusCode::kUnreachable, why + needs);
 }
 
 // UCX's worker moves few interfaces well: those of shared memory are moved one by one.  tcp has
