@@ -24,7 +24,7 @@ DriverFactory factory(const char* fabric) {
 INSTANTIATE_TEST_SUITE_P(Ip, DriverConformance,
                          ::testing::Values(factory("tcp"), factory("ofi:tcp"),
                                            factory("ofi:sockets"), factory("ucx:tcp"),
-                                           factory("ucx:posix"), factory("ucx")),
+                                           factory("ucx")),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

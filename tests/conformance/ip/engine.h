@@ -27,7 +27,7 @@ using std::chrono::milliseconds;
 
 /// What the fabrics over IP have in common.
 struct EngineOptions {
-  std::string fabric;  // "tcp", "ofi:tcp", "ofi:sockets", "ucx:tcp", "ucx:posix", "ucx"
+  std::string fabric;  // "tcp", "ofi:tcp", "ofi:sockets", "ucx:tcp", "ucx"
   std::string interface = "lo";
   milliseconds connect_timeout{10000};
   milliseconds close_timeout{10000};
@@ -51,7 +51,6 @@ inline Result<std::unique_ptr<Driver>> try_open(const EngineOptions& options) {
     fill(ucx);
     if (options.few_buffers) ucx.receive_chunks = 20;
     ucx.posix = options.fabric != "ucx:tcp";
-    ucx.tcp = options.fabric != "ucx:posix";
     return open_ucx(ucx);
   }
   OfiOptions ofi;
@@ -145,7 +144,7 @@ class IpDriverTest : public ::testing::TestWithParam<const char*> {
     return options;
   }
   /// Whether a packet may be half sent.  Shared memory takes it whole or not at all.
-  bool sends_halves() const { return options().fabric != "ucx:posix" && options().fabric != "ucx"; }
+  bool sends_halves() const { return options().fabric != "ucx"; }
 };
 
 /// What does not hold for libfabric's sockets, which connects inside fi_connect(), blocking, keeps
@@ -158,7 +157,7 @@ inline std::string fabric_test_name(const ::testing::TestParamInfo<const char*>&
   return name;
 }
 
-#define MAD_FABRICS_OVER_IP "tcp", "ofi:tcp", "ucx:tcp", "ucx:posix", "ucx"
+#define MAD_FABRICS_OVER_IP "tcp", "ofi:tcp", "ucx:tcp", "ucx"
 #define MAD_FOR_ALL_FABRICS_OVER_IP(fixture)                                                   \
   INSTANTIATE_TEST_SUITE_P(Ip, fixture, ::testing::Values(MAD_FABRICS_OVER_IP, "ofi:sockets"), \
                            fabric_test_name)
