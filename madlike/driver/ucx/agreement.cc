@@ -58,9 +58,9 @@ Status UcxDriver::prepare(UcxConnection& connection, UcxTransport transport) {
 }
 
 void UcxDriver::go_without_posix(UcxConnection& connection, Status why) {
-  if (options_.tcp && !std::exchange(said_without_posix_, true)) {
-    say("to " + to_text(connection.peer.socket) +
-        " and maybe others of this host without shared memory: " + std::string(why.message()));
+  if (!std::exchange(said_without_posix_, true)) {
+    say("no shared memory with " + to_text(connection.peer.socket) +
+        " and maybe others of this host: " + std::string(why.message()));
   }
   connection.without_posix = std::move(why);
 }
