@@ -5,12 +5,11 @@
 
 #include <array>
 #include <deque>
-#include <map>
 #include <memory>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "madlike/driver/connections/table.h"
 #include "madlike/driver/door/door.h"
 #include "madlike/driver/driver.h"
 #include "madlike/driver/memory/chunk_pool.h"
@@ -53,11 +52,7 @@ class TcpDriver : public Driver {
   // Runs that a write is read to at once.
   static constexpr std::size_t kMaxRuns = 128;
 
-  /// The connection's record, or null: there is none, or it was left and forgotten.
-  TcpConnection* find(ConnectionId id) {
-    const auto found = connections_.find(id);
-    return found == connections_.end() ? nullptr : &found->second;
-  }
+  TcpConnection* find(ConnectionId id) { return connections_.find(id); }
 
   // setup.cc
   TcpConnection& add_connection(const DoorAddress& address);
@@ -69,8 +64,13 @@ class TcpDriver : public Driver {
   // ending.cc
   void close_socket(TcpConnection& connection);
   void post_last(TcpConnection& connection);
-  void end_soon(ConnectionId connection, Status why);
-  void end_all_due();
+  void end_soon(ConnectionId connection, Status why) {
+    connections_.end_soon(connection, std::move(why));
+  }
+  void end_all_due() {
+    connections_.end_due(
+        [this](TcpConnection& connection, const Status& why) { end(connection, why); });
+  }
   void end(TcpConnection& connection, const Status& why);
   void forget_left();
   void linger();
@@ -105,11 +105,9 @@ class TcpDriver : public Driver {
   DriverCaps caps_;
   Door door_;
   const TcpInbox::Limits limits_;
-  ChunkPool chunks_;  // outlives the connections
-  std::unordered_map<ConnectionId, TcpConnection> connections_;
-  ConnectionId next_connection_ = 0;
-  std::map<std::vector<std::byte>, ConnectionId> live_;  // by address; not kClosing, not kGone
-  std::vector<ConnectionId> standing_;                   // connected or closing
+  ChunkPool chunks_;                            // outlives the connections
+  ConnectionTable<TcpConnection> connections_;  // live: not kClosing, not kGone
+  std::vector<ConnectionId> standing_;          // connected or closing
   Exposures exposures_;
 
   std::vector<Door::Event> arrivals_;          // what look() found
@@ -119,9 +117,7 @@ class TcpDriver : public Driver {
   std::vector<TcpOutbox::Finished> finished_;  // scratch of flush()
   std::array<Segment, kMaxRuns + 1> places_;   // scratch of read() and fill_write()
   std::deque<Completion> news_;
-  std::vector<std::pair<ConnectionId, Status>> ending_;
-  std::vector<ConnectionId> leaving_;  // gone and left; forgotten once nobody names them
-  std::size_t closing_ = 0;            // connections
+  std::size_t closing_ = 0;  // connections
   bool look_soon_ = false;
   std::uint32_t polls_ = 0;
   long last_tick_ = 0;

@@ -22,7 +22,7 @@ constexpr std::size_t kReadsPerPoll = 16;      // of one connection
 }  // namespace
 
 std::size_t TcpDriver::poll(Completion* out, std::size_t capacity) {
-  if (!ending_.empty()) end_all_due();
+  end_all_due();
   if (!sending_.empty()) flush_waiting();
   if (looking_is_due()) look();
   std::size_t count = take_news(out, capacity);
@@ -39,8 +39,8 @@ std::size_t TcpDriver::poll(Completion* out, std::size_t capacity) {
     if (connection->unread) break;
   }
   readable_.erase(readable_.begin(), readable_.begin() + static_cast<std::ptrdiff_t>(next));
-  if (!ending_.empty()) end_all_due();
-  if (!leaving_.empty()) forget_left();
+  end_all_due();
+  forget_left();
   return count;
 }
 
@@ -54,7 +54,7 @@ std::size_t TcpDriver::take_news(Completion* out, std::size_t capacity) {
 }
 
 Status TcpDriver::watch(std::vector<pollfd>* out) {
-  if (!news_.empty() || !ending_.empty() || !readable_.empty() || door_.has_events()) {
+  if (!news_.empty() || connections_.has_due() || !readable_.empty() || door_.has_events()) {
     return StatusCode::kAgain;
   }
   for (const ConnectionId id : sending_) {

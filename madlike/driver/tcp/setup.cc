@@ -68,21 +68,16 @@ void TcpDriver::set_state(TcpConnection& connection, State state) {
 }
 
 TcpConnection& TcpDriver::add_connection(const DoorAddress& address) {
-  const ConnectionId id = next_connection_++;
   chunks_.allow_one_more();
-  TcpConnection& connection =
-      connections_.try_emplace(id, id, address, chunks_, limits_).first->second;
-  live_[connection.address] = id;
-  return connection;
+  return connections_.add(address, chunks_, limits_);
 }
 
 Result<ConnectionId> TcpDriver::connect(const std::byte* address, std::size_t size) {
   const Result<DoorAddress> peer = door_.parse(address, size);
   if (!peer.ok()) return peer.status();
-  const auto found = live_.find(peer->bytes());
-  if (found != live_.end()) {
-    find(found->second)->told = true;
-    return found->second;
+  if (TcpConnection* const known = connections_.live(peer->bytes())) {
+    known->told = true;
+    return known->id;
   }
   TcpConnection& connection = add_connection(*peer);
   connection.told = true;
@@ -91,9 +86,8 @@ Result<ConnectionId> TcpDriver::connect(const std::byte* address, std::size_t si
 }
 
 void TcpDriver::on_door(Door::Event& event) {
-  const auto found = live_.find(event.peer.bytes());
-  TcpConnection& connection =
-      found == live_.end() ? add_connection(event.peer) : *find(found->second);
+  TcpConnection* const known = connections_.live(event.peer.bytes());
+  TcpConnection& connection = known ? *known : add_connection(event.peer);
   if (!event.socket) return end_soon(connection.id, std::move(event.why));
   connection.socket = std::move(event.socket);
   door_.watch().change(connection.socket.fd(), TcpWatch::Role::kConnection, connection.id);

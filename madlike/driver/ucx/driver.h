@@ -5,12 +5,12 @@
 #define MADLIKE_DRIVER_UCX_DRIVER_H_
 
 #include <array>
-#include <map>
 #include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "madlike/driver/connections/table.h"
 #include "madlike/driver/door/door.h"
 #include "madlike/driver/driver.h"
 #include "madlike/driver/memory/exposures.h"
@@ -64,11 +64,7 @@ class UcxDriver : public Driver, private UcxEvents {
 
   UcxDriver(const UcxOptions& options, Door door);
 
-  /// The connection's record, or null: there is none, or it was left and forgotten.
-  UcxConnection* find(ConnectionId id) {
-    const auto found = connections_.find(id);
-    return found == connections_.end() ? nullptr : &found->second;
-  }
+  UcxConnection* find(ConnectionId id) { return connections_.find(id); }
 
   // setup.cc
   Status open_fabric();
@@ -97,7 +93,10 @@ class UcxDriver : public Driver, private UcxEvents {
   bool has_all(HungUp& each, const UcxConnection& connection);
   void end_hung_up();
   void end_soon(ConnectionId connection, Status why);
-  void end_all_due();
+  void end_all_due() {
+    connections_.end_due(
+        [this](UcxConnection& connection, const Status& why) { end(connection, why); });
+  }
   void end(UcxConnection& connection, Status why);
   void forget_left();
   void linger();
@@ -127,9 +126,7 @@ class UcxDriver : public Driver, private UcxEvents {
   Door door_;
   std::unique_ptr<UcxFabric> fabric_;
   ReceivedMemory received_;
-  std::unordered_map<ConnectionId, UcxConnection> connections_;
-  ConnectionId next_connection_ = 0;
-  std::map<std::vector<std::byte>, ConnectionId> live_;  // by address; not kClosing, not kGone
+  ConnectionTable<UcxConnection> connections_;  // live: not kClosing, not kGone
   std::unordered_map<uct_ep_h, ConnectionId> endpoints_;
   Exposures exposures_;
 
@@ -142,8 +139,6 @@ class UcxDriver : public Driver, private UcxEvents {
   std::vector<pollfd> armed_;             // scratch of watch()
   std::vector<Completion> news_;          // UCX progresses when all of them are told
   std::size_t news_told_ = 0;
-  std::vector<std::pair<ConnectionId, Status>> ending_;
-  std::vector<ConnectionId> leaving_;  // gone and left; forgotten once nobody names them
   bool said_without_posix_ = false;
   bool look_soon_ = false;
   std::uint32_t polls_ = 0;

@@ -46,12 +46,8 @@ void UcxDriver::disconnect(ConnectionId id) {
   if (!known || known->left) return;
   UcxConnection& connection = *known;
   connection.left = true;
-  if (connection.state == State::kGone) return leaving_.push_back(id);
-  const auto found = live_.find(connection.address);
-  if (found != live_.end() && found->second == id) {
-    live_.erase(found);
-    door_.forget(connection.address);
-  }
+  if (connection.state == State::kGone) return connections_.leave(id);
+  if (connections_.retire(connection)) door_.forget(connection.address);
   const bool stands = connection.state == State::kConnected;
   connection.gone = Status(StatusCode::kClosed, "this connection was disconnected");
   set_state(connection, State::kClosing);
@@ -109,15 +105,7 @@ void UcxDriver::end_soon(ConnectionId id, Status why) {
   UcxConnection* const connection = find(id);
   if (!connection || connection->doomed) return;
   connection->doomed = true;
-  ending_.emplace_back(id, std::move(why));
-}
-
-void UcxDriver::end_all_due() {
-  while (!ending_.empty()) {
-    auto [id, why] = std::move(ending_.back());
-    ending_.pop_back();
-    if (UcxConnection* const connection = find(id)) end(*connection, std::move(why));
-  }
+  connections_.end_soon(id, std::move(why));
 }
 
 void UcxDriver::end(UcxConnection& connection, Status why) {
@@ -135,27 +123,18 @@ void UcxDriver::end(UcxConnection& connection, Status why) {
   drop_way(connection);
   connection.prepared = {};
   connection.control.close();
-  const auto found = live_.find(connection.address);
-  if (found != live_.end() && found->second == connection.id) {
-    live_.erase(found);
-    door_.forget(connection.address);
-  }
+  if (connections_.retire(connection)) door_.forget(connection.address);
   if (connection.state != State::kClosing) {
     connection.gone = why;
     if (connection.told) tell(connection, Completion::Kind::kDisconnected, why);
   }
   set_state(connection, State::kGone);
   connection.left = connection.left || !connection.told;
-  if (connection.left) leaving_.push_back(connection.id);
+  if (connection.left) connections_.leave(connection.id);
 }
 
 void UcxDriver::forget_left() {
-  const auto forgotten = [this](ConnectionId id) {
-    if (find(id)->exposed > 0) return false;
-    connections_.erase(id);
-    return true;
-  };
-  leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(), forgotten), leaving_.end());
+  connections_.forget_left([](const UcxConnection& connection) { return connection.exposed > 0; });
 }
 
 void UcxDriver::linger() {

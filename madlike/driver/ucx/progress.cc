@@ -15,12 +15,12 @@ constexpr std::chrono::nanoseconds kAcceptEvery{1000000};
 }  // namespace
 
 std::size_t UcxDriver::poll(Completion* out, std::size_t capacity) {
-  if (!ending_.empty()) end_all_due();
+  end_all_due();
   if (looking_is_due()) look();
   if (!unsettled_.empty()) advance_unsettled();
   if (news_.empty()) progress();
-  if (!ending_.empty()) end_all_due();
-  if (!leaving_.empty()) forget_left();
+  end_all_due();
+  forget_left();
   std::size_t count = 0;
   while (count < capacity && news_told_ < news_.size()) {
     out[count++] = std::move(news_[news_told_++]);
@@ -91,7 +91,7 @@ std::size_t UcxDriver::agreeing_on_tcp() const {
 }
 
 Status UcxDriver::watch(std::vector<pollfd>* out) {
-  if (!news_.empty() || !ending_.empty() || !hung_up_.empty() || door_.has_events()) {
+  if (!news_.empty() || connections_.has_due() || !hung_up_.empty() || door_.has_events()) {
     return StatusCode::kAgain;
   }
   armed_.clear();

@@ -97,26 +97,22 @@ void UcxDriver::set_state(UcxConnection& connection, State state) {
 }
 
 UcxConnection& UcxDriver::add_connection(const DoorAddress& address) {
-  const ConnectionId id = next_connection_++;
-  UcxConnection& connection =
-      connections_.try_emplace(id, id, address, random_secret_number()).first->second;
+  UcxConnection& connection = connections_.add(address, random_secret_number());
   UcxOperation& operation = connection.operation;
   operation.driver = this;
-  operation.connection = id;
+  operation.connection = connection.id;
   operation.func = on_sent;
   operation.count = 1;
   operation.status = UCS_OK;
-  live_[connection.address] = id;
   return connection;
 }
 
 Result<ConnectionId> UcxDriver::connect(const std::byte* address, std::size_t size) {
   const Result<DoorAddress> peer = door_.parse(address, size);
   if (!peer.ok()) return peer.status();
-  const auto found = live_.find(peer->bytes());
-  if (found != live_.end()) {
-    find(found->second)->told = true;
-    return found->second;
+  if (UcxConnection* const known = connections_.live(peer->bytes())) {
+    known->told = true;
+    return known->id;
   }
   UcxConnection& connection = add_connection(*peer);
   connection.told = true;
@@ -125,9 +121,8 @@ Result<ConnectionId> UcxDriver::connect(const std::byte* address, std::size_t si
 }
 
 void UcxDriver::on_door(Door::Event& event) {
-  const auto found = live_.find(event.peer.bytes());
-  UcxConnection& connection =
-      found == live_.end() ? add_connection(event.peer) : *find(found->second);
+  UcxConnection* const known = connections_.live(event.peer.bytes());
+  UcxConnection& connection = known ? *known : add_connection(event.peer);
   if (!event.socket) return end_soon(connection.id, std::move(event.why));
   connection.control = std::move(event.socket);
   door_.watch().change(connection.control.fd(), TcpWatch::Role::kConnection, connection.id);
