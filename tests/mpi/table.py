@@ -83,7 +83,7 @@ TESTS = (
       for fabric, suffix in (("ofi:tcp", "ofi"), ("ucx", "ucx"))
       for program, np in (("hello", 4), ("first_contact", 2), ("stress", 4), ("collectives", 4), ("ports", 4), ("parting", 2))),  # fmt: skip
     *(Test(f"{program}-ucx", program, np, env=_variable("FABRIC", "ucx"), timeout=120)
-      for program, np in (("rma", 3), ("threads", 2), ("crowd", 16))),
+      for program, np in (("rma", 3), ("threads", 2), ("crowd", 16), ("bursts", 2))),
     *(Test(f"{program}-ucx-tcp", program, np, env=_variable("FABRIC", "ucx:tcp"), timeout=120)
       for program, np in (("first_contact", 2), ("collectives", 4), ("ports", 4))),
     Test("combiners-sockets", "combiners", 2, env=_variable("FABRIC", "ofi:sockets")),
