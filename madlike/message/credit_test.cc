@@ -78,6 +78,34 @@ TEST(Credit, AOneWayStreamOfSmallMessagesIsOnePacketEach) {
   EXPECT_EQ(p.unexpected(), 0u);
 }
 
+// Each message is worth a CREDIT frame, and each answer takes it along.
+TEST(Credit, WhoAnswersNeedsNoFrameForIt) {
+  Pair p(with_credit(32 * 1024));
+  Endpoint& to_a = p.b.to(p.a);
+  const std::uint64_t before = p.packets() + p.b.messenger->counters().packets_sent;
+  for (int i = 0; i < 20; ++i) {
+    p.a.send(p.to_b, 1, pattern(20000, i));
+    ASSERT_TRUE(settle(p.a, p.b, [&] { return p.b.arrived.size() == i + 1u; }));
+    p.b.send(to_a, 1, pattern(20000, i));
+    ASSERT_TRUE(settle(p.a, p.b, [&] { return p.a.arrived.size() == i + 1u; }));
+  }
+  EXPECT_EQ(p.packets() + p.b.messenger->counters().packets_sent - before, 40u);
+}
+
+// The answer may never come: the credit does.
+TEST(Credit, IsNotHeldForLongByWhoStopsAnswering) {
+  Pair p(with_credit(32 * 1024));
+  p.a.send(p.to_b, 1, pattern(20000));
+  ASSERT_TRUE(settle(p.a, p.b, [&] { return p.b.arrived.size() == 1u; }));
+  const std::uint64_t answers = p.b.messenger->counters().packets_sent;
+  settle(p.a, p.b);
+  EXPECT_EQ(p.b.messenger->counters().packets_sent - answers, 1u);
+  const std::uint64_t before = p.packets();
+  p.a.send(p.to_b, 1, pattern(20000, 1));
+  settle(p.a, p.b);
+  EXPECT_EQ(p.packets() - before, 1u);  // two, with the 12,000 bytes that were left
+}
+
 TEST(Credit, WithoutCreditOnlyHeadersTravel) {
   Pair p(with_credit(0));
   p.b.on_arrival = [](Arrived&) {};

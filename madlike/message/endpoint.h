@@ -67,6 +67,9 @@ class Endpoint {
   std::uint64_t credit = 0;        // of it, not taken now
   std::uint64_t charged = 0;       // heads of the peer that we have not told it are gone
   std::uint64_t to_return = 0;     // of these, gone
+  bool asked = false;              // the last message between us was the peer's
+  bool answers = false;            // the one before was ours: the two of us take turns
+  std::uint32_t held_turns = 0;    // that to_return has waited for an answer to take it along
 
   std::size_t arrivals = 0;  // messages of it in the table of incoming ones
 

@@ -79,7 +79,7 @@ void Peers::forget(Endpoint& endpoint) {
   if (known != by_address.end() && known->second == &endpoint) by_address.erase(known);
 }
 
-void Peers::sweep() {
+void Peers::free_released() {
   const auto freed = [this](Endpoint* endpoint) {
     auto& refused = core_.refused;
     const bool listed = std::find(refused.begin(), refused.end(), endpoint) != refused.end();

@@ -39,7 +39,9 @@ class Peers {
   /// The user of an endpoint that ended names it no more: it goes with a later sweep().
   void release(Endpoint& endpoint) { released_.push_back(&endpoint); }
   /// Frees what was released and is not in use.
-  void sweep();
+  void sweep() {
+    if (!released_.empty()) free_released();
+  }
 
   std::list<Endpoint>& all() { return endpoints_; }
   const std::list<Endpoint>& all() const { return endpoints_; }
@@ -53,6 +55,7 @@ class Peers {
   };
   Endpoint& add(std::size_t fabric, const std::vector<std::byte>& address);
   void bind(Endpoint& endpoint, ConnectionId connection);
+  void free_released();
 
   Core& core_;
   std::list<Endpoint> endpoints_;

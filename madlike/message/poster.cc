@@ -14,6 +14,7 @@ std::uint32_t returnable_credit(const Endpoint& endpoint) {
 void credit_returned(Endpoint& endpoint, std::uint32_t bytes) {
   endpoint.to_return -= bytes;
   endpoint.charged -= bytes;
+  endpoint.held_turns = 0;
 }
 
 std::uint64_t fill_packet(Core& core, OutgoingPacket& packet, OutgoingMessage& message,

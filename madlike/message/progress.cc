@@ -25,7 +25,8 @@ std::size_t Progress::turn() {
   std::size_t handled = 0;
   for (std::size_t fabric = 0; fabric < peers_.fabrics(); ++fabric) handled += poll(fabric);
   deliver_sent();
-  pump_active();
+  more_to_post_ = false;
+  if (!core_.active.empty()) pump_active();
   if (!core_.refused.empty()) check_refused();
   if (!core_.ending.empty()) carry_out_ends();
   deliver_sent();
@@ -76,8 +77,6 @@ void Progress::handle(std::size_t fabric, const Completion& completion) {
 // Starts with another endpoint each time, so that all get their share of the packets.
 void Progress::pump_active() {
   auto& active = core_.active;
-  more_to_post_ = false;
-  if (active.empty()) return;
   const std::size_t count = active.size();
   first_active_ = (first_active_ + 1) % count;
   for (std::size_t i = 0; i < count; ++i) {

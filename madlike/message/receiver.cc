@@ -127,6 +127,8 @@ Status Receiver::message(Endpoint& from, const Frame& frame, Segment body) {
   }
   from.credit += frame.credit;
   from.charged += head;
+  from.answers = !from.asked;
+  from.asked = true;
   core_.events.on_message(from, frame.handler, {body.data, frame.header_bytes}, frame.length,
                           arrival);
   if (arrival == nullptr || arrival->phase != IncomingMessage::Phase::kArriving) return {};

@@ -12,6 +12,9 @@ constexpr int kTurns = 16;  // packets of one endpoint per pump()
 // that follow are collected: most programs that send so many send more.
 constexpr std::uint32_t kAtOnce = 8;
 constexpr std::uint32_t kCollected = 16;  // that many leave together
+// Turns that credit waits for an answer which takes it along, once all of its message is here.  A
+// frame of its own costs either side more than that.
+constexpr std::uint32_t kHeldTurns = 8;
 constexpr std::size_t kEagerLimit = 64 * 1024;
 constexpr std::size_t kEagerLimitInPlace = 256 * 1024;
 
@@ -119,6 +122,7 @@ bool Sender::start(Endpoint& to, std::uint8_t handler, Segment header, OutgoingM
     }
   }
   frame.credit = returnable_credit(to);
+  to.asked = false;
   credit_returned(to, frame.credit);
   frame.body_bytes = static_cast<std::uint32_t>(packet->packet.bytes() - kFrameBytes);
   encode_frame(frame, place);
@@ -164,7 +168,11 @@ bool Sender::pump(Endpoint& to) {
     const bool streamed = streamer_.next(to);
     moved = started || streamed;
   }
-  if (to.to_return >= core_.credit_threshold) (void)poster_.post_control(to, Frame());
+  if (credit_is_due(to)) {
+    const bool hold = to.answers && (to.begun.left > 0 || ++to.held_turns <= kHeldTurns);
+    if (!hold) (void)poster_.post_control(to, Frame());
+    moved = moved || hold;
+  }
   const bool nothing_waits =
       to.unposted == nullptr && to.first_frames.empty() && to.streaming.empty();
   if (to.leaving && nothing_waits) {
@@ -178,8 +186,12 @@ bool Sender::pump(Endpoint& to) {
 bool Sender::has_work(const Endpoint& to) const {
   if (!to.live() || to.post_failed || to.goodbye_sent || !to.has_connection) return false;
   return to.unposted != nullptr || !to.hello_sent || !to.clearances.empty() ||
-         !to.first_frames.empty() || !to.streaming.empty() || to.leaving ||
-         to.to_return >= core_.credit_threshold;
+         !to.first_frames.empty() || !to.streaming.empty() || to.leaving || credit_is_due(to);
+}
+
+// Whether so much credit is to be returned that it is worth a frame of its own.
+bool Sender::credit_is_due(const Endpoint& to) const {
+  return to.to_return >= core_.credit_threshold;
 }
 
 bool Sender::post_hello(Endpoint& to) {

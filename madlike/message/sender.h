@@ -46,6 +46,7 @@ class Sender {
   bool start(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage* message);
   std::uint64_t add_head(Endpoint& to, OutgoingPacket& packet, OutgoingMessage& message);
 
+  bool credit_is_due(const Endpoint& to) const;
   bool post_hello(Endpoint& to);
   bool post_clearance(Endpoint& to);
   bool start_next(Endpoint& to);

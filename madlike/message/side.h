@@ -207,9 +207,9 @@ bool settle(Side& a, Side& b, Done done) {
   return done();
 }
 
-/// Progresses both until nothing happens for a while.
+/// Progresses both until nothing happens for longer than credit waits for an answer.
 inline void settle(Side& a, Side& b) {
-  for (int quiet = 0, i = 0; quiet < 5 && i < 100000; ++i) {
+  for (int quiet = 0, i = 0; quiet < 20 && i < 100000; ++i) {
     const std::size_t moved = a.messenger->progress() + b.messenger->progress();
     quiet = moved == 0 ? quiet + 1 : 0;
   }

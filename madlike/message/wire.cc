@@ -1,5 +1,8 @@
 #include "madlike/message/wire.h"
 
+#include <endian.h>
+
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -12,22 +15,30 @@ constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kWindowFlag = 1;
 constexpr std::uint8_t kCheckedFlag = 2;
 
-// Compilers turn both into one move on a little-endian machine.
-template <typename T>
-void put(std::byte* out, T value) {
-  for (std::size_t i = 0; i < sizeof(T); ++i) {
-    out[i] = static_cast<std::byte>(static_cast<std::uint64_t>(value) >> (8 * i));
-  }
-}
+// A frame as it travels, little-endian.
+struct Wire {
+  std::uint8_t magic;
+  std::uint8_t version;
+  std::uint8_t kind;
+  std::uint8_t flags;
+  std::uint8_t handler;
+  std::uint8_t reserved;
+  std::uint16_t header_bytes;
+  std::uint32_t credit;
+  std::uint32_t id;
+  std::uint32_t reply_id_or_sum;
+  std::uint32_t body_bytes;
+  std::uint64_t offset;
+  std::uint64_t length;
+};
+static_assert(sizeof(Wire) == kFrameBytes);
+static_assert(offsetof(Wire, offset) == 24);
 
-template <typename T>
-T get(const std::byte* in) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i) {
-    value |= static_cast<std::uint64_t>(in[i]) << (8 * i);
-  }
-  return static_cast<T>(value);
-}
+struct WireWindow {
+  std::uint64_t address;
+  std::uint64_t key;
+};
+static_assert(sizeof(WireWindow) == kWindowBytes);
 
 Status violation(const char* what) {
   return {StatusCode::kProtocol, std::string("the peer sent ") + what};
@@ -105,54 +116,53 @@ Status check_fields(const Frame& f) {
 }  // namespace
 
 void encode_frame(const Frame& f, std::byte* out) {
-  put<std::uint8_t>(out, kMagic);
-  put<std::uint8_t>(out + 1, kVersion);
-  put<std::uint8_t>(out + 2, static_cast<std::uint8_t>(f.kind));
-  put<std::uint8_t>(out + 3, static_cast<std::uint8_t>((f.window ? kWindowFlag : 0) |
-                                                       (f.checked ? kCheckedFlag : 0)));
-  put<std::uint8_t>(out + 4, f.handler);
-  put<std::uint8_t>(out + 5, 0);
-  put<std::uint16_t>(out + 6, f.header_bytes);
-  put<std::uint32_t>(out + 8, f.credit);
-  put<std::uint32_t>(out + 12, f.id);
-  put<std::uint32_t>(out + 16, f.checked ? f.sum : f.reply_id);
-  put<std::uint32_t>(out + 20, f.body_bytes);
-  put<std::uint64_t>(out + 24, f.offset);
-  put<std::uint64_t>(out + 32, f.length);
+  const int flags = (f.window ? kWindowFlag : 0) | (f.checked ? kCheckedFlag : 0);
+  const Wire wire{kMagic,
+                  kVersion,
+                  static_cast<std::uint8_t>(f.kind),
+                  static_cast<std::uint8_t>(flags),
+                  f.handler,
+                  0,
+                  htole16(f.header_bytes),
+                  htole32(f.credit),
+                  htole32(f.id),
+                  htole32(f.checked ? f.sum : f.reply_id),
+                  htole32(f.body_bytes),
+                  htole64(f.offset),
+                  htole64(f.length)};
+  std::memcpy(out, &wire, sizeof(wire));
 }
 
 void encode_window(const ExposureToken& window, std::byte* out) {
-  put<std::uint64_t>(out, window.address);
-  put<std::uint64_t>(out + 8, window.key);
+  const WireWindow wire{htole64(window.address), htole64(window.key)};
+  std::memcpy(out, &wire, sizeof(wire));
 }
 
 Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
   if (packet.size < kFrameBytes) return violation("a packet shorter than a frame");
-  const std::byte* in = packet.begin();
-  if (get<std::uint8_t>(in) != kMagic) return violation("a packet that is no frame");
-  if (get<std::uint8_t>(in + 1) != kVersion) {
-    return {StatusCode::kVersion, "the peer speaks version " +
-                                      std::to_string(get<std::uint8_t>(in + 1)) +
+  Wire wire;
+  std::memcpy(&wire, packet.data, sizeof(wire));
+  if (wire.magic != kMagic) return violation("a packet that is no frame");
+  if (wire.version != kVersion) {
+    return {StatusCode::kVersion, "the peer speaks version " + std::to_string(wire.version) +
                                       " of the wire protocol, this engine speaks version 1"};
   }
-  const auto kind = get<std::uint8_t>(in + 2);
-  const auto flags = get<std::uint8_t>(in + 3);
-  if (kind < 1 || kind > 8) return violation("a frame of unknown kind");
-  if ((flags & ~(kWindowFlag | kCheckedFlag)) != 0 || get<std::uint8_t>(in + 5) != 0) {
+  if (wire.kind < 1 || wire.kind > 8) return violation("a frame of unknown kind");
+  if ((wire.flags & ~(kWindowFlag | kCheckedFlag)) != 0 || wire.reserved != 0) {
     return violation("a frame with reserved bits set");
   }
   Frame f;
-  f.kind = static_cast<FrameKind>(kind);
-  f.window = (flags & kWindowFlag) != 0;
-  f.checked = (flags & kCheckedFlag) != 0;
-  f.handler = get<std::uint8_t>(in + 4);
-  f.header_bytes = get<std::uint16_t>(in + 6);
-  f.credit = get<std::uint32_t>(in + 8);
-  f.id = get<std::uint32_t>(in + 12);
-  (f.checked ? f.sum : f.reply_id) = get<std::uint32_t>(in + 16);
-  f.body_bytes = get<std::uint32_t>(in + 20);
-  f.offset = get<std::uint64_t>(in + 24);
-  f.length = get<std::uint64_t>(in + 32);
+  f.kind = static_cast<FrameKind>(wire.kind);
+  f.window = (wire.flags & kWindowFlag) != 0;
+  f.checked = (wire.flags & kCheckedFlag) != 0;
+  f.handler = wire.handler;
+  f.header_bytes = le16toh(wire.header_bytes);
+  f.credit = le32toh(wire.credit);
+  f.id = le32toh(wire.id);
+  (f.checked ? f.sum : f.reply_id) = le32toh(wire.reply_id_or_sum);
+  f.body_bytes = le32toh(wire.body_bytes);
+  f.offset = le64toh(wire.offset);
+  f.length = le64toh(wire.length);
   if (f.body_bytes != packet.size - kFrameBytes + rest) {
     return violation("a frame of another length than its packet");
   }
@@ -162,7 +172,9 @@ Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
 }
 
 ExposureToken decode_window(Segment body) {
-  return {get<std::uint64_t>(body.begin()), get<std::uint64_t>(body.begin() + 8)};
+  WireWindow wire;
+  std::memcpy(&wire, body.data, sizeof(wire));
+  return {le64toh(wire.address), le64toh(wire.key)};
 }
 
 }  // namespace mad

@@ -105,13 +105,18 @@ class Raw {
   std::vector<char> out_, in_;
 };
 
-void no_delay(int socket) {
+// As this device's connections inside a host are.
+void configure(int socket) {
   const int on = 1;
   if (setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0) fail("TCP_NODELAY");
+  const std::string unpaced = "reno";
+  if (setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, unpaced.data(), unpaced.size()) != 0) {
+    fail("TCP_CONGESTION");
+  }
 }
 
 int play(const std::string& prefix, int rank, int socket) {
-  no_delay(socket);
+  configure(socket);
   stay_on_processor(rank);
   Channel channel(prefix, rank);
   Raw raw(rank, socket);

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstring>
+#include <string_view>
 
 #include "madlike/driver/ip/address.h"
 
@@ -19,6 +20,9 @@ namespace {
 constexpr int kIdleSeconds = 20;
 constexpr int kProbeSeconds = 5;
 constexpr int kProbes = 4;
+// There is no congestion inside a host, and what BBR does against it, pacing packets by a timer,
+// takes up to three times as long as sending them.  Every system has and allows this one.
+constexpr std::string_view kUnpaced = "reno";
 
 const sockaddr* as_sockaddr(const std::vector<std::byte>& address) {
   return reinterpret_cast<const sockaddr*>(address.data());
@@ -34,6 +38,24 @@ epoll_event event_of(TcpWatch::Role role, std::uint32_t id, bool writable) {
   event.events = EPOLLIN | (writable ? EPOLLOUT : 0u);
   event.data.u64 = (std::uint64_t{static_cast<std::uint32_t>(role)} << 32) | id;
   return event;
+}
+
+// Whether both ends of a connected socket have one IP address.
+bool stays_on_this_host(int socket) {
+  sockaddr_storage own{}, peer{};
+  socklen_t own_size = sizeof(own), peer_size = sizeof(peer);
+  if (getsockname(socket, reinterpret_cast<sockaddr*>(&own), &own_size) != 0 ||
+      getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &peer_size) != 0 ||
+      own.ss_family != peer.ss_family) {
+    return false;
+  }
+  if (own.ss_family == AF_INET) {
+    return reinterpret_cast<const sockaddr_in&>(own).sin_addr.s_addr ==
+           reinterpret_cast<const sockaddr_in&>(peer).sin_addr.s_addr;
+  }
+  return own.ss_family == AF_INET6 &&
+         IN6_ARE_ADDR_EQUAL(&reinterpret_cast<const sockaddr_in6&>(own).sin6_addr,
+                            &reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr);
 }
 
 }  // namespace
@@ -98,6 +120,9 @@ void tcp_configure(int socket) {
   set(IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds);
   set(IPPROTO_TCP, TCP_KEEPINTVL, kProbeSeconds);
   set(IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+  if (stays_on_this_host(socket)) {
+    (void)setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, kUnpaced.data(), kUnpaced.size());
+  }
 }
 
 bool tcp_send(int socket, const std::byte* bytes, std::size_t size) {

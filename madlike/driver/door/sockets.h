@@ -52,7 +52,7 @@ int tcp_dialed(int socket);
 TcpSocket tcp_accept(int listener, TcpSocket* spare);
 /// A file descriptor for that.
 TcpSocket tcp_spare();
-/// As a socket of ours is to be: packets leave at once, a host that is gone is noticed.
+/// As a connected socket of ours is to be: packets leave at once, a host that is gone is noticed.
 void tcp_configure(int socket);
 /// Sends a handshake message, which an empty socket takes whole; false: it is broken.
 bool tcp_send(int socket, const std::byte* bytes, std::size_t size);

@@ -1,9 +1,15 @@
 #include "madlike/driver/door/sockets.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <string>
 #include <thread>
 
 #include "gtest/gtest.h"
@@ -57,6 +63,38 @@ TEST(TcpSockets, ListenDialAcceptAndSee) {
   EXPECT_EQ(ready[0].id, 7u);
   pollfd sleeper{watch->fd(), POLLIN, 0};
   EXPECT_EQ(poll(&sleeper, 1, 0), 1);
+}
+
+std::string congestion_control(const TcpSocket& socket) {
+  std::array<char, 16> name{};
+  socklen_t size = name.size();
+  EXPECT_EQ(getsockopt(socket.fd(), IPPROTO_TCP, TCP_CONGESTION, name.data(), &size), 0);
+  return name.data();
+}
+
+// A connection between addresses of the loopback network, dialled from `own`.
+std::string congestion_control_from(const char* own) {
+  const TcpSocket listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const TcpSocket dialer(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  socklen_t size = sizeof(address);
+  inet_pton(AF_INET, own, &address.sin_addr);
+  EXPECT_EQ(bind(dialer.fd(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = 0;
+  EXPECT_EQ(bind(listener.fd(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(listen(listener.fd(), 1), 0);
+  EXPECT_EQ(getsockname(listener.fd(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  EXPECT_EQ(connect(dialer.fd(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  tcp_configure(dialer.fd());
+  return congestion_control(dialer);
+}
+
+TEST(TcpSockets, OnlyInsideAHostPacketsAreNotPaced) {
+  const TcpSocket fresh(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(congestion_control_from("127.0.0.1"), "reno");
+  EXPECT_EQ(congestion_control_from("127.0.0.2"), congestion_control(fresh));
 }
 
 TEST(TcpSockets, NobodyListensThere) {

@@ -52,6 +52,12 @@ class TcpDriver : public Driver {
   // Runs that a write is read to at once.
   static constexpr std::size_t kMaxRuns = 128;
 
+  enum class Read {
+    kNothing,  // also: the connection ends
+    kLess,     // than was asked for: the socket is empty
+    kAllAsked
+  };
+
   TcpConnection* find(ConnectionId id) { return connections_.find(id); }
 
   // setup.cc
@@ -81,6 +87,8 @@ class TcpDriver : public Driver {
   void flush_waiting();
   void flush(TcpConnection& connection);
   bool reads_unasked() const { return standing_.size() <= kReadUnasked; }
+  std::size_t receive_unasked(Completion* out, std::size_t capacity);
+  std::size_t receive_readable(Completion* out, std::size_t capacity);
   std::size_t receive(TcpConnection& connection, Completion* out, std::size_t capacity);
   bool take_records(TcpConnection& connection, Completion* out, std::size_t capacity,
                     std::size_t* count);
@@ -90,7 +98,7 @@ class TcpDriver : public Driver {
   void lost_target(const TcpConnection& connection);
   std::size_t write_target(const TcpConnection& connection, std::size_t size, Segment* out,
                            std::size_t capacity);
-  bool read(TcpConnection& connection);
+  Read read(TcpConnection& connection);
   void on_end_of_stream(TcpConnection& connection, int error);
   std::size_t take_news(Completion* out, std::size_t capacity);
 
@@ -107,12 +115,12 @@ class TcpDriver : public Driver {
   const TcpInbox::Limits limits_;
   ChunkPool chunks_;                            // outlives the connections
   ConnectionTable<TcpConnection> connections_;  // live: not kClosing, not kGone
-  std::vector<ConnectionId> standing_;          // connected or closing
+  std::vector<TcpConnection*> standing_;        // connected or closing
   Exposures exposures_;
 
   std::vector<Door::Event> arrivals_;          // what look() found
   std::vector<ConnectionId> ready_;            // and whose sockets have something
-  std::vector<ConnectionId> readable_;         // connections to be read in this poll
+  std::vector<ConnectionId> readable_;         // connections to be read in this poll, or the next
   std::vector<ConnectionId> sending_;          // whose outbox is not empty
   std::vector<TcpOutbox::Finished> finished_;  // scratch of flush()
   std::array<Segment, kMaxRuns + 1> places_;   // scratch of read() and fill_write()

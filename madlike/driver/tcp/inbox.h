@@ -64,6 +64,8 @@ class TcpInbox {
   void filled(std::size_t bytes) { end_ += bytes; }
 
   bool empty() const { return begin_ == end_; }
+  /// Nothing is in memory, nor missing of a packet or write.
+  bool at_rest() const { return empty() && write_left_ == 0 && packet_left_ == 0; }
   /// Nothing is in memory: the chunk goes back until something comes.
   void rest() {
     if (empty()) give_up_chunk();

@@ -12,12 +12,15 @@
 namespace mad {
 namespace {
 
-constexpr std::uint32_t kLookEvery = 256;  // polls, where sockets are read unasked
+// Polls, where sockets are read unasked.
+constexpr std::uint32_t kLookEvery = 256;
+constexpr std::uint32_t kTickEvery = 8;
 
 // Bytes read of what nothing is known of yet: less than a piece leaves long packets in the socket.
 constexpr std::size_t kAhead = 1024;
-constexpr std::size_t kBriefAhead = 4 * 1024;  // bytes behind a large record
-constexpr std::size_t kReadsPerPoll = 16;      // of one connection
+constexpr std::size_t kBriefAhead = 4 * 1024;    // bytes behind a large record
+constexpr std::size_t kReadsPerPoll = 16;        // of one connection
+constexpr std::size_t kMostListed = 256 * 1024;  // bytes that one read is offered places for
 
 }  // namespace
 
@@ -25,22 +28,40 @@ std::size_t TcpDriver::poll(Completion* out, std::size_t capacity) {
   end_all_due();
   if (!sending_.empty()) flush_waiting();
   if (looking_is_due()) look();
-  std::size_t count = take_news(out, capacity);
-  if (reads_unasked()) {
-    readable_.assign(standing_.begin(), standing_.end());
-    last_first_ = !last_first_;
-    if (last_first_) std::reverse(readable_.begin(), readable_.end());
+  std::size_t count = news_.empty() ? 0 : take_news(out, capacity);
+  count += reads_unasked() ? receive_unasked(out + count, capacity - count)
+                           : receive_readable(out + count, capacity - count);
+  end_all_due();
+  forget_left();
+  return count;
+}
+
+// From all connections, which are few; in turn the one and the other comes first.
+std::size_t TcpDriver::receive_unasked(Completion* out, std::size_t capacity) {
+  std::size_t count = 0;
+  last_first_ = !last_first_;
+  readable_.clear();
+  for (std::size_t i = 0; i < standing_.size(); ++i) {
+    TcpConnection& connection = *standing_[last_first_ ? standing_.size() - 1 - i : i];
+    const bool there_is_room = count < capacity;
+    if (there_is_room) count += receive(connection, out + count, capacity - count);
+    if (!there_is_room || connection.unread) readable_.push_back(connection.id);
   }
+  return count;
+}
+
+// From those that have something.
+std::size_t TcpDriver::receive_readable(Completion* out, std::size_t capacity) {
+  std::size_t count = 0;
   std::size_t next = 0;
   for (; next < readable_.size() && count < capacity; ++next) {
     TcpConnection* const connection = find(readable_[next]);
     if (!connection || !connection->stands()) continue;
     count += receive(*connection, out + count, capacity - count);
+    connection->inbox.rest();
     if (connection->unread) break;
   }
   readable_.erase(readable_.begin(), readable_.begin() + static_cast<std::ptrdiff_t>(next));
-  end_all_due();
-  forget_left();
   return count;
 }
 
@@ -74,6 +95,7 @@ bool TcpDriver::looking_is_due() {
   ++polls_;
   if (!reads_unasked()) return readable_.empty();
   if (look_soon_ || closing_ > 0 || door_.busy() || polls_ >= kLookEvery) return true;
+  if (polls_ % kTickEvery != 0) return false;
   const long tick = coarse_tick();
   if (tick == last_tick_) return false;
   last_tick_ = tick;
@@ -90,7 +112,7 @@ void TcpDriver::look() {
   end_all_due();
   for (const ConnectionId id : ready_) {
     const TcpConnection* const connection = find(id);
-    if (connection && connection->stands()) readable_.push_back(id);
+    if (connection && connection->stands() && !reads_unasked()) readable_.push_back(id);
   }
   const long tick = coarse_tick();
   if (closing_ > 0 && tick != deadlines_tick_) check_deadlines();
@@ -135,12 +157,13 @@ std::size_t TcpDriver::receive(TcpConnection& connection, Completion* out, std::
   std::size_t count = 0;
   connection.unread = false;
   connection.rest_is_free = false;
-  bool more = true;
-  for (std::size_t reads = 0; take_records(connection, out, capacity, &count); ++reads) {
-    if (count > 0 || !more || reads == kReadsPerPoll) break;
-    more = read(connection);
+  const bool resting = connection.inbox.at_rest() && connection.rest_goes_to == nullptr;
+  Read last = resting ? read(connection) : Read::kAllAsked;
+  for (std::size_t reads = 0; last != Read::kNothing; ++reads) {
+    const bool all_taken = take_records(connection, out, capacity, &count);
+    if (!all_taken || count > 0 || last == Read::kLess || reads == kReadsPerPoll) break;
+    last = read(connection);
   }
-  connection.inbox.rest();
   return count;
 }
 
@@ -262,18 +285,19 @@ bool TcpDriver::fill_write(TcpConnection& connection) {
   return inbox.write_left() == 0;
 }
 
-// Reads the socket once; whether it may have more.  The bytes of a write go where they belong, what
-// follows them into the inbox.
-bool TcpDriver::read(TcpConnection& connection) {
+// Reads the socket once.  The bytes of a write go where they belong, what follows them into the
+// inbox.
+TcpDriver::Read TcpDriver::read(TcpConnection& connection) {
   TcpInbox& inbox = connection.inbox;
   std::size_t count = 0;
   std::size_t past = 0;
   if (inbox.write_left() > 0) {
-    count = write_target(connection, inbox.write_left(), places_.data(), kMaxRuns);
+    const std::size_t size = std::min(inbox.write_left(), kMostListed);
+    count = write_target(connection, size, places_.data(), kMaxRuns);
     past = SegmentList{places_.data(), count}.bytes();
     if (past == 0 && connection.state == State::kConnected) {
       lost_target(connection);
-      return false;
+      return Read::kNothing;
     }
   }
   std::size_t asked = past;
@@ -283,7 +307,7 @@ bool TcpDriver::read(TcpConnection& connection) {
     const Segment room = inbox.room(brief ? kBriefAhead : limits_.piece_bytes + kAhead, past > 0);
     if (room.size == 0) {
       look_soon_ = true;
-      return false;
+      return Read::kNothing;
     }
     places_[count++] = room;
     asked += room.size;
@@ -300,7 +324,7 @@ bool TcpDriver::read(TcpConnection& connection) {
     if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) {
       on_end_of_stream(connection, got == 0 ? 0 : errno);
     }
-    return false;
+    return Read::kNothing;
   }
   const auto bytes = static_cast<std::size_t>(got);
   const std::size_t passed = std::min(bytes, past);
@@ -309,7 +333,7 @@ bool TcpDriver::read(TcpConnection& connection) {
   if (connection.state == State::kClosing) {
     connection.deadline = door_.now() + options_.close_timeout;
   }
-  return bytes == asked;  // less than there was room for is all that the socket had
+  return bytes == asked ? Read::kAllAsked : Read::kLess;
 }
 
 void TcpDriver::on_end_of_stream(TcpConnection& connection, int error) {

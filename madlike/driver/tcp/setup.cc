@@ -61,9 +61,10 @@ void TcpDriver::set_state(TcpConnection& connection, State state) {
   if (state == State::kClosing) ++closing_;
   if (connection.stands() == stood) return;
   if (stood) {
-    standing_.erase(std::find(standing_.begin(), standing_.end(), connection.id));
+    standing_.erase(std::find(standing_.begin(), standing_.end(), &connection));
   } else {
-    standing_.push_back(connection.id);
+    standing_.push_back(&connection);
+    readable_.reserve(standing_.capacity());  // polls allocate nothing
   }
 }
 
@@ -106,10 +107,11 @@ void TcpDriver::tell(TcpConnection& connection, Completion::Kind kind, const Sta
 }
 
 void TcpDriver::check_deadlines() {
-  for (const ConnectionId id : standing_) {
-    TcpConnection& connection = *find(id);
-    const bool closing = connection.state == State::kClosing;
-    if (closing && door_.now() >= connection.deadline) end_soon(id, connection.gone);
+  for (const TcpConnection* const connection : standing_) {
+    const bool closing = connection->state == State::kClosing;
+    if (closing && door_.now() >= connection->deadline) {
+      end_soon(connection->id, connection->gone);
+    }
   }
 }
 
