@@ -79,10 +79,11 @@ RunLimits run_limits(const Costs& costs, const DriverCaps& caps) {
   limits.place = least_length([&](double length) { return costs.place_ns <= costs.copy(length); });
   const auto runs_a_packet = static_cast<double>(caps.max_iov) - 1;  // beside the frame
   const auto packet_bytes = static_cast<double>(std::max<std::size_t>(caps.max_packet_bytes, 1));
+  const double staged_bytes = std::min(packet_bytes, static_cast<double>(kStagedPacketBytes));
   limits.send = least_length([&](double length) {
     if (runs_a_packet < 1) return false;
     const double packets = std::max(1 / runs_a_packet, length / packet_bytes);
-    const double copied = costs.copy(length) + costs.packet_ns * length / kStagedPacketBytes;
+    const double copied = costs.copy(length) + costs.packet_ns * length / staged_bytes;
     return costs.segment_ns + costs.packet_ns * packets <= copied;
   });
   return limits;

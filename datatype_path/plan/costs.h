@@ -35,7 +35,7 @@ struct Costs {
 /// Of a fabric that nobody measured, by its name.
 Costs default_costs(std::string_view fabric);
 
-/// Payload of a packet whose bytes are all staged.
+/// Payload of a packet whose bytes are all staged, where the fabric takes so much.
 inline constexpr std::size_t kStagedPacketBytes = std::size_t{64} << 10;
 
 /// The least lengths in bytes that single runs need; SIZE_MAX: none is long enough.

@@ -74,6 +74,14 @@ TEST(RunLimits, of_fabrics_that_nobody_measured) {
   EXPECT_LE(narrow.send, 16384u);
 }
 
+// Of staged bytes the fabric's packets take no more than of referenced ones.
+TEST(RunLimits, of_short_packets_are_those_of_a_run_alone) {
+  DriverCaps caps = caps_with(256);
+  caps.max_packet_bytes = 16 * 1024;
+  const RunLimits limits = run_limits(default_costs("tcp"), caps);
+  EXPECT_EQ(limits.send, limits.send_alone);
+}
+
 TEST(RunLimits, nothing_is_gathered_where_a_packet_takes_one_segment) {
   EXPECT_EQ(run_limits(default_costs("tcp"), caps_with(1)).send, SIZE_MAX);
 }

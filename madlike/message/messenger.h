@@ -78,7 +78,7 @@ class OutgoingMessage {
     bool has_window = false;
     std::uint32_t id = 0;            // ours, while the receiver may name it; else 0
     std::uint32_t peer_id = 0;       // the receiver's
-    std::uint32_t posts = 0;         // packets not yet complete that reference its memory
+    std::uint32_t posts = 0;         // packets not yet complete that it waits for
     std::uint64_t sent = 0;          // payload bytes put into packets
     std::uint64_t accepted = 0;      // payload bytes the receiver wants (known from clear-to-send)
     std::uint64_t window_start = 0;  // payload byte that stands at the window's start

@@ -23,6 +23,7 @@ OutgoingPacket* PacketPool::take() {
   free_ = packet->next;
   packet->next = nullptr;
   packet->endpoint = nullptr;
+  packet->carried = nullptr;
   packet->message = nullptr;
   packet->use = OutgoingPacket::Use::kFirst;
   ++in_use_;

@@ -31,7 +31,9 @@ struct OutgoingPacket {
   Packet packet;
   PacketPool* pool;
   Endpoint* endpoint = nullptr;
-  OutgoingMessage* message = nullptr;  // whose memory it references; null when it is all staged
+  OutgoingMessage* carried = nullptr;  // whose payload it has; null: nobody's
+  OutgoingMessage* message = nullptr;  // that waits for it: it references its memory, or the driver
+                                       // pushed it back; null: none
   OutgoingPacket* next = nullptr;      // in the pool's free list
   Use use = Use::kFirst;
   ExposureToken window{};  // kWrite

@@ -27,6 +27,7 @@ std::uint64_t fill_packet(Core& core, OutgoingPacket& packet, OutgoingMessage& m
   core.counters.staged_bytes += copied;
   core.counters.referenced_bytes += bytes - copied;
   if (packet.use == OutgoingPacket::Use::kWrite) core.counters.written_bytes += bytes;
+  packet.carried = &message;
   if (bytes > copied) packet.message = &message;
   return bytes;
 }
@@ -89,13 +90,15 @@ Status Poster::post_to_driver(OutgoingPacket& packet) {
                                &packet);
 }
 
+void Poster::let_wait(OutgoingMessage& message, Endpoint& to) {
+  ++state_of(message).posts;
+  ++to.message_posts;
+}
+
 void Poster::post(OutgoingPacket& packet) {
   ++core_.posts;
   Endpoint& to = *packet.endpoint;
-  if (packet.message != nullptr) {
-    ++state_of(*packet.message).posts;
-    ++to.message_posts;
-  }
+  if (packet.message != nullptr) let_wait(*packet.message, to);
   if (packet.use != OutgoingPacket::Use::kFirst) to.streaming_bytes += packet.packet.bytes();
   to.unposted = &packet;
   (void)retry(to);
@@ -106,6 +109,11 @@ bool Poster::retry(Endpoint& to) {
   OutgoingPacket& packet = *to.unposted;
   const Status status = post_to_driver(packet);
   if (status.again()) {
+    // What is not on its way is not complete: who was told so may not come back for long.
+    if (packet.message == nullptr && packet.carried != nullptr) {
+      packet.message = packet.carried;
+      let_wait(*packet.message, to);
+    }
     core_.activate(to);
     return false;
   }

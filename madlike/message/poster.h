@@ -37,6 +37,7 @@ class Poster {
   void drop_unposted(Endpoint& to);
 
  private:
+  void let_wait(OutgoingMessage& message, Endpoint& to);
   static Status post_to_driver(OutgoingPacket& packet);
   void release(OutgoingPacket& packet);
 

@@ -195,6 +195,25 @@ TEST_F(PosterTest, WhatIsPushedBackStaysAndIsTriedAgain) {
   expect_nothing_held();
 }
 
+// Its memory is the user's already, but its sender may not come back for long.
+TEST_F(PosterTest, AMessageWaitsForItsStagedPacketThatIsPushedBack) {
+  OutgoingMessage message;
+  driver_.script = {StatusCode::kAgain, StatusCode::kAgain};
+  OutgoingPacket& packet = taken(100);
+  packet.carried = &message;
+  poster_.post(packet);
+  EXPECT_EQ(state_of(message).posts, 1u);
+  EXPECT_FALSE(poster_.retry(to_));
+  EXPECT_EQ(state_of(message).posts, 1u);
+  EXPECT_TRUE(poster_.retry(to_));
+  EXPECT_EQ(state_of(message).posts, 0u);
+  OutgoingPacket& next = taken(100);
+  next.carried = &message;
+  poster_.post(next);
+  EXPECT_EQ(state_of(message).posts, 0u) << "that left at once";
+  expect_nothing_held();
+}
+
 TEST_F(PosterTest, WhatIsRefusedStaysUntilTheEndpointEnds) {
   OutgoingMessage message;
   state_of(message).phase = OutgoingPhase::kFinished;

@@ -43,6 +43,14 @@ TEST(Fabric, TcpIsOurOwn) {
   EXPECT_EQ(opened.value()->caps().name, "tcp");
 }
 
+TEST(Fabric, UcxByItsTransports) {
+  for (const char* name : {"ucx", "ucx:tcp", "ucx:posix"}) {
+    const auto opened = open_fabric(name, "lo");
+    ASSERT_TRUE(opened.ok()) << name << ": " << opened.status().message();
+    EXPECT_EQ(opened.value()->caps().name, name);
+  }
+}
+
 TEST(Fabric, AutoIsTcpWithoutRdmaDevices) {
   for (const char* devices : {"/nonexistent", "/proc/self/task"}) {  // none, and none that work
     const auto opened = open_auto_fabric("lo", devices);
@@ -55,7 +63,8 @@ TEST(Fabric, AutoIsTcpWithoutRdmaDevices) {
 }
 
 TEST(Fabric, UnknownNamesAreAnsweredWithTheList) {
-  for (const char* name : {"", "tcp:lo", "loop", "loopback:x", "ofi:", "OFI:tcp"}) {
+  for (const char* name :
+       {"", "tcp:lo", "loop", "loopback:x", "ofi:", "OFI:tcp", "ucx:", "ucx:rc"}) {
     const auto opened = open_fabric(name, "");
     ASSERT_FALSE(opened.ok()) << name;
     EXPECT_EQ(opened.status().code(), StatusCode::kNotFound) << name;
@@ -70,7 +79,7 @@ TEST(Fabric, UnknownProviderAndInterfaceAreNotFound) {
   ASSERT_FALSE(provider.ok());
   EXPECT_EQ(provider.status().code(), StatusCode::kNotFound);
   EXPECT_NE(provider.status().message().find("no-such-provider"), std::string::npos);
-  for (const char* name : {"tcp", "ofi:tcp"}) {
+  for (const char* name : {"tcp", "ofi:tcp", "ucx", "ucx:posix"}) {
     const auto interface = open_fabric(name, "no-such-interface");
     ASSERT_FALSE(interface.ok()) << name;
     EXPECT_EQ(interface.status().code(), StatusCode::kNotFound) << name;

@@ -232,7 +232,8 @@ typedef struct mad_callbacks {
 typedef struct mad_config {
   uint32_t abi_version;     /* MAD_ABI_VERSION */
   const char* fabric;       /* "auto" (RDMA where there is some, else tcp), "tcp", "ofi:PROVIDER",
-                               "ofi" (= ofi:tcp), "loopback"; NULL: auto */
+                               "ofi" (= ofi:tcp), "ucx" (shared memory or tcp), "ucx:posix",
+                               "ucx:tcp", "loopback"; NULL: auto */
   const char* interface;    /* network interface, e.g. "lo", "eth0"; NULL: the fabric's choice */
   uint64_t eager_limit;     /* 0: default */
   uint64_t flush_threshold; /* bytes prepared before a packet is flushed; 0: default */
@@ -257,7 +258,7 @@ MAD_API void mad_engine_close(mad_engine* engine);
 MAD_API const char* mad_engine_fabric(const mad_engine* engine); /* e.g. "tcp" */
 
 /* The names of the fabrics this library was built with, e.g. "tcp, ofi:tcp, ofi:sockets,
- * ofi:PROVIDER, loopback". */
+ * ofi:PROVIDER, ucx, loopback". */
 MAD_API const char* mad_fabric_names(void);
 
 /* This engine's address; *size is the room and becomes the length (<= MAD_ADDRESS_MAX). */

@@ -31,6 +31,9 @@ TEST(Info, tells_of_every_fabric_whether_it_can_be_used) {
   EXPECT_TRUE(has(answer.out, "built-in costs")) << answer.out;
   EXPECT_TRUE(has(answer.out, "fabric ofi:tcp: ")) << answer.out;
   EXPECT_TRUE(has(answer.out, "fabric ofi:verbs")) << "usable or not";
+  EXPECT_TRUE(has(answer.out, "fabric ucx: ")) << answer.out;
+  EXPECT_TRUE(has(answer.out, "fabric ucx:posix: ")) << answer.out;
+  EXPECT_TRUE(has(answer.out, "fabric ucx:tcp: ")) << answer.out;
 }
 
 TEST(Info, a_fabric_that_is_asked_for_and_cannot_be_used_is_1) {

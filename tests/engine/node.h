@@ -17,8 +17,8 @@
 namespace mad::test {
 
 /// The fabrics that every test of an engine holds for; those between processes.
-inline constexpr const char* kFabrics[] = {"loopback", "tcp", "ofi:tcp"};
-inline constexpr const char* kNetworks[] = {"tcp", "ofi:tcp"};
+inline constexpr const char* kFabrics[] = {"loopback", "tcp", "ofi:tcp", "ucx"};
+inline constexpr const char* kNetworks[] = {"tcp", "ofi:tcp", "ucx"};
 
 /// A fabric's name as a test's: for INSTANTIATE_TEST_SUITE_P.
 inline constexpr auto fabric_test_name = [](const auto& info) {

@@ -46,7 +46,8 @@ def _counters(name: str, args: Tuple[str, ...], env: Dict[str, str]) -> Test:
 
 
 def _death(scene: str, fabric: str = "tcp", ranks: int = 3) -> Test:
-    name = f"death-{scene}" if fabric == "tcp" else f"death-{scene}-{fabric.partition(':')[0]}"
+    suffix = {"tcp": "", "ofi:tcp": "-ofi"}.get(fabric, "-" + fabric.replace(":", "-"))
+    name = f"death-{scene}{suffix}"
     return Test(name, "death", ranks, args=(scene,), env=_variable("FABRIC", fabric), mpiexec=("-disable-auto-cleanup",),
                 expect="ok" if scene == "leaving" else "survives", shell=True)  # fmt: skip
 
@@ -78,8 +79,13 @@ TESTS = (
     Test("large", "large", 2, timeout=180),
     Test("stress", "stress", 4),
     # On other fabrics.
-    *(Test(f"{program}-ofi", program, np, env=_variable("FABRIC", "ofi:tcp"), timeout=120)
+    *(Test(f"{program}-{suffix}", program, np, env=_variable("FABRIC", fabric), timeout=120)
+      for fabric, suffix in (("ofi:tcp", "ofi"), ("ucx", "ucx"))
       for program, np in (("hello", 4), ("first_contact", 2), ("stress", 4), ("collectives", 4), ("ports", 4), ("parting", 2))),  # fmt: skip
+    *(Test(f"{program}-ucx", program, np, env=_variable("FABRIC", "ucx"), timeout=120)
+      for program, np in (("rma", 3), ("threads", 2), ("crowd", 16), ("bursts", 2))),
+    *(Test(f"{program}-ucx-tcp", program, np, env=_variable("FABRIC", "ucx:tcp"), timeout=120)
+      for program, np in (("first_contact", 2), ("collectives", 4), ("ports", 4))),
     Test("combiners-sockets", "combiners", 2, env=_variable("FABRIC", "ofi:sockets")),
     # Everything else that MPI does.
     Test("collectives", "collectives", 4),
@@ -113,11 +119,12 @@ TESTS = (
     Test("checksum-one", "checksum", 2, args=("one",), timeout=120),
     *(Test(f"checksum-{fabric.replace(':', '-')}", "checksum", 2, args=("on",),
            env={**_variable("CHECKSUM", "1"), **_variable("FABRIC", fabric)}, timeout=120)
-      for fabric in ("ofi:tcp", "ofi:sockets")),  # fmt: skip
+      for fabric in ("ofi:tcp", "ofi:sockets", "ucx")),  # fmt: skip
     # Bad settings end MPI_Init, and say why.
     _refused("bad-path", "DATATYPE_PATH", "express", "express", PATHS),
     _refused("bad-fabric", "FABRIC", "carrier:pigeon", "carrier:pigeon", "ofi:tcp"),
     _refused("bad-provider", "FABRIC", "ofi:pigeon", "pigeon"),
+    _refused("bad-transport", "FABRIC", "ucx:pigeon", "ucx:pigeon", "ucx:posix"),
     _refused("bad-interface", "INTERFACE", "nosuch0", "nosuch0"),
     _refused("bad-eager-limit", "EAGER_LIMIT", "-5", "MPIR_CVAR_CH4_MAD_EAGER_LIMIT", "-5"),
     _refused("bad-flush", "FLUSH_THRESHOLD", "-1", "MPIR_CVAR_CH4_MAD_FLUSH_THRESHOLD", "-1"),
@@ -131,7 +138,8 @@ TESTS = (
                   "any-source", "unknown", "unmatched", "probed", "partitioned", "partitioned-receiver", "collective", "broadcasting",
                   "one-sided", "one-sided-open", "locking", "lock-queued", "group-post", "group-complete", "group-test", "leaving")),
     _death("scattering", ranks=8),
-    *(_death(scene, "ofi:tcp") for scene in ("receiving", "sending-gapped", "any-source", "one-sided", "leaving")),
+    *(_death(scene, fabric) for fabric in ("ofi:tcp", "ucx:tcp", "ucx")
+      for scene in ("receiving", "sending-gapped", "any-source", "one-sided", "leaving")),
     Test("last-words", "last_words", 3),
     Test("sessions", "sessions", 2),
     # The benchmark.

@@ -88,8 +88,9 @@ def _tally_of(label: str, target: Target) -> Tally:
 
 
 def build_libmad() -> Tally:
-    """The shared library that MPICH links."""
-    bazel.build([f"//netmod/abi:{libmad_build.target()}"], "libmad")
+    """The shared library that MPICH links, and the one that it loads."""
+    targets = (libmad_build.target(), libmad_build.UCX_DRIVER)
+    bazel.build([f"//netmod/abi:{name}" for name in targets], "libmad")
     return Tally(passed=1)
 
 

@@ -31,8 +31,10 @@ RULES: Dict[str, Tuple[str, ...]] = {
     ),
     "netmod/abi": ("madlike", "datatype_path"),
 }  # fmt: skip
-# A driver knows the interface, IP addresses and itself, not the other drivers; a wrapper of drivers is a driver too.
+# A driver knows the interface, what drivers share and itself, not the other drivers; a wrapper of drivers is a driver
+# too.
 _DRIVERS = "madlike/driver/"
+_SHARED = tuple(f"madlike/driver/{room}" for room in ("ip", "connections", "door", "memory"))
 _TESTS = ("tests/", "gtest/")
 _QUOTED = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 _MPI = re.compile(r'^\s*#\s*include\s+[<"](mpi\.h|mpidimpl\.h|mpiimpl\.h|mpix_mad\.h)[>"]')
@@ -48,7 +50,7 @@ def room_of(path: str) -> Optional[str]:
 
 def _allowed(room: str) -> Sequence[str]:
     if room.startswith(_DRIVERS):
-        return ("madlike/base", "madlike/driver/driver.h", "madlike/driver/ip")
+        return ("madlike/base", "madlike/driver/driver.h", *_SHARED)
     return RULES[room]
 
 

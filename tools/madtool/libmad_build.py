@@ -1,4 +1,4 @@
-"""Builds libmad with Bazel and installs it: library, header, pkg-config file.
+"""Builds libmad with Bazel and installs it: library, the ucx driver it loads, header, pkg-config file.
 
 MPICH links libmad.so.1 dynamically and finds it beside libmpi.so, so a new libmad never needs a new MPICH.
 Files are replaced by renaming, so that programs that run keep the library they started with.
@@ -17,6 +17,7 @@ from madtool.paths import CHECKOUT, Stamps, digest, file_digest, tree_digest, wr
 HEADER = CHECKOUT / "netmod" / "abi" / "mad.h"
 PKG_CONFIG = CHECKOUT / "netmod" / "abi" / "mad.pc.in"
 SONAME = "libmad.so.1"
+UCX_DRIVER = "libmad_ucx.so"  # looked for beside the library
 _SOURCES = ("madlike", "datatype_path", "netmod/abi", "WORKSPACE", "BUILD", ".bazelrc", "tools/bazel")
 
 
@@ -47,8 +48,9 @@ def replace_if_different(source: Path, target: Path, mode: int) -> bool:
 
 
 def install(library: Path, prefix: Path) -> None:
-    """Puts the library, its header and its pkg-config file into `prefix`."""
+    """Puts the library, what is built beside it, its header and its pkg-config file into `prefix`."""
     replace_if_different(library, prefix / "lib" / SONAME, 0o755)
+    replace_if_different(library.with_name(UCX_DRIVER), prefix / "lib" / UCX_DRIVER, 0o755)
     link = prefix / "lib" / "libmad.so"
     if not link.is_symlink():
         link.unlink(missing_ok=True)
@@ -69,11 +71,11 @@ def ensure(prefix: Path) -> None:
     """Builds and installs unless `prefix` already has what this checkout makes."""
     stamps = Stamps(prefix / "lib" / "mad-stamps")
     now = digest(identity(), str(prefix))
-    if stamps.get("libmad") == now and (prefix / "lib" / SONAME).is_file():
+    if stamps.get("libmad") == now and all((prefix / "lib" / name).is_file() for name in (SONAME, UCX_DRIVER)):
         return
     with stage("libmad: building with Bazel"):
         name = target()
-        bazel.build([f"//netmod/abi:{name}"], "libmad")
+        bazel.build([f"//netmod/abi:{name}", f"//netmod/abi:{UCX_DRIVER}"], "libmad")
         stamps.clear("libmad")
         install(bazel.bin_dir() / "netmod" / "abi" / name, prefix)
         stamps.set("libmad", now)

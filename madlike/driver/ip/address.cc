@@ -128,6 +128,15 @@ Result<std::string> interface_address(const std::string& name) {
   return host_text(reinterpret_cast<const sockaddr*>(address->data()));
 }
 
+Result<std::string> interface_of(const std::vector<std::byte>& address) {
+  const std::string wanted = host_text(reinterpret_cast<const sockaddr*>(address.data()));
+  const InterfaceList list;
+  for (const ifaddrs* entry = list.first; entry; entry = entry->ifa_next) {
+    if (is_ip(entry->ifa_addr) && host_text(entry->ifa_addr) == wanted) return {entry->ifa_name};
+  }
+  return Status(StatusCode::kNotFound, "no network interface has the address " + wanted);
+}
+
 Result<std::vector<std::byte>> listening_address(const std::string& name) {
   const InterfaceList list;
   const ifaddrs* found[kRanks] = {};

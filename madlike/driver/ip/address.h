@@ -31,6 +31,10 @@ std::set<std::string> interface_names();
 /// kNotFound: the sentence lists the interfaces there are.
 Result<std::string> interface_address(const std::string& name);
 
+/// The network interface of this host that has the host part of `address`.  kNotFound: there is
+/// none.
+Result<std::string> interface_of(const std::vector<std::byte>& address);
+
 /// The socket address, without port, of interface `name`; of the host's first interface that others
 /// can reach when it is empty, or the loopback one when there is no other.
 /// kNotFound: the sentence lists the interfaces there are.

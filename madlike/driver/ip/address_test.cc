@@ -59,6 +59,18 @@ TEST(IpAddress, InterfacesByName) {
   EXPECT_NE(unknown.status().message().find(" lo"), std::string_view::npos);
 }
 
+TEST(IpAddress, InterfacesByAddress) {
+  const auto lo = listening_address("lo");
+  ASSERT_TRUE(lo.ok());
+  const auto found = interface_of(*lo);
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  EXPECT_EQ(*found, "lo");
+  const sockaddr_in nowhere = v4("240.0.0.1", 1);  // nobody has one of these
+  const auto none = interface_of(*to_address(&nowhere, sizeof(nowhere)));
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.status().code(), StatusCode::kNotFound);
+}
+
 TEST(IpAddress, EveryInterfaceThatIsNamedHasOne) {
   const std::set<std::string> names = interface_names();
   EXPECT_EQ(names.count("lo"), 1u);

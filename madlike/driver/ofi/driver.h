@@ -5,12 +5,12 @@
 #define MADLIKE_DRIVER_OFI_DRIVER_H_
 
 #include <deque>
-#include <map>
 #include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "madlike/driver/connections/table.h"
 #include "madlike/driver/driver.h"
 #include "madlike/driver/ofi/endpoint.h"
 #include "madlike/driver/ofi/fabric.h"
@@ -57,11 +57,7 @@ class OfiDriver : public Driver {
     std::vector<std::byte> data;
   };
 
-  /// The connection's record, or null: there is none, or it was left and forgotten.
-  OfiConnection* find(ConnectionId id) {
-    const auto found = connections_.find(id);
-    return found == connections_.end() ? nullptr : &found->second;
-  }
+  OfiConnection* find(ConnectionId id) { return connections_.find(id); }
 
   // setup.cc
   OfiConnection& add_connection(const std::vector<std::byte>& address);
@@ -77,8 +73,13 @@ class OfiDriver : public Driver {
   // ending.cc
   void close_endpoint(OfiConnection& connection);
   void post_last(OfiConnection& connection);
-  void end_soon(ConnectionId connection, Status why);
-  void end_all_due();
+  void end_soon(ConnectionId connection, Status why) {
+    connections_.end_soon(connection, std::move(why));
+  }
+  void end_all_due() {
+    connections_.end_due(
+        [this](OfiConnection& connection, const Status& why) { end(connection, why); });
+  }
   void end(OfiConnection& connection, Status why);
   void forget_left();
   void linger();
@@ -114,17 +115,13 @@ class OfiDriver : public Driver {
   // Declared after fabric_: regions close before their domain, endpoints before their queues.
   ReceivePool receives_;
   Exposures exposures_;
-  std::unordered_map<ConnectionId, OfiConnection> connections_;
-  ConnectionId next_connection_ = 0;
-  std::map<std::vector<std::byte>, ConnectionId> live_;  // by address; not kClosing, not kGone
+  ConnectionTable<OfiConnection> connections_;  // live: not kClosing, not kGone
   std::unordered_map<const fid*, ConnectionId> endpoints_;
 
   std::deque<Event> events_;
   std::deque<Completion>
-      news_;  // what was not found by reading the completion queue for the caller
-  std::vector<std::pair<ConnectionId, Status>> ending_;
-  std::vector<ConnectionId> leaving_;  // gone and left; forgotten once nobody names them
-  std::size_t unsettled_ = 0;          // connections under way, accepting or closing
+      news_;                   // what was not found by reading the completion queue for the caller
+  std::size_t unsettled_ = 0;  // connections under way, accepting or closing
   bool events_soon_ = false;
   std::uint32_t polls_ = 0;
   long last_tick_ = 0;

@@ -35,9 +35,8 @@ void OfiDriver::disconnect(ConnectionId id) {
   if (!known || known->left) return;
   OfiConnection& connection = *known;
   connection.left = true;
-  if (connection.state == State::kGone) return leaving_.push_back(id);
-  const auto found = live_.find(connection.address);
-  if (found != live_.end() && found->second == id) live_.erase(found);
+  if (connection.state == State::kGone) return connections_.leave(id);
+  (void)connections_.retire(connection);
   const bool stands = connection.state == State::kConnected;
   const bool accepting = connection.state == State::kAccepting;
   connection.gone = Status(StatusCode::kClosed, "this connection was disconnected");
@@ -74,19 +73,6 @@ void OfiDriver::post_last(OfiConnection& connection) {
   if (error != -FI_EAGAIN) end_soon(connection.id, StatusCode::kClosed);
 }
 
-void OfiDriver::end_soon(ConnectionId connection, Status why) {
-  ending_.emplace_back(connection, std::move(why));
-}
-
-void OfiDriver::end_all_due() {
-  // end() may find more connections that end.
-  while (!ending_.empty()) {
-    const auto [id, why] = ending_.back();
-    ending_.pop_back();
-    if (OfiConnection* const connection = find(id)) end(*connection, why);
-  }
-}
-
 void OfiDriver::end(OfiConnection& connection, Status why) {
   if (connection.state == State::kGone) return;
   close_endpoint(connection);
@@ -98,25 +84,20 @@ void OfiDriver::end(OfiConnection& connection, Status why) {
     Completion completion;
     if (finish(&operation, why, &completion)) news_.push_back(std::move(completion));
   }
-  const auto found = live_.find(connection.address);
-  if (found != live_.end() && found->second == connection.id) live_.erase(found);
+  (void)connections_.retire(connection);
   if (connection.state != State::kClosing) {
     connection.gone = why;
     if (connection.told) tell(connection, Completion::Kind::kDisconnected, why);
   }
   set_state(connection, State::kGone);
   connection.left = connection.left || !connection.told;
-  if (connection.left) leaving_.push_back(connection.id);
+  if (connection.left) connections_.leave(connection.id);
 }
 
 void OfiDriver::forget_left() {
-  const auto forgotten = [this](ConnectionId id) {
-    const OfiConnection& connection = *find(id);
-    if (connection.exposed > 0 || !connection.all_returned()) return false;
-    connections_.erase(id);
-    return true;
-  };
-  leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(), forgotten), leaving_.end());
+  connections_.forget_left([](const OfiConnection& connection) {
+    return connection.exposed > 0 || !connection.all_returned();
+  });
 }
 
 void OfiDriver::linger() {

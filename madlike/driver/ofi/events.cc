@@ -93,12 +93,12 @@ void OfiDriver::on_request(Event& event) {
     refuse(event.request.get(), Greeting::Kind::kForeign);
     return;
   }
-  const auto found = live_.find(greeting->address);
-  if (found == live_.end()) {
+  OfiConnection* const found = connections_.live(greeting->address);
+  if (found == nullptr) {
     accept(add_connection(greeting->address), *greeting, std::move(event.request));
     return;
   }
-  OfiConnection& known = *find(found->second);
+  OfiConnection& known = *found;
   if (known.under_way()) {
     if (known.state == State::kConnecting && address() < greeting->address) {
       refuse(event.request.get(), Greeting::Kind::kCrossing);

@@ -45,7 +45,7 @@ void OfiDriver::slow_progress() {
   if (unsettled_ > 0 && tick != deadlines_tick_) check_deadlines();
   deadlines_tick_ = tick;
   end_all_due();
-  if (!leaving_.empty()) forget_left();
+  forget_left();
 }
 
 std::size_t OfiDriver::poll(Completion* out, std::size_t capacity) {
@@ -63,14 +63,14 @@ std::size_t OfiDriver::poll(Completion* out, std::size_t capacity) {
       if (translate(entries[static_cast<std::size_t>(i)], &out[count])) ++count;
     }
     if (found == -FI_EAVAIL) read_error();
-    if (!ending_.empty()) end_all_due();
+    end_all_due();
   }
   receives_.replenish(fabric_->receives(), endpoints_.size());
   return count;
 }
 
 Status OfiDriver::watch(std::vector<pollfd>* out) {
-  if (!news_.empty() || !events_.empty() || !ending_.empty()) return StatusCode::kAgain;
+  if (!news_.empty() || !events_.empty() || connections_.has_due()) return StatusCode::kAgain;
   events_soon_ = true;  // either queue may wake the caller
   return fabric_->watch(out);
 }

@@ -72,10 +72,8 @@ void OfiDriver::set_state(OfiConnection& connection, State state) {
 }
 
 OfiConnection& OfiDriver::add_connection(const std::vector<std::byte>& address) {
-  const ConnectionId id = next_connection_++;
-  live_[address] = id;
   ++unsettled_;  // kConnecting
-  return connections_.try_emplace(id, id, address, next_random(random_)).first->second;
+  return connections_.add(address, next_random(random_));
 }
 
 Result<ConnectionId> OfiDriver::connect(const std::byte* address, std::size_t size) {
@@ -89,10 +87,9 @@ Result<ConnectionId> OfiDriver::connect(const std::byte* address, std::size_t si
   if (*peer == this->address()) {
     return Status(StatusCode::kInvalidArgument, "an engine does not connect to itself over ofi");
   }
-  const auto found = live_.find(*peer);
-  if (found != live_.end()) {
-    find(found->second)->told = true;
-    return found->second;
+  if (OfiConnection* const known = connections_.live(*peer)) {
+    known->told = true;
+    return known->id;
   }
   OfiConnection& connection = add_connection(*peer);
   connection.told = true;

@@ -5,31 +5,28 @@
 
 #include <array>
 #include <deque>
-#include <map>
 #include <memory>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "madlike/driver/connections/table.h"
+#include "madlike/driver/door/door.h"
 #include "madlike/driver/driver.h"
-#include "madlike/driver/tcp/chunk_pool.h"
+#include "madlike/driver/memory/chunk_pool.h"
+#include "madlike/driver/memory/exposures.h"
 #include "madlike/driver/tcp/connection.h"
-#include "madlike/driver/tcp/handshake.h"
-#include "madlike/driver/tcp/sockets.h"
 #include "madlike/driver/tcp/tcp.h"
 
 namespace mad {
 
 class TcpDriver : public Driver {
  public:
-  /// `socket_address` is where `listener` listens.
-  TcpDriver(const TcpOptions& options, TcpSocket listener, std::vector<std::byte> socket_address,
-            TcpWatch watch);
+  TcpDriver(const TcpOptions& options, Door door);
   /// Peers that were not disconnected see an engine that died.
   ~TcpDriver() override;
 
   const DriverCaps& caps() const override { return caps_; }
-  const std::vector<std::byte>& address() const override { return address_; }
+  const std::vector<std::byte>& address() const override { return door_.address(); }
   Result<ConnectionId> connect(const std::byte* address, std::size_t size) override;
   const std::vector<std::byte>& peer_address(ConnectionId connection) const override;
   Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
@@ -61,49 +58,25 @@ class TcpDriver : public Driver {
     kAllAsked
   };
 
-  /// Only the peer of `connection` may write there, so that the key need not be a secret.
-  struct Exposure {
-    /// The runs of its bytes from `offset` on, at most `size` of them; their number.
-    std::size_t runs(std::uint64_t offset, std::size_t size, Segment* out,
-                     std::size_t capacity) const;
-    ConnectionId connection;
-    std::uint64_t size;
-    Segment run;                 // all of it, or
-    ScatteredMemory* scattered;  // from its byte `first` on
-    std::uint64_t first;
-  };
-
-  /// The connection's record, or null: there is none, or it was left and forgotten.
-  TcpConnection* find(ConnectionId id) {
-    const auto found = connections_.find(id);
-    return found == connections_.end() ? nullptr : &found->second;
-  }
+  TcpConnection* find(ConnectionId id) { return connections_.find(id); }
 
   // setup.cc
-  TcpConnection& add_connection(const TcpAddress& address);
+  TcpConnection& add_connection(const DoorAddress& address);
   void set_state(TcpConnection& connection, State state);
-  void dial(TcpConnection& connection);
-  void on_handshake(TcpConnection& connection);
-  void on_dialed(TcpConnection& connection);
-  void on_challenge(TcpConnection& connection);
-  void on_verdict(TcpConnection& connection);
-  void handshake_broke(TcpConnection& connection);
-  void ask_again_soon(TcpConnection& connection);
-  void accept_strangers();
-  void on_stranger(std::uint32_t id);
-  bool challenge(TcpStranger& stranger);
-  void admit(TcpStranger& stranger);
-  void refuse_crossing(TcpStranger& stranger);
-  void accept(TcpConnection& connection, TcpStranger& stranger);
+  void on_door(Door::Event& event);
   void tell(TcpConnection& connection, Completion::Kind kind, const Status& status);
   void check_deadlines();
-  void on_deadline(TcpConnection& connection, TcpClock::time_point now);
 
   // ending.cc
   void close_socket(TcpConnection& connection);
   void post_last(TcpConnection& connection);
-  void end_soon(ConnectionId connection, Status why);
-  void end_all_due();
+  void end_soon(ConnectionId connection, Status why) {
+    connections_.end_soon(connection, std::move(why));
+  }
+  void end_all_due() {
+    connections_.end_due(
+        [this](TcpConnection& connection, const Status& why) { end(connection, why); });
+  }
   void end(TcpConnection& connection, const Status& why);
   void forget_left();
   void linger();
@@ -138,40 +111,26 @@ class TcpDriver : public Driver {
 
   TcpOptions options_;
   DriverCaps caps_;
-  TcpAddress own_;
-  std::vector<std::byte> address_;
-
-  TcpWatch watch_;
-  TcpSocket listener_;
-  TcpSocket spare_;  // see tcp_accept()
+  Door door_;
   const TcpInbox::Limits limits_;
-  TcpChunkPool chunks_;  // outlives the connections
-  std::unordered_map<ConnectionId, TcpConnection> connections_;
-  ConnectionId next_connection_ = 0;
-  std::map<std::vector<std::byte>, ConnectionId> live_;  // by address; not kClosing, not kGone
-  std::vector<TcpConnection*> standing_;                 // connected or closing
-  std::map<std::uint32_t, TcpStranger> strangers_;       // the oldest first
-  std::uint32_t next_stranger_ = 0;
-  using ExposureTable = std::unordered_map<std::uint64_t, Exposure>;
-  ExposureTable exposures_;
-  std::vector<ExposureTable::node_type> spare_exposures_;  // so that exposing allocates nothing
-  std::uint64_t next_exposure_ = 1;
+  ChunkPool chunks_;                            // outlives the connections
+  ConnectionTable<TcpConnection> connections_;  // live: not kClosing, not kGone
+  std::vector<TcpConnection*> standing_;        // connected or closing
+  Exposures exposures_;
 
-  std::vector<TcpWatch::Ready> ready_;         // what look() found
+  std::vector<Door::Event> arrivals_;          // what look() found
+  std::vector<ConnectionId> ready_;            // and whose sockets have something
   std::vector<ConnectionId> readable_;         // connections to be read in this poll, or the next
   std::vector<ConnectionId> sending_;          // whose outbox is not empty
   std::vector<TcpOutbox::Finished> finished_;  // scratch of flush()
   std::array<Segment, kMaxRuns + 1> places_;   // scratch of read() and fill_write()
   std::deque<Completion> news_;
-  std::vector<std::pair<ConnectionId, Status>> ending_;
-  std::vector<ConnectionId> leaving_;  // gone and left; forgotten once nobody names them
-  std::size_t unsettled_ = 0;          // connections under way or closing
+  std::size_t closing_ = 0;  // connections
   bool look_soon_ = false;
   std::uint32_t polls_ = 0;
   long last_tick_ = 0;
   long deadlines_tick_ = 0;
-  TcpClock::time_point looked_;  // when deadlines were last compared with the time
-  bool last_first_ = false;      // which of two connections is read first
+  bool last_first_ = false;  // which of two connections is read first
 };
 
 }  // namespace mad

@@ -14,8 +14,7 @@
 namespace mad {
 
 TcpDriver::~TcpDriver() {
-  listener_.close();
-  strangers_.clear();
+  door_.close();
   for (auto& entry : connections_) {
     if (entry.second.state != State::kClosing) end(entry.second, StatusCode::kClosed);
   }
@@ -32,13 +31,12 @@ void TcpDriver::disconnect(ConnectionId id) {
   if (!known || known->left) return;
   TcpConnection& connection = *known;
   connection.left = true;
-  if (connection.state == State::kGone) return leaving_.push_back(id);
-  const auto found = live_.find(connection.address);
-  if (found != live_.end() && found->second == id) live_.erase(found);
+  if (connection.state == State::kGone) return connections_.leave(id);
+  if (connections_.retire(connection)) door_.forget(connection.address);
   const bool stands = connection.state == State::kConnected;
   connection.gone = Status(StatusCode::kClosed, "this connection was disconnected");
   set_state(connection, State::kClosing);
-  connection.deadline = TcpClock::now() + options_.close_timeout;
+  connection.deadline = door_.now() + options_.close_timeout;
   connection.rest_goes_to = nullptr;  // it is dropped
   if (stands && connection.exposed == 0) return post_last(connection);
   // A request is withdrawn.  And memory that the peer may write is the caller's again at once.
@@ -56,18 +54,6 @@ void TcpDriver::post_last(TcpConnection& connection) {
   wait_to_send(connection);
 }
 
-void TcpDriver::end_soon(ConnectionId connection, Status why) {
-  ending_.emplace_back(connection, std::move(why));
-}
-
-void TcpDriver::end_all_due() {
-  while (!ending_.empty()) {
-    const auto [id, why] = std::move(ending_.back());
-    ending_.pop_back();
-    if (TcpConnection* const connection = find(id)) end(*connection, why);
-  }
-}
-
 void TcpDriver::end(TcpConnection& connection, const Status& why) {
   if (connection.state == State::kGone) return;
   close_socket(connection);
@@ -81,8 +67,7 @@ void TcpDriver::end(TcpConnection& connection, const Status& why) {
     completion.status = why;
     news_.push_back(std::move(completion));
   }
-  const auto found = live_.find(connection.address);
-  if (found != live_.end() && found->second == connection.id) live_.erase(found);
+  if (connections_.retire(connection)) door_.forget(connection.address);
   if (connection.state != State::kClosing) {
     connection.gone = why;
     if (connection.told) tell(connection, Completion::Kind::kDisconnected, why);
@@ -91,23 +76,18 @@ void TcpDriver::end(TcpConnection& connection, const Status& why) {
   connection.inbox.give_up_chunk();
   chunks_.allow_one_less();
   connection.left = connection.left || !connection.told;
-  if (connection.left) leaving_.push_back(connection.id);
+  if (connection.left) connections_.leave(connection.id);
 }
 
 void TcpDriver::forget_left() {
-  const auto forgotten = [this](ConnectionId id) {
-    if (find(id)->exposed > 0) return false;
-    connections_.erase(id);
-    return true;
-  };
-  leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(), forgotten), leaving_.end());
+  connections_.forget_left([](const TcpConnection& connection) { return connection.exposed > 0; });
 }
 
 void TcpDriver::linger() {
-  const TcpClock::time_point deadline = TcpClock::now() + options_.linger;
+  const PolledClock::Steady::time_point deadline = PolledClock::Steady::now() + options_.linger;
   const auto closing = [this](const auto& entry) { return entry.second.state == State::kClosing; };
   while (std::any_of(connections_.begin(), connections_.end(), closing) &&
-         TcpClock::now() < deadline) {
+         PolledClock::Steady::now() < deadline) {
     std::array<Completion, 16> news;
     const std::size_t count = poll(news.data(), news.size());
     for (std::size_t i = 0; i < count; ++i) {

@@ -26,7 +26,7 @@ std::size_t TcpInbox::chunk_bytes(const Limits& limits) {
   return (2 * record + kPage - 1) / kPage * kPage;
 }
 
-TcpInbox::TcpInbox(TcpChunkPool& pool, const Limits& limits) : pool_(pool), limits_(limits) {}
+TcpInbox::TcpInbox(ChunkPool& pool, const Limits& limits) : pool_(pool), limits_(limits) {}
 
 TcpInbox::Found TcpInbox::next(Segment* packet) {
   if (write_left_ > 0) return Found::kNothing;
@@ -112,7 +112,7 @@ bool TcpInbox::make_room(std::size_t start, std::size_t bytes) {
       return true;
     }
   }
-  TcpChunk* const fresh = pool_.take();
+  Chunk* const fresh = pool_.take();
   if (fresh == nullptr) return false;
   if (!empty()) std::memcpy(fresh->bytes + start, chunk_->bytes + begin_, available());
   end_ = start + available();

@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "madlike/base/segment.h"
-#include "madlike/driver/tcp/chunk_pool.h"
+#include "madlike/driver/memory/chunk_pool.h"
 #include "madlike/driver/tcp/record.h"
 
 namespace mad {
@@ -34,7 +34,7 @@ class TcpInbox {
   /// What a chunk must hold: twice what is read of one record at once.
   static std::size_t chunk_bytes(const Limits& limits);
 
-  TcpInbox(TcpChunkPool& pool, const Limits& limits);
+  TcpInbox(ChunkPool& pool, const Limits& limits);
   ~TcpInbox() { give_up_chunk(); }
   TcpInbox(const TcpInbox&) = delete;
   TcpInbox& operator=(const TcpInbox&) = delete;
@@ -45,7 +45,7 @@ class TcpInbox {
   std::size_t packet_left() const { return packet_left_; }
   /// They are dealt with as the bytes of a write from now on.
   void divert_packet();
-  TcpChunk* chunk() const { return chunk_; }
+  Chunk* chunk() const { return chunk_; }
 
   /// The write under way, how many of its bytes are missing, and those of them in memory.
   const TcpRecord& write() const { return write_; }
@@ -79,9 +79,9 @@ class TcpInbox {
 
   Found next_piece(Segment* packet);
 
-  TcpChunkPool& pool_;
+  ChunkPool& pool_;
   const Limits limits_;
-  TcpChunk* chunk_ = nullptr;
+  Chunk* chunk_ = nullptr;
   std::size_t begin_ = 0;  // [begin_, end_) of the chunk came and is not dealt with
   std::size_t end_ = 0;
   std::size_t padding_ = 0;                      // bytes before the next record

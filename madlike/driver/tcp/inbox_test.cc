@@ -151,14 +151,14 @@ class Reader {
   }
 
   struct Held {
-    TcpChunk* chunk;
+    Chunk* chunk;
     Segment packet;
     std::size_t item;
     std::size_t offset;
   };
   const Script& script_;
   std::mt19937 random_;
-  TcpChunkPool pool_;
+  ChunkPool pool_;
   TcpInbox inbox_;
   std::size_t place_ = 0;
   std::size_t found_ = 0;
@@ -190,7 +190,7 @@ TEST(TcpInbox, EveryStreamIsCutIntoItsRecords) {
 }
 
 TEST(TcpInbox, ForeignBytesAreToldAtOnce) {
-  TcpChunkPool pool(2, TcpInbox::chunk_bytes(kLimits));
+  ChunkPool pool(2, TcpInbox::chunk_bytes(kLimits));
   TcpInbox inbox(pool, kLimits);
   const Segment room = inbox.room(64);
   ASSERT_GE(room.size, 16u);
@@ -201,7 +201,7 @@ TEST(TcpInbox, ForeignBytesAreToldAtOnce) {
 }
 
 TEST(TcpInbox, APacketBeyondTheLimitIsForeign) {
-  TcpChunkPool pool(2, TcpInbox::chunk_bytes(kLimits));
+  ChunkPool pool(2, TcpInbox::chunk_bytes(kLimits));
   TcpInbox inbox(pool, kLimits);
   TcpRecord record;
   record.bytes = kMaxPacket + 1;
@@ -213,8 +213,8 @@ TEST(TcpInbox, APacketBeyondTheLimitIsForeign) {
 }
 
 TEST(TcpInbox, WithoutAChunkThereIsNoRoom) {
-  TcpChunkPool pool(1, TcpInbox::chunk_bytes(kLimits));
-  TcpChunk* const taken = pool.take();
+  ChunkPool pool(1, TcpInbox::chunk_bytes(kLimits));
+  Chunk* const taken = pool.take();
   TcpInbox inbox(pool, kLimits);
   EXPECT_EQ(inbox.room(64).size, 0u);
   pool.drop_user(*taken);

@@ -8,7 +8,7 @@ namespace mad {
 
 Status TcpDriver::not_connected(const TcpConnection* connection) const {
   if (!connection) return StatusCode::kClosed;
-  return connection->under_way() ? Status(StatusCode::kAgain) : connection->gone;
+  return connection->state == State::kCalling ? Status(StatusCode::kAgain) : connection->gone;
 }
 
 Status TcpDriver::post_send(ConnectionId id, SegmentList packet, void* context) {
@@ -93,34 +93,13 @@ Result<ExposureToken> TcpDriver::expose(const Exposure& exposure) {
   if (!found || found->state == State::kGone || found->state == State::kClosing) {
     return not_connected(found);
   }
-  const ExposureToken token{0, next_exposure_++};
-  if (spare_exposures_.empty()) {
-    exposures_.try_emplace(token.key, exposure);
-  } else {
-    auto& spare = spare_exposures_.back();
-    spare.key() = token.key;
-    spare.mapped() = exposure;
-    exposures_.insert(std::move(spare));
-    spare_exposures_.pop_back();
-  }
   ++found->exposed;
-  return token;
-}
-
-std::size_t TcpDriver::Exposure::runs(std::uint64_t offset, std::size_t bytes, Segment* out,
-                                      std::size_t capacity) const {
-  if (scattered != nullptr) return scattered->runs(first + offset, bytes, out, capacity);
-  *out = {run.begin() + offset, bytes};
-  return 1;
+  return exposures_.add(exposure);
 }
 
 void TcpDriver::withdraw(ConnectionId id, const ExposureToken& token) {
   TcpConnection* const connection = find(id);
-  if (!connection) return;
-  auto withdrawn = exposures_.extract(token.key);
-  if (withdrawn.empty()) return;
-  --connection->exposed;
-  spare_exposures_.push_back(std::move(withdrawn));
+  if (connection && exposures_.remove(token.key)) --connection->exposed;
 }
 
 }  // namespace mad

@@ -2,7 +2,6 @@
 // those that have something.
 #include <errno.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstring>
@@ -23,24 +22,17 @@ constexpr std::size_t kBriefAhead = 4 * 1024;    // bytes behind a large record
 constexpr std::size_t kReadsPerPoll = 16;        // of one connection
 constexpr std::size_t kMostListed = 256 * 1024;  // bytes that one read is offered places for
 
-// Changes every few milliseconds and costs no system call.
-long coarse_tick() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return now.tv_nsec;
-}
-
 }  // namespace
 
 std::size_t TcpDriver::poll(Completion* out, std::size_t capacity) {
-  if (!ending_.empty()) end_all_due();
+  end_all_due();
   if (!sending_.empty()) flush_waiting();
   if (looking_is_due()) look();
   std::size_t count = news_.empty() ? 0 : take_news(out, capacity);
   count += reads_unasked() ? receive_unasked(out + count, capacity - count)
                            : receive_readable(out + count, capacity - count);
-  if (!ending_.empty()) end_all_due();
-  if (!leaving_.empty()) forget_left();
+  end_all_due();
+  forget_left();
   return count;
 }
 
@@ -83,24 +75,26 @@ std::size_t TcpDriver::take_news(Completion* out, std::size_t capacity) {
 }
 
 Status TcpDriver::watch(std::vector<pollfd>* out) {
-  if (!news_.empty() || !ending_.empty() || !readable_.empty()) return StatusCode::kAgain;
+  if (!news_.empty() || connections_.has_due() || !readable_.empty() || door_.has_events()) {
+    return StatusCode::kAgain;
+  }
   for (const ConnectionId id : sending_) {
     TcpConnection& connection = *find(id);
     if (connection.wakes_to_send) continue;
     connection.wakes_to_send = true;
-    watch_.change(connection.socket.fd(), TcpWatch::Role::kConnection, id, true);
+    door_.watch().change(connection.socket.fd(), TcpWatch::Role::kConnection, id, true);
   }
   look_soon_ = true;  // a listener or a stranger may wake the caller
-  out->push_back({watch_.fd(), POLLIN, 0});
+  out->push_back({door_.watch().fd(), POLLIN, 0});
   return StatusCode::kOk;
 }
 
-void TcpDriver::release(void* buffer) { chunks_.drop_user(*static_cast<TcpChunk*>(buffer)); }
+void TcpDriver::release(void* buffer) { chunks_.drop_user(*static_cast<Chunk*>(buffer)); }
 
 bool TcpDriver::looking_is_due() {
   ++polls_;
   if (!reads_unasked()) return readable_.empty();
-  if (look_soon_ || unsettled_ > 0 || !strangers_.empty() || polls_ >= kLookEvery) return true;
+  if (look_soon_ || closing_ > 0 || door_.busy() || polls_ >= kLookEvery) return true;
   if (polls_ % kTickEvery != 0) return false;
   const long tick = coarse_tick();
   if (tick == last_tick_) return false;
@@ -112,27 +106,16 @@ void TcpDriver::look() {
   polls_ = 0;
   look_soon_ = false;
   ready_.clear();
-  watch_.look(&ready_);
-  for (const TcpWatch::Ready& ready : ready_) {
-    switch (ready.role) {
-      case TcpWatch::Role::kListener:
-        accept_strangers();
-        break;
-      case TcpWatch::Role::kStranger:
-        on_stranger(ready.id);
-        break;
-      case TcpWatch::Role::kConnection: {
-        TcpConnection* const connection = find(ready.id);
-        if (!connection) break;
-        if (connection->under_way()) on_handshake(*connection);
-        if (connection->stands() && !reads_unasked()) readable_.push_back(ready.id);
-        break;
-      }
-    }
-    end_all_due();
+  arrivals_.clear();
+  door_.look(&arrivals_, &ready_);
+  for (Door::Event& arrival : arrivals_) on_door(arrival);
+  end_all_due();
+  for (const ConnectionId id : ready_) {
+    const TcpConnection* const connection = find(id);
+    if (connection && connection->stands() && !reads_unasked()) readable_.push_back(id);
   }
   const long tick = coarse_tick();
-  if (tick != deadlines_tick_) check_deadlines();
+  if (closing_ > 0 && tick != deadlines_tick_) check_deadlines();
   deadlines_tick_ = tick;
   end_all_due();
 }
@@ -160,10 +143,10 @@ void TcpDriver::flush(TcpConnection& connection) {
   const bool empty = connection.outbox.empty();
   if (empty && connection.wakes_to_send) {
     connection.wakes_to_send = false;
-    watch_.change(connection.socket.fd(), TcpWatch::Role::kConnection, connection.id);
+    door_.watch().change(connection.socket.fd(), TcpWatch::Role::kConnection, connection.id);
   }
   if (connection.state != State::kClosing) return;
-  if (moved) connection.deadline = TcpClock::now() + options_.close_timeout;
+  if (moved) connection.deadline = door_.now() + options_.close_timeout;
   if (!connection.last_posted) return post_last(connection);
   if (empty) (void)shutdown(connection.socket.fd(), SHUT_WR);
 }
@@ -229,7 +212,7 @@ bool TcpDriver::take_records(TcpConnection& connection, Completion* out, std::si
 
 // A packet, the next piece of one, or (without bytes) the word that the rest of one is in place.
 void TcpDriver::give_packet(TcpConnection& connection, Segment bytes, Completion* out) {
-  TcpChunk* const chunk = bytes.size > 0 ? connection.inbox.chunk() : nullptr;
+  Chunk* const chunk = bytes.size > 0 ? connection.inbox.chunk() : nullptr;
   if (chunk != nullptr) chunks_.add_user(*chunk);
   connection.told = true;
   out->kind = Completion::Kind::kReceived;
@@ -257,10 +240,8 @@ Status TcpDriver::place_rest(ConnectionId id, ScatteredMemory& memory, std::uint
 bool TcpDriver::begin_write(TcpConnection& connection) {
   if (connection.state == State::kClosing) return true;
   const TcpRecord& write = connection.inbox.write();
-  const auto found = exposures_.find(write.key);
-  if (found == exposures_.end() || found->second.connection != connection.id) return false;
-  const std::uint64_t size = found->second.size;
-  return write.offset <= size && write.bytes <= size - write.offset;
+  const Exposure* const exposure = exposures_.find(connection.id, write.key);
+  return exposure && exposure->holds(write.offset, write.bytes);
 }
 
 // Where the next `size` bytes of the write, or rest of a packet, under way belong, or the first of
@@ -272,12 +253,9 @@ std::size_t TcpDriver::write_target(const TcpConnection& connection, std::size_t
   if (connection.rest_goes_to != nullptr) {
     return connection.rest_goes_to->runs(connection.rest_first + done, size, out, capacity);
   }
-  const auto found = exposures_.find(write.key);
-  if (connection.state != State::kConnected || found == exposures_.end() ||
-      found->second.connection != connection.id) {
-    return 0;
-  }
-  return found->second.runs(write.offset + done, size, out, capacity);
+  const Exposure* const exposure = exposures_.find(connection.id, write.key);
+  if (connection.state != State::kConnected || !exposure) return 0;
+  return exposure->runs(write.offset + done, size, out, capacity);
 }
 
 // Nothing that follows such a write may be received.
@@ -353,7 +331,7 @@ TcpDriver::Read TcpDriver::read(TcpConnection& connection) {
   inbox.read_past(passed);
   inbox.filled(bytes - passed);
   if (connection.state == State::kClosing) {
-    connection.deadline = TcpClock::now() + options_.close_timeout;
+    connection.deadline = door_.now() + options_.close_timeout;
   }
   return bytes == asked ? Read::kAllAsked : Read::kLess;
 }

@@ -10,9 +10,9 @@
 #include <string>
 
 #include "gtest/gtest.h"
-#include "madlike/driver/tcp/handshake.h"
+#include "madlike/driver/door/handshake.h"
+#include "madlike/driver/door/sockets.h"
 #include "madlike/driver/tcp/record.h"
-#include "madlike/driver/tcp/sockets.h"
 #include "madlike/driver/tcp/tcp.h"
 
 namespace mad {
@@ -20,6 +20,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
+
+constexpr DoorMagic kMagic{'M', 'A', 'D', 'T', 'C', 'P'};
 
 // An engine, and a raw socket that was dialed to it.
 class TcpStrangers : public ::testing::Test {
@@ -31,7 +33,7 @@ class TcpStrangers : public ::testing::Test {
     auto opened = open_tcp(options);
     ASSERT_TRUE(opened.ok()) << opened.status().message();
     engine_ = std::move(*opened);
-    auto parsed = TcpAddress::parse(engine_->address().data(), engine_->address().size());
+    auto parsed = DoorAddress::parse(engine_->address().data(), engine_->address().size());
     ASSERT_TRUE(parsed.ok());
     address_ = std::move(*parsed);
     dial();
@@ -67,14 +69,14 @@ class TcpStrangers : public ::testing::Test {
   }
 
   bool closed_by_engine() {
-    TcpMessageReader reader;
+    DoorReader reader;
     reader.expect(1);
-    return pump([&] { return reader.read(socket_.fd()) == TcpMessageReader::Outcome::kEnded; });
+    return pump([&] { return reader.read(socket_.fd()) == DoorReader::Outcome::kEnded; });
   }
 
-  bool read(TcpMessageReader* reader, std::size_t size) {
+  bool read(DoorReader* reader, std::size_t size) {
     reader->expect(size);
-    return pump([&] { return reader->read(socket_.fd()) == TcpMessageReader::Outcome::kComplete; });
+    return pump([&] { return reader->read(socket_.fd()) == DoorReader::Outcome::kComplete; });
   }
 
   template <std::size_t kSize>
@@ -83,28 +85,28 @@ class TcpStrangers : public ::testing::Test {
   }
 
   /// Asks, and answers as one that knows `secret`.
-  void knock(const TcpSecret& secret) {
-    const TcpNonce nonce = random_nonce();
-    request_ = TcpHello{TcpHello::Kind::kRequest, nonce}.pack();
+  void knock(const DoorSecret& secret) {
+    const DoorNonce nonce = random_nonce();
+    request_ = DoorHello{kMagic, DoorHello::Kind::kRequest, nonce}.pack();
     send(request_);
-    TcpMessageReader reader;
-    ASSERT_TRUE(read(&reader, TcpHello::kBytes));
-    const auto theirs = TcpHello::parse(reader.bytes(), TcpHello::Kind::kChallenge);
+    DoorReader reader;
+    ASSERT_TRUE(read(&reader, DoorHello::kBytes));
+    const auto theirs = DoorHello::parse(reader.bytes(), kMagic, DoorHello::Kind::kChallenge);
     ASSERT_TRUE(theirs);
     key_ = session_key(secret, nonce, *theirs);
-    TcpAddress own = address_;
+    DoorAddress own = address_;
     own.secret = random_secret();  // another engine's
-    answer_ = TcpAnswer{own}.seal(key_);
+    answer_ = DoorAnswer{own}.seal(key_);
     send(answer_);
   }
 
   void enter() {
     knock(address_.secret);
-    TcpMessageReader reader;
-    ASSERT_TRUE(read(&reader, TcpVerdict::kBytes));
-    const auto verdict = TcpVerdict::open(reader.bytes(), key_);
+    DoorReader reader;
+    ASSERT_TRUE(read(&reader, DoorVerdict::kBytes));
+    const auto verdict = DoorVerdict::open(reader.bytes(), key_);
     ASSERT_TRUE(verdict);
-    EXPECT_EQ(verdict->kind, TcpVerdict::Kind::kAccepted);
+    EXPECT_EQ(verdict->kind, DoorVerdict::Kind::kAccepted);
     EXPECT_TRUE(pump([&] { return connected_; }));
   }
 
@@ -114,11 +116,11 @@ class TcpStrangers : public ::testing::Test {
   }
 
   std::unique_ptr<Driver> engine_;
-  TcpAddress address_;
+  DoorAddress address_;
   TcpSocket socket_;
-  TcpSessionKey key_{};
-  std::array<std::byte, TcpHello::kBytes> request_{};  // what was sent
-  std::array<std::byte, TcpAnswer::kBytes> answer_{};
+  DoorKey key_{};
+  std::array<std::byte, DoorHello::kBytes> request_{};  // what was sent
+  std::array<std::byte, DoorAnswer::kBytes> answer_{};
   std::string received_;
   bool connected_ = false;
   ConnectionId connection_ = 0;
@@ -145,8 +147,8 @@ TEST_F(TcpStrangers, AnAnswerIsGoodOnce) {
   connected_ = false;
   dial();
   send(request_);
-  TcpMessageReader reader;
-  ASSERT_TRUE(read(&reader, TcpHello::kBytes));
+  DoorReader reader;
+  ASSERT_TRUE(read(&reader, DoorHello::kBytes));
   send(answer_);
   EXPECT_TRUE(closed_by_engine());
   EXPECT_FALSE(connected_);

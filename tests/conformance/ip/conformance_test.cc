@@ -23,7 +23,8 @@ DriverFactory factory(const char* fabric) {
 
 INSTANTIATE_TEST_SUITE_P(Ip, DriverConformance,
                          ::testing::Values(factory("tcp"), factory("ofi:tcp"),
-                                           factory("ofi:sockets")),
+                                           factory("ofi:sockets"), factory("ucx:tcp"),
+                                           factory("ucx")),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

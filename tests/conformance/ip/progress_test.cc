@@ -4,11 +4,15 @@
 namespace mad {
 namespace {
 
+std::size_t long_packet(const Engine& engine) {
+  return std::min<std::size_t>(engine.driver->caps().max_packet_bytes, 61 * 1024);
+}
+
 TEST_P(IpDriverTest, ReceiveBuffersSurviveDyingPeers) {
   EngineOptions few = options();
   few.few_buffers = true;
   Engine a(few);
-  Bytes bytes(60 * 1024, std::byte{1});
+  Bytes bytes(long_packet(a), std::byte{1});
   for (int round = 0; round < 20; ++round) {
     a.station.received.clear();
     Engine b(options());
@@ -37,15 +41,19 @@ TEST_P(IpDriverTest, ReceiveBuffersSurviveDyingPeers) {
 // A packet whose head has come occupies a receive buffer until the rest comes.
 TEST_P(IpDriverTest, PeersThatStopInAPacketKeepNobodyElseOut) {
   constexpr std::size_t kStopped = 20;
-  Bytes bytes(61 * 1024, std::byte{1});  // outlives the engines, which still have it to send
+  Bytes bytes;  // outlives the engines, which still have it to send
   Engine a(options());
+  bytes.assign(long_packet(a), std::byte{1});
   std::vector<std::unique_ptr<Engine>> stopped;
   for (std::size_t i = 0; i < kStopped; ++i) {
     stopped.push_back(std::make_unique<Engine>(options()));
     Engine& b = *stopped.back();
     const ConnectionId to_a = b.connect(a);
     ASSERT_TRUE(pump({&a, &b}, [&] { return b.station.connected.count(to_a) == 1; }));
-    EXPECT_GT(fill(b, to_a, bytes).pending, b.station.finished_count) << "nothing is half sent";
+    const std::size_t pending = fill(b, to_a, bytes).pending;
+    if (sends_halves()) {
+      EXPECT_GT(pending, b.station.finished_count) << "nothing is half sent";
+    }
   }
   // Nobody moves them any more; a takes what there is.
   auto last = Clock::now();

@@ -1,5 +1,6 @@
-// The handshake of two tcp engines: whoever connects proves that it knows the secret in the
-// listener's address, the listener proves that it knows it too, and the secret does not travel.
+// The handshake of two engines over a TCP connection: whoever connects proves that it knows the
+// secret in the listener's address, the listener proves that it knows it too, and the secret does
+// not travel.
 //
 //   connector                      listener
 //   request:   nonce           →
@@ -10,8 +11,8 @@
 // Sealed is encrypted and authenticated (libsodium's secretbox) under a key made of the secret and
 // both nonces.  Addresses, which hold secrets, travel sealed only.  What follows a verdict is not
 // protected.
-#ifndef MADLIKE_DRIVER_TCP_HANDSHAKE_H_
-#define MADLIKE_DRIVER_TCP_HANDSHAKE_H_
+#ifndef MADLIKE_DRIVER_DOOR_HANDSHAKE_H_
+#define MADLIKE_DRIVER_DOOR_HANDSHAKE_H_
 
 #include <array>
 #include <cstddef>
@@ -23,70 +24,73 @@
 
 namespace mad {
 
-using TcpSecret = std::array<std::byte, 16>;
-using TcpNonce = std::array<std::byte, 16>;
-using TcpSessionKey = std::array<std::byte, 32>;
+/// What a fabric's messages begin with, e.g. "MADTCP".
+using DoorMagic = std::array<char, 6>;
+using DoorSecret = std::array<std::byte, 16>;
+using DoorNonce = std::array<std::byte, 16>;
+using DoorKey = std::array<std::byte, 32>;
 
 /// Where an engine listens, and the secret of those who may connect to it.
-struct TcpAddress {
+struct DoorAddress {
   static constexpr std::size_t kMostBytes = 64;
   /// kInvalidArgument: not the bytes() of such an address.
-  static Result<TcpAddress> parse(const std::byte* bytes, std::size_t size);
+  static Result<DoorAddress> parse(const std::byte* bytes, std::size_t size);
   std::vector<std::byte> bytes() const;
 
   std::vector<std::byte> socket;  // see madlike/driver/ip/address.h
-  TcpSecret secret{};
+  DoorSecret secret{};
 };
 
 /// Random values that nobody can guess.
-TcpSecret random_secret();
-TcpNonce random_nonce();
+DoorSecret random_secret();
+DoorNonce random_nonce();
 
-TcpSessionKey session_key(const TcpSecret& secret, const TcpNonce& connectors,
-                          const TcpNonce& listeners);
+DoorKey session_key(const DoorSecret& secret, const DoorNonce& connectors,
+                    const DoorNonce& listeners);
 
 /// The two open messages: request and challenge.
-struct TcpHello {
+struct DoorHello {
   enum class Kind : std::uint8_t { kRequest = 1, kChallenge = 2 };
   static constexpr std::size_t kBytes = 24;
 
   std::array<std::byte, kBytes> pack() const;
-  /// Empty: no engine of this version sends this.
-  static std::optional<TcpNonce> parse(const std::byte* bytes, Kind kind);
+  /// Empty: no engine of this fabric and version sends this.
+  static std::optional<DoorNonce> parse(const std::byte* bytes, const DoorMagic& magic, Kind kind);
 
+  DoorMagic magic{};
   Kind kind = Kind::kRequest;
-  TcpNonce nonce{};
+  DoorNonce nonce{};
 };
 
 /// What the connector says of itself.
-struct TcpAnswer {
+struct DoorAnswer {
   static constexpr std::size_t kBytes = 88;
 
-  std::array<std::byte, kBytes> seal(const TcpSessionKey& key) const;
+  std::array<std::byte, kBytes> seal(const DoorKey& key) const;
   /// Empty: made without the secret, or damaged.
-  static std::optional<TcpAnswer> open(const std::byte* bytes, const TcpSessionKey& key);
+  static std::optional<DoorAnswer> open(const std::byte* bytes, const DoorKey& key);
 
-  TcpAddress address;
+  DoorAddress address;
 };
 
-struct TcpVerdict {
+struct DoorVerdict {
   enum class Kind : std::uint64_t {
     kAccepted = 1,
     kCrossing = 2  // another connection of the two stands, or is to stand, instead
   };
   static constexpr std::size_t kBytes = 24;
 
-  std::array<std::byte, kBytes> seal(const TcpSessionKey& key) const;
+  std::array<std::byte, kBytes> seal(const DoorKey& key) const;
   /// Empty: made without the secret, or damaged.
-  static std::optional<TcpVerdict> open(const std::byte* bytes, const TcpSessionKey& key);
+  static std::optional<DoorVerdict> open(const std::byte* bytes, const DoorKey& key);
 
   Kind kind = Kind::kAccepted;
 };
 
-/// One handshake message as it comes, byte by byte if need be; never a byte of what follows it.
-class TcpMessageReader {
+/// One message as it comes, byte by byte if need be; never a byte of what follows it.
+class DoorReader {
  public:
-  static constexpr std::size_t kMostBytes = TcpAnswer::kBytes;
+  static constexpr std::size_t kMostBytes = 256;
   enum class Outcome { kWaiting, kComplete, kEnded };
 
   /// Begins a message of `size` bytes.
@@ -102,4 +106,4 @@ class TcpMessageReader {
 
 }  // namespace mad
 
-#endif  // MADLIKE_DRIVER_TCP_HANDSHAKE_H_
+#endif  // MADLIKE_DRIVER_DOOR_HANDSHAKE_H_

@@ -1,4 +1,4 @@
-#include "madlike/driver/tcp/sockets.h"
+#include "madlike/driver/door/sockets.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

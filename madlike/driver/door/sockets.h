@@ -1,17 +1,42 @@
 // The system calls around sockets: listening, dialing, and who has something to say.
-#ifndef MADLIKE_DRIVER_TCP_SOCKETS_H_
-#define MADLIKE_DRIVER_TCP_SOCKETS_H_
+#ifndef MADLIKE_DRIVER_DOOR_SOCKETS_H_
+#define MADLIKE_DRIVER_DOOR_SOCKETS_H_
 
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "madlike/base/status.h"
-#include "madlike/driver/tcp/connection.h"
 
 namespace mad {
+
+/// A file descriptor, closed with it.
+class TcpSocket {
+ public:
+  explicit TcpSocket(int fd = -1) : fd_(fd) {}
+  ~TcpSocket() { close(); }
+  TcpSocket(TcpSocket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  TcpSocket& operator=(TcpSocket&& other) noexcept {
+    if (this != &other) {
+      close();
+      fd_ = std::exchange(other.fd_, -1);
+    }
+    return *this;
+  }
+  int fd() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  void close() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+
+ private:
+  int fd_;
+};
 
 /// `what` failed with errno `error`.
 Status tcp_status(StatusCode code, const std::string& what, int error);
@@ -35,7 +60,7 @@ bool tcp_send(int socket, const std::byte* bytes, std::size_t size);
 /// Which sockets have something to say.
 class TcpWatch {
  public:
-  enum class Role : std::uint32_t { kListener, kStranger, kConnection };
+  enum class Role : std::uint32_t { kListener, kStranger, kCall, kConnection };
   struct Ready {
     Role role;
     std::uint32_t id;
@@ -59,4 +84,4 @@ class TcpWatch {
 
 }  // namespace mad
 
-#endif  // MADLIKE_DRIVER_TCP_SOCKETS_H_
+#endif  // MADLIKE_DRIVER_DOOR_SOCKETS_H_

@@ -1,4 +1,4 @@
-#include "madlike/driver/tcp/handshake.h"
+#include "madlike/driver/door/handshake.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -14,7 +14,6 @@
 namespace mad {
 namespace {
 
-constexpr char kMagic[6] = {'M', 'A', 'D', 'T', 'C', 'P'};
 constexpr std::uint8_t kVersion = 1;
 constexpr std::size_t kHelloPrefix = 8;
 
@@ -34,7 +33,7 @@ template <typename Plain>
 constexpr std::size_t kSealedBytes = sizeof(Plain) + crypto_secretbox_MACBYTES;
 
 template <typename Plain>
-std::array<std::byte, kSealedBytes<Plain>> seal_plain(const Plain& plain, const TcpSessionKey& key,
+std::array<std::byte, kSealedBytes<Plain>> seal_plain(const Plain& plain, const DoorKey& key,
                                                       Direction direction) {
   std::array<std::byte, kSealedBytes<Plain>> sealed;
   crypto_secretbox_easy(raw(sealed.data()), reinterpret_cast<const unsigned char*>(&plain),
@@ -43,8 +42,7 @@ std::array<std::byte, kSealedBytes<Plain>> seal_plain(const Plain& plain, const 
 }
 
 template <typename Plain>
-bool open_sealed(const std::byte* sealed, const TcpSessionKey& key, Direction direction,
-                 Plain* plain) {
+bool open_sealed(const std::byte* sealed, const DoorKey& key, Direction direction, Plain* plain) {
   return crypto_secretbox_open_easy(reinterpret_cast<unsigned char*>(plain), raw(sealed),
                                     kSealedBytes<Plain>, nonce_of(direction).data(),
                                     raw(key.data())) == 0;
@@ -52,14 +50,14 @@ bool open_sealed(const std::byte* sealed, const TcpSessionKey& key, Direction di
 
 struct PlainAnswer {
   std::uint64_t address_bytes;
-  std::byte address[TcpAddress::kMostBytes];
+  std::byte address[DoorAddress::kMostBytes];
 };
-static_assert(kSealedBytes<PlainAnswer> == TcpAnswer::kBytes);
+static_assert(kSealedBytes<PlainAnswer> == DoorAnswer::kBytes);
 
 struct PlainVerdict {
   std::uint64_t kind;
 };
-static_assert(kSealedBytes<PlainVerdict> == TcpVerdict::kBytes);
+static_assert(kSealedBytes<PlainVerdict> == DoorVerdict::kBytes);
 
 template <typename Value>
 Value random_value() {
@@ -70,10 +68,10 @@ Value random_value() {
 
 }  // namespace
 
-Result<TcpAddress> TcpAddress::parse(const std::byte* bytes, std::size_t size) {
-  TcpAddress address;
+Result<DoorAddress> DoorAddress::parse(const std::byte* bytes, std::size_t size) {
+  DoorAddress address;
   if (size <= address.secret.size()) {
-    return Status(StatusCode::kInvalidArgument, "not the address of a tcp engine");
+    return Status(StatusCode::kInvalidArgument, "not the address of an engine");
   }
   const std::size_t socket_bytes = size - address.secret.size();
   Result<std::vector<std::byte>> socket = to_address(bytes, socket_bytes);
@@ -83,83 +81,83 @@ Result<TcpAddress> TcpAddress::parse(const std::byte* bytes, std::size_t size) {
   return address;
 }
 
-std::vector<std::byte> TcpAddress::bytes() const {
+std::vector<std::byte> DoorAddress::bytes() const {
   std::vector<std::byte> all(socket);
   all.insert(all.end(), secret.begin(), secret.end());
   return all;
 }
 
-TcpSecret random_secret() { return random_value<TcpSecret>(); }
-TcpNonce random_nonce() { return random_value<TcpNonce>(); }
+DoorSecret random_secret() { return random_value<DoorSecret>(); }
+DoorNonce random_nonce() { return random_value<DoorNonce>(); }
 
-TcpSessionKey session_key(const TcpSecret& secret, const TcpNonce& connectors,
-                          const TcpNonce& listeners) {
-  static_assert(sizeof(TcpSecret) >= crypto_generichash_KEYBYTES_MIN);
-  static_assert(sizeof(TcpSessionKey) == crypto_secretbox_KEYBYTES);
-  std::array<std::byte, 2 * sizeof(TcpNonce)> both;
+DoorKey session_key(const DoorSecret& secret, const DoorNonce& connectors,
+                    const DoorNonce& listeners) {
+  static_assert(sizeof(DoorSecret) >= crypto_generichash_KEYBYTES_MIN);
+  static_assert(sizeof(DoorKey) == crypto_secretbox_KEYBYTES);
+  std::array<std::byte, 2 * sizeof(DoorNonce)> both;
   std::memcpy(both.data(), connectors.data(), connectors.size());
   std::memcpy(both.data() + connectors.size(), listeners.data(), listeners.size());
-  TcpSessionKey key;
+  DoorKey key;
   crypto_generichash(raw(key.data()), key.size(), raw(both.data()), both.size(), raw(secret.data()),
                      secret.size());
   return key;
 }
 
-std::array<std::byte, TcpHello::kBytes> TcpHello::pack() const {
-  static_assert(kBytes == kHelloPrefix + sizeof(TcpNonce));
+std::array<std::byte, DoorHello::kBytes> DoorHello::pack() const {
+  static_assert(kBytes == kHelloPrefix + sizeof(DoorNonce));
   std::array<std::byte, kBytes> bytes{};
-  std::memcpy(bytes.data(), kMagic, sizeof(kMagic));
+  std::memcpy(bytes.data(), magic.data(), magic.size());
   bytes[6] = std::byte{kVersion};
   bytes[7] = static_cast<std::byte>(kind);
   std::memcpy(bytes.data() + kHelloPrefix, nonce.data(), nonce.size());
   return bytes;
 }
 
-std::optional<TcpNonce> TcpHello::parse(const std::byte* bytes, Kind kind) {
-  TcpHello hello;
-  hello.kind = kind;
+std::optional<DoorNonce> DoorHello::parse(const std::byte* bytes, const DoorMagic& magic,
+                                          Kind kind) {
+  DoorHello hello{magic, kind, {}};
   std::memcpy(hello.nonce.data(), bytes + kHelloPrefix, hello.nonce.size());
   const auto expected = hello.pack();
   if (std::memcmp(bytes, expected.data(), kHelloPrefix) != 0) return std::nullopt;
   return hello.nonce;
 }
 
-std::array<std::byte, TcpAnswer::kBytes> TcpAnswer::seal(const TcpSessionKey& key) const {
+std::array<std::byte, DoorAnswer::kBytes> DoorAnswer::seal(const DoorKey& key) const {
   const std::vector<std::byte> own = address.bytes();
   PlainAnswer plain{htole64(own.size()), {}};
   std::memcpy(plain.address, own.data(), std::min(own.size(), sizeof(plain.address)));
   return seal_plain(plain, key, Direction::kToListener);
 }
 
-std::optional<TcpAnswer> TcpAnswer::open(const std::byte* bytes, const TcpSessionKey& key) {
+std::optional<DoorAnswer> DoorAnswer::open(const std::byte* bytes, const DoorKey& key) {
   PlainAnswer plain;
   if (!open_sealed(bytes, key, Direction::kToListener, &plain)) return std::nullopt;
   const std::uint64_t size = le64toh(plain.address_bytes);
   if (size > sizeof(plain.address)) return std::nullopt;
-  Result<TcpAddress> address = TcpAddress::parse(plain.address, size);
+  Result<DoorAddress> address = DoorAddress::parse(plain.address, size);
   if (!address.ok()) return std::nullopt;
-  return TcpAnswer{std::move(*address)};
+  return DoorAnswer{std::move(*address)};
 }
 
-std::array<std::byte, TcpVerdict::kBytes> TcpVerdict::seal(const TcpSessionKey& key) const {
+std::array<std::byte, DoorVerdict::kBytes> DoorVerdict::seal(const DoorKey& key) const {
   const PlainVerdict plain{htole64(static_cast<std::uint64_t>(kind))};
   return seal_plain(plain, key, Direction::kToConnector);
 }
 
-std::optional<TcpVerdict> TcpVerdict::open(const std::byte* bytes, const TcpSessionKey& key) {
+std::optional<DoorVerdict> DoorVerdict::open(const std::byte* bytes, const DoorKey& key) {
   PlainVerdict plain;
   if (!open_sealed(bytes, key, Direction::kToConnector, &plain)) return std::nullopt;
   const auto kind = static_cast<Kind>(le64toh(plain.kind));
   if (kind != Kind::kAccepted && kind != Kind::kCrossing) return std::nullopt;
-  return TcpVerdict{kind};
+  return DoorVerdict{kind};
 }
 
-void TcpMessageReader::expect(std::size_t size) {
+void DoorReader::expect(std::size_t size) {
   size_ = size;
   filled_ = 0;
 }
 
-TcpMessageReader::Outcome TcpMessageReader::read(int socket) {
+DoorReader::Outcome DoorReader::read(int socket) {
   while (filled_ < size_) {
     const ssize_t got = recv(socket, bytes_.data() + filled_, size_ - filled_, MSG_DONTWAIT);
     if (got > 0) {

@@ -1,19 +1,21 @@
-#include "madlike/driver/tcp/chunk_pool.h"
+#include "madlike/driver/memory/chunk_pool.h"
 
 #include "gtest/gtest.h"
 
 namespace mad {
 namespace {
 
-TEST(TcpChunkPool, GivesAsManyAsAreAllowed) {
-  TcpChunkPool pool(2, 4096);
-  TcpChunk* const a = pool.take();
-  TcpChunk* const b = pool.take();
+TEST(ChunkPool, GivesAsManyAsAreAllowed) {
+  ChunkPool pool(2, 4096);
+  Chunk* const a = pool.take();
+  Chunk* const b = pool.take();
   ASSERT_TRUE(a && b);
   EXPECT_NE(a->bytes, b->bytes);
   EXPECT_EQ(pool.take(), nullptr);
+  EXPECT_EQ(pool.available(), 0u);
   pool.allow_one_more();
-  TcpChunk* const c = pool.take();
+  EXPECT_EQ(pool.available(), 1u);
+  Chunk* const c = pool.take();
   ASSERT_TRUE(c);
   pool.allow_one_less();
   pool.drop_user(*a);
@@ -22,9 +24,9 @@ TEST(TcpChunkPool, GivesAsManyAsAreAllowed) {
   EXPECT_EQ(pool.take(), b) << "the one used last is warm";
 }
 
-TEST(TcpChunkPool, AChunkIsFreeWhenNobodyUsesIt) {
-  TcpChunkPool pool(1, 4096);
-  TcpChunk* const chunk = pool.take();
+TEST(ChunkPool, AChunkIsFreeWhenNobodyUsesIt) {
+  ChunkPool pool(1, 4096);
+  Chunk* const chunk = pool.take();
   ASSERT_TRUE(chunk);
   pool.add_user(*chunk);
   pool.drop_user(*chunk);

@@ -1,0 +1,48 @@
+// Exposures: memory that peers may write, where a driver brings the bytes there itself.
+#ifndef MADLIKE_DRIVER_MEMORY_EXPOSURES_H_
+#define MADLIKE_DRIVER_MEMORY_EXPOSURES_H_
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "madlike/base/segment.h"
+#include "madlike/driver/driver.h"
+
+namespace mad {
+
+/// Only the peer of `connection` may write there, so that the key need not be a secret.
+struct Exposure {
+  /// The runs of its bytes from `offset` on, at most `bytes` of them; their number.
+  std::size_t runs(std::uint64_t offset, std::size_t bytes, Segment* out,
+                   std::size_t capacity) const;
+  /// Whether that many bytes from there on are within it.
+  bool holds(std::uint64_t offset, std::uint64_t bytes) const {
+    return offset <= size && bytes <= size - offset;
+  }
+
+  ConnectionId connection = 0;
+  std::uint64_t size = 0;
+  Segment run;                           // all of it, or
+  ScatteredMemory* scattered = nullptr;  // from its byte `first` on
+  std::uint64_t first = 0;
+};
+
+class Exposures {
+ public:
+  ExposureToken add(const Exposure& exposure);
+  /// False: there is none by this key.
+  bool remove(std::uint64_t key);
+  /// What the peer of `connection` may write by this key, or null: nothing.
+  const Exposure* find(ConnectionId connection, std::uint64_t key) const;
+
+ private:
+  using Table = std::unordered_map<std::uint64_t, Exposure>;
+  Table table_;
+  std::vector<Table::node_type> spare_;  // so that exposing allocates nothing
+  std::uint64_t next_key_ = 1;
+};
+
+}  // namespace mad
+
+#endif  // MADLIKE_DRIVER_MEMORY_EXPOSURES_H_

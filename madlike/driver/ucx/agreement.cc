@@ -1,0 +1,174 @@
+// How the two sides of a connection come by a transport, over its control socket.
+//
+// Both try the transports that both have in the same order, and say of each whether it works, until
+// both say yes; then each sends a hello over it.  Who has sent one and got one is connected.
+#include <sys/stat.h>
+
+#include <array>
+#include <utility>
+
+#include "madlike/driver/ip/address.h"
+#include "madlike/driver/ucx/driver.h"
+#include "madlike/driver/ucx/manners.h"
+
+namespace mad {
+namespace {
+
+// Of one control socket: an offer and two notes are what there is to say.
+constexpr int kMessagesAtOnce = 8;
+static_assert(UcxOffer::kBytes <= DoorReader::kMostBytes);
+
+}  // namespace
+
+void UcxDriver::make_offer(UcxConnection& connection) {
+  UcxOffer& own = connection.own;
+  own.tag = connection.tag;
+  struct stat network {};
+  if (stat("/proc/self/ns/net", &network) == 0) {
+    own.namespace_device = network.st_dev;
+    own.namespace_inode = network.st_ino;
+  }
+  if (options_.posix) {
+    if (!interface_of(connection.peer.socket).ok()) {
+      connection.without_posix = Status(StatusCode::kUnreachable, "its address is of another host");
+    } else if (Status posix = prepare(connection, UcxTransport::kPosix); !posix.ok()) {
+      go_without_posix(connection, std::move(posix));
+    }
+  }
+  if (options_.tcp) {
+    Status tcp = prepare(connection, UcxTransport::kTcp);
+    if (!tcp.ok()) return end_soon(connection.id, std::move(tcp));
+  }
+  const auto bytes = own.pack();
+  connection.reader.expect(UcxOffer::kBytes);
+  (void)tcp_send(connection.control.fd(), bytes.data(), bytes.size());  // else its end is read
+}
+
+Status UcxDriver::prepare(UcxConnection& connection, UcxTransport transport) {
+  const auto i = static_cast<std::size_t>(transport);
+  UcxConnection::Way& way = connection.prepared[i];
+  if (fabric_->limits(transport) == nullptr) return fabric_->why_not(transport);
+  auto lane = fabric_->lane(transport);
+  if (!lane.ok()) return lane.status();
+  way.lane = std::move(*lane);
+  auto endpoint = way.lane->prepare(&connection.own.lanes[i]);
+  if (!endpoint.ok()) return endpoint.status();
+  way.endpoint = std::move(*endpoint);
+  return {};
+}
+
+void UcxDriver::go_without_posix(UcxConnection& connection, Status why) {
+  if (!std::exchange(said_without_posix_, true)) {
+    say("no shared memory with " + to_text(connection.peer.socket) +
+        " and maybe others of this host: " + std::string(why.message()));
+  }
+  connection.without_posix = std::move(why);
+}
+
+void UcxDriver::on_control(UcxConnection& connection) {
+  for (int i = 0; i < kMessagesAtOnce && connection.control && !connection.doomed; ++i) {
+    switch (connection.reader.read(connection.control.fd())) {
+      case DoorReader::Outcome::kWaiting:
+        return;
+      case DoorReader::Outcome::kEnded:
+        return on_hang_up(connection);
+      case DoorReader::Outcome::kComplete:
+        break;
+    }
+    const bool understood = connection.offered ? on_note(connection) : on_offer(connection);
+    if (!understood) {
+      return end_soon(connection.id, Status(StatusCode::kProtocol,
+                                            to_text(connection.peer.socket) +
+                                                " sent what no ucx engine of this version sends"));
+    }
+    if (connection.state == State::kAgreeing) {
+      connection.deadline = door_.now() + options_.agree_timeout;
+    }
+    connection.reader.expect(UcxNote::kBytes);
+  }
+}
+
+bool UcxDriver::on_offer(UcxConnection& connection) {
+  connection.offered = UcxOffer::parse(connection.reader.bytes());
+  if (!connection.offered) return false;
+  if (connection.state != State::kAgreeing) return true;  // we leave
+  auto common = transports_in_common(connection.own, *connection.offered);
+  if (!common.ok()) {
+    std::string why =
+        to_text(connection.peer.socket) + ": " + std::string(common.status().message());
+    if (!connection.without_posix.ok())
+      why += "; " + std::string(connection.without_posix.message());
+    end_soon(connection.id, Status(common.status().code(), std::move(why)));
+    return true;
+  }
+  connection.candidates = std::move(*common);
+  try_candidate(connection);
+  return true;
+}
+
+bool UcxDriver::on_note(UcxConnection& connection) {
+  const auto note = UcxNote::parse(connection.reader.bytes());
+  if (!note) return false;
+  if (connection.state != State::kAgreeing) return true;  // its hello came first, or we leave
+  if (note->transport != connection.candidates[connection.candidate]) return false;
+  connection.they = note->kind == UcxNote::Kind::kYes;
+  judge_candidate(connection);
+  return true;
+}
+
+void UcxDriver::try_candidate(UcxConnection& connection) {
+  const UcxTransport transport = connection.candidates[connection.candidate];
+  const auto i = static_cast<std::size_t>(transport);
+  UcxConnection::Way& way = connection.prepared[i];
+  const Status wired = way.lane->wire(&way.endpoint, connection.offered->lanes[i]);
+  connection.we = wired.ok();
+  connection.they.reset();
+  if (wired.ok()) {
+    connection.way = std::move(way);
+    connection.way.lane->add_user();
+    endpoints_[connection.way.endpoint.get()] = connection.id;
+  } else {
+    connection.gone = wired;  // if no other does
+    if (transport == UcxTransport::kPosix) go_without_posix(connection, wired);
+  }
+  const UcxNote note{wired.ok() ? UcxNote::Kind::kYes : UcxNote::Kind::kNo, transport};
+  const auto bytes = note.pack();
+  (void)tcp_send(connection.control.fd(), bytes.data(), bytes.size());  // else its end is read
+}
+
+void UcxDriver::judge_candidate(UcxConnection& connection) {
+  if (*connection.we && *connection.they) return;  // greet() follows
+  if (*connection.we) {
+    drop_way(connection);
+    connection.gone = Status(StatusCode::kUnreachable, "ucx: its side cannot reach us");
+  }
+  if (++connection.candidate < connection.candidates.size()) return try_candidate(connection);
+  end_soon(connection.id,
+           Status(StatusCode::kUnreachable,
+                  to_text(connection.peer.socket) + ": " + std::string(connection.gone.message())));
+}
+
+void UcxDriver::greet(UcxConnection& connection) {
+  const bool agreed = connection.we.value_or(false) && connection.they.value_or(false);
+  if (!agreed || connection.hello_sent) return;
+  const UcxHeader header{connection.offered->tag, 0, 0};
+  // So long that shared memory has to attach the peer's buffers: if it cannot, here is the place.
+  std::array<std::byte, UcxLane::kMostShort> rest{};
+  const Segment segment{rest.data(), rest.size()};
+  const ucs_status_t status =
+      connection.way.lane->send(connection.way.endpoint.get(), UcxMessage::kHello, header,
+                                {&segment, 1}, rest.size(), nullptr);
+  if (status == UCS_ERR_NO_RESOURCE) return;  // not connected yet, or its queue is full
+  if (status != UCS_OK) return on_failed(connection.way.endpoint.get());
+  connection.hello_sent = true;
+  connection.prepared = {};
+  connect_if_greeted(connection);
+}
+
+void UcxDriver::connect_if_greeted(UcxConnection& connection) {
+  if (!connection.hello_sent || !connection.hello_received) return;
+  set_state(connection, State::kConnected);
+  tell(connection, Completion::Kind::kConnected, {});
+}
+
+}  // namespace mad

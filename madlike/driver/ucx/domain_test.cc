@@ -1,0 +1,62 @@
+#include "madlike/driver/ucx/domain.h"
+
+#include <stdlib.h>
+
+#include "gtest/gtest.h"
+
+namespace mad {
+namespace {
+
+constexpr std::size_t kSegment = 4096;
+
+Status refused(const UcxDomain::Options& options) { return UcxDomain::open(options).status(); }
+
+TEST(UcxDomain, AnotherDeviceIsNotFoundAndThoseThatAreThereAreNamed) {
+  const Status why = refused({UcxTransport::kTcp, "eth4711", 0});
+  EXPECT_EQ(why.code(), StatusCode::kNotFound);
+  EXPECT_NE(why.message().find("eth4711"), std::string_view::npos) << why.message();
+  EXPECT_NE(why.message().find(" lo"), std::string_view::npos) << why.message();
+}
+
+// The length of a message has 16 bits.
+TEST(UcxDomain, SegmentsThatUcxCouldNotFillAreInvalid) {
+  EXPECT_EQ(refused({UcxTransport::kPosix, "", 64 * 1024}).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(refused({UcxTransport::kPosix, "", 1023}).code(), StatusCode::kInvalidArgument);
+  EXPECT_TRUE(refused({UcxTransport::kPosix, "", 61440}).ok());
+}
+
+TEST(UcxDomain, OnlySharedMemoryTakesMemory) {
+  const auto posix = UcxDomain::open({UcxTransport::kPosix, "", kSegment});
+  ASSERT_TRUE(posix.ok()) << posix.status().message();
+  EXPECT_GE((*posix)->shared_bytes(), 16 * kSegment);
+  EXPECT_LE((*posix)->shared_bytes(), 32 * kSegment);
+  const auto tcp = UcxDomain::open({UcxTransport::kTcp, "lo", 0});
+  ASSERT_TRUE(tcp.ok()) << tcp.status().message();
+  EXPECT_EQ((*tcp)->shared_bytes(), 0u);
+}
+
+// Both sides must have it alike.
+TEST(UcxDomain, OurOptionsGoBeforeThoseOfTheEnvironment) {
+  setenv("UCX_MM_SEG_SIZE", "8192", 1);
+  setenv("MAD_UCX_MM_SEG_SIZE", "16384", 1);
+  const auto domain = UcxDomain::open({UcxTransport::kPosix, "", kSegment});
+  unsetenv("UCX_MM_SEG_SIZE");
+  unsetenv("MAD_UCX_MM_SEG_SIZE");
+  ASSERT_TRUE(domain.ok()) << domain.status().message();
+  ucs_async_context_t* async = nullptr;
+  ASSERT_EQ(ucs_async_context_create(UCS_ASYNC_MODE_POLL, &async), UCS_OK);
+  uct_worker_h worker = nullptr;
+  ASSERT_EQ(uct_worker_create(async, UCS_THREAD_MODE_SINGLE, &worker), UCS_OK);
+  {
+    const UctPtr<uct_worker_h> closed(worker);
+    const auto interface = (*domain)->open_interface(worker, {});
+    ASSERT_TRUE(interface.ok()) << interface.status().message();
+    uct_iface_attr_t attributes{};
+    ASSERT_EQ(uct_iface_query(interface->get(), &attributes), UCS_OK);
+    EXPECT_EQ(attributes.cap.am.max_bcopy, kSegment);
+  }
+  ucs_async_context_destroy(async);
+}
+
+}  // namespace
+}  // namespace mad

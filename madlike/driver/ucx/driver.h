@@ -1,0 +1,152 @@
+// UcxDriver: the class behind open_ucx().  Its parts stand in one file each: setup.cc (connections
+// come), agreement.cc (their transport), ending.cc (and end), post.cc (sends and writes),
+// receive.cc (what UCX hands to us), progress.cc (the poll path).
+#ifndef MADLIKE_DRIVER_UCX_DRIVER_H_
+#define MADLIKE_DRIVER_UCX_DRIVER_H_
+
+#include <array>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "madlike/driver/connections/table.h"
+#include "madlike/driver/door/door.h"
+#include "madlike/driver/driver.h"
+#include "madlike/driver/memory/exposures.h"
+#include "madlike/driver/ucx/endpoint.h"
+#include "madlike/driver/ucx/fabric.h"
+#include "madlike/driver/ucx/memory.h"
+#include "madlike/driver/ucx/ucx.h"
+
+namespace mad {
+
+class UcxDriver : public Driver, private UcxEvents {
+ public:
+  static Result<std::unique_ptr<Driver>> open(const UcxOptions& options);
+  /// Peers that were not disconnected see an engine that died.
+  ~UcxDriver() override;
+
+  const DriverCaps& caps() const override { return caps_; }
+  const std::vector<std::byte>& address() const override { return door_.address(); }
+  Result<ConnectionId> connect(const std::byte* address, std::size_t size) override;
+  const std::vector<std::byte>& peer_address(ConnectionId connection) const override;
+  Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
+  Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
+  void withdraw(ConnectionId connection, const ExposureToken& token) override;
+  Result<ExposureToken> expose_scattered(ConnectionId connection, ScatteredMemory& memory,
+                                         std::uint64_t first, std::uint64_t size) override;
+  Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
+                    std::uint64_t offset, void* context) override;
+  std::size_t poll(Completion* out, std::size_t capacity) override;
+  Status watch(std::vector<pollfd>* out) override;
+  void release(void* buffer) override { received_.release(buffer); }
+  void disconnect(ConnectionId connection) override;
+
+  /// For tests: what carries a connection's packets, or null: nothing yet, or any more.
+  const UcxLane* lane(ConnectionId connection) const {
+    return connections_.at(connection).way.lane.get();
+  }
+
+ private:
+  using State = UcxConnection::State;
+
+  // Runs that a write is copied to at once.
+  static constexpr std::size_t kMaxRuns = 128;
+
+  /// A peer that hung up without a last message, and how often, or how long, we still look for what
+  /// it sent before.
+  struct HungUp {
+    ConnectionId connection;
+    std::size_t looks;                 // shared memory
+    PolledClock::time_point deadline;  // tcp
+  };
+
+  UcxDriver(const UcxOptions& options, Door door);
+
+  UcxConnection* find(ConnectionId id) { return connections_.find(id); }
+
+  // setup.cc
+  Status open_fabric();
+  UcxConnection& add_connection(const DoorAddress& address);
+  void set_state(UcxConnection& connection, State state);
+  void on_door(Door::Event& event);
+  void tell(UcxConnection& connection, Completion::Kind kind, const Status& status);
+  void check_deadlines();
+
+  // agreement.cc
+  void make_offer(UcxConnection& connection);
+  Status prepare(UcxConnection& connection, UcxTransport transport);
+  void go_without_posix(UcxConnection& connection, Status why);
+  void on_control(UcxConnection& connection);
+  bool on_offer(UcxConnection& connection);
+  bool on_note(UcxConnection& connection);
+  void try_candidate(UcxConnection& connection);
+  void judge_candidate(UcxConnection& connection);
+  void greet(UcxConnection& connection);
+  void connect_if_greeted(UcxConnection& connection);
+
+  // ending.cc
+  void drop_way(UcxConnection& connection);
+  void send_last(UcxConnection& connection);
+  void on_hang_up(UcxConnection& connection);
+  bool has_all(HungUp& each, const UcxConnection& connection);
+  void end_hung_up();
+  void end_soon(ConnectionId connection, Status why);
+  void end_all_due() {
+    connections_.end_due(
+        [this](UcxConnection& connection, const Status& why) { end(connection, why); });
+  }
+  void end(UcxConnection& connection, Status why);
+  void forget_left();
+  void linger();
+
+  // receive.cc
+  bool on_message(UcxLane& lane, UcxMessage kind, Segment message, bool keepable) override;
+  void on_failed(uct_ep_h endpoint) override;
+  static void on_sent(uct_completion_t* operation);
+  bool take_packet(UcxConnection& connection, UcxLane& lane, Segment message, bool keepable);
+  void take_write(UcxConnection& connection, Segment message);
+
+  // progress.cc
+  bool looking_is_due();
+  void look();
+  void advance_unsettled();
+  std::size_t agreeing_on_tcp() const;
+  void progress();
+
+  // post.cc
+  Status not_connected(const UcxConnection* connection) const;
+  Result<ExposureToken> expose(const Exposure& exposure);
+  Status post(UcxConnection& connection, UcxMessage kind, const UcxHeader& header,
+              SegmentList packet, std::size_t bytes, void* context);
+
+  UcxOptions options_;
+  DriverCaps caps_;
+  Door door_;
+  std::unique_ptr<UcxFabric> fabric_;
+  ReceivedMemory received_;
+  ConnectionTable<UcxConnection> connections_;  // live: not kClosing, not kGone
+  std::unordered_map<uct_ep_h, ConnectionId> endpoints_;
+  Exposures exposures_;
+
+  std::vector<Door::Event> arrivals_;    // what look() found
+  std::vector<ConnectionId> ready_;      // and whose control sockets have something
+  std::vector<ConnectionId> unsettled_;  // connections agreeing or closing
+  std::vector<ConnectionId> advancing_;  // scratch of advance_unsettled()
+  std::vector<HungUp> hung_up_;
+  std::array<Segment, kMaxRuns> places_;  // scratch of take_write()
+  std::vector<pollfd> armed_;             // scratch of watch()
+  std::vector<Completion> news_;          // UCX progresses when all of them are told
+  std::size_t news_told_ = 0;
+  bool said_without_posix_ = false;
+  bool look_soon_ = false;
+  std::uint32_t polls_ = 0;
+  long last_tick_ = 0;
+  long deadlines_tick_ = 0;
+  TcpSocket timer_;  // wakes who sleeps while tcp is agreed on
+};
+
+}  // namespace mad
+
+#endif  // MADLIKE_DRIVER_UCX_DRIVER_H_

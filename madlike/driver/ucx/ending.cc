@@ -1,0 +1,156 @@
+// How connections end.
+//
+// A record is forgotten when its connection is gone, the caller has left it, and memory exposed to
+// its peer is withdrawn.  UCX may be called here: nothing of this is called from inside of it but
+// end_soon().
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include "madlike/driver/ip/address.h"
+#include "madlike/driver/ucx/driver.h"
+#include "madlike/driver/ucx/status.h"
+
+namespace mad {
+namespace {
+
+// Times that we look for what a peer sent through shared memory before it hung up: as many messages
+// as there can be.
+constexpr std::size_t kLooks = UcxLane::kPlaces;
+// How long tcp may take to bring what such a peer sent, and then its end.
+constexpr std::chrono::milliseconds kLaneEnds{2000};
+
+}  // namespace
+
+UcxDriver::~UcxDriver() {
+  door_.close();
+  if (!fabric_) return;  // it could not be opened
+  for (auto& entry : connections_) {
+    if (entry.second.state != State::kClosing) end(entry.second, StatusCode::kClosed);
+  }
+  linger();
+  for (auto& entry : connections_) drop_way(entry.second);
+}
+
+void UcxDriver::drop_way(UcxConnection& connection) {
+  UcxConnection::Way& way = connection.way;
+  if (way.lane == nullptr) return;
+  endpoints_.erase(way.endpoint.get());
+  way.endpoint.reset();
+  way.lane->drop_user();
+  way.lane.reset();
+}
+
+void UcxDriver::disconnect(ConnectionId id) {
+  UcxConnection* const known = find(id);
+  if (!known || known->left) return;
+  UcxConnection& connection = *known;
+  connection.left = true;
+  if (connection.state == State::kGone) return connections_.leave(id);
+  if (connections_.retire(connection)) door_.forget(connection.address);
+  const bool stands = connection.state == State::kConnected;
+  connection.gone = Status(StatusCode::kClosed, "this connection was disconnected");
+  set_state(connection, State::kClosing);
+  connection.deadline = door_.now() + options_.close_timeout;
+  if (stands && connection.exposed == 0) return send_last(connection);
+  // A request is withdrawn.  And memory that the peer may write is the caller's again at once.
+  end(connection, connection.gone);
+}
+
+void UcxDriver::send_last(UcxConnection& connection) {
+  const UcxHeader header{connection.offered->tag, 0, 0};
+  const ucs_status_t status = connection.way.lane->send(connection.way.endpoint.get(),
+                                                        UcxMessage::kLast, header, {}, 0, nullptr);
+  if (status == UCS_ERR_NO_RESOURCE) return;  // advance_unsettled() tries again
+  if (status != UCS_OK) return end_soon(connection.id, connection.gone);
+  connection.last_sent = true;
+  connection.deadline = door_.now() + options_.close_timeout;
+}
+
+// What the peer sent before its end may not be received yet.
+void UcxDriver::on_hang_up(UcxConnection& connection) {
+  connection.control.close();
+  if (connection.last_sent) {
+    end_soon(connection.id, connection.gone);  // it has all, or wants no more
+  } else {
+    hung_up_.push_back({connection.id, kLooks, door_.now() + kLaneEnds});
+  }
+}
+
+bool UcxDriver::has_all(HungUp& each, const UcxConnection& connection) {
+  UcxLane* const lane = connection.way.lane.get();
+  if (lane == nullptr) return true;
+  // on_failed() comes behind all that it sent.
+  if (lane->transport() == UcxTransport::kTcp) return door_.now() >= each.deadline;
+  if (!lane->has_room() || !received_.has_room()) return false;
+  return lane->progress() == 0 || --each.looks == 0;
+}
+
+void UcxDriver::end_hung_up() {
+  const auto ended = [this](HungUp& each) {
+    const UcxConnection* const connection = find(each.connection);
+    if (!connection || connection->doomed || connection->state == State::kGone) return true;
+    if (!has_all(each, *connection)) return false;
+    const bool stood = connection->state != State::kAgreeing;
+    const std::string who = "the engine at " + to_text(connection->peer.socket);
+    end_soon(each.connection,
+             stood ? Status(StatusCode::kPeerFailed, who + " is gone")
+                   : Status(StatusCode::kUnreachable, who + " left before we were connected"));
+    return true;
+  };
+  hung_up_.erase(std::remove_if(hung_up_.begin(), hung_up_.end(), ended), hung_up_.end());
+}
+
+void UcxDriver::end_soon(ConnectionId id, Status why) {
+  UcxConnection* const connection = find(id);
+  if (!connection || connection->doomed) return;
+  connection->doomed = true;
+  connections_.end_soon(id, std::move(why));
+}
+
+void UcxDriver::end(UcxConnection& connection, Status why) {
+  if (connection.state == State::kGone) return;
+  if (connection.peer_finished) why = Status(StatusCode::kClosed, "the peer disconnected");
+  if (connection.operation.busy) {
+    connection.operation.busy = false;
+    Completion completion;
+    completion.kind = connection.operation.kind;
+    completion.connection = connection.id;
+    completion.context = connection.operation.context;
+    completion.status = why;
+    news_.push_back(std::move(completion));
+  }
+  drop_way(connection);
+  connection.prepared = {};
+  connection.control.close();
+  if (connections_.retire(connection)) door_.forget(connection.address);
+  if (connection.state != State::kClosing) {
+    connection.gone = why;
+    if (connection.told) tell(connection, Completion::Kind::kDisconnected, why);
+  }
+  set_state(connection, State::kGone);
+  connection.left = connection.left || !connection.told;
+  if (connection.left) connections_.leave(connection.id);
+}
+
+void UcxDriver::forget_left() {
+  connections_.forget_left([](const UcxConnection& connection) { return connection.exposed > 0; });
+}
+
+void UcxDriver::linger() {
+  const auto deadline = PolledClock::Steady::now() + options_.linger;
+  const auto closing = [this](const auto& entry) { return entry.second.state == State::kClosing; };
+  do {
+    std::array<Completion, 16> news;
+    for (std::size_t count = 1; count > 0;) {
+      count = poll(news.data(), news.size());
+      for (std::size_t i = 0; i < count; ++i) {
+        if (news[i].buffer != nullptr) release(news[i].buffer);
+      }
+    }
+    std::this_thread::yield();
+  } while (std::any_of(connections_.begin(), connections_.end(), closing) &&
+           PolledClock::Steady::now() < deadline);
+}
+
+}  // namespace mad

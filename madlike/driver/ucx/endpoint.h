@@ -1,0 +1,93 @@
+// UcxConnection: one peer of a ucx engine, from its first connection attempt to its end.
+#ifndef MADLIKE_DRIVER_UCX_ENDPOINT_H_
+#define MADLIKE_DRIVER_UCX_ENDPOINT_H_
+
+#include <uct/api/uct.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "madlike/base/status.h"
+#include "madlike/driver/door/clock.h"
+#include "madlike/driver/door/handshake.h"
+#include "madlike/driver/door/sockets.h"
+#include "madlike/driver/driver.h"
+#include "madlike/driver/ucx/lane.h"
+#include "madlike/driver/ucx/offer.h"
+
+namespace mad {
+
+class UcxDriver;
+
+/// The message of a connection that UCX still has, if any: of those that are not copied tcp takes
+/// one after the other.
+struct UcxOperation : uct_completion_t {
+  UcxDriver* driver = nullptr;
+  ConnectionId connection = 0;
+  Completion::Kind kind = Completion::Kind::kSent;
+  void* context = nullptr;  // the caller's
+  bool busy = false;
+};
+
+struct UcxConnection {
+  enum class State {
+    kCalling,   // the door is at it
+    kAgreeing,  // the control socket stands, and a transport is looked for
+    kConnected,
+    kClosing,  // disconnect() was called: the last message is to leave, then the peer closes
+    kGone
+  };
+
+  /// `secret` is not 0.
+  UcxConnection(ConnectionId its_id, DoorAddress its_address, std::uint32_t secret)
+      : id(its_id),
+        peer(std::move(its_address)),
+        address(peer.bytes()),
+        tag((std::uint64_t{its_id} << 32) | secret) {}
+  static ConnectionId of_tag(std::uint64_t tag) { return static_cast<ConnectionId>(tag >> 32); }
+
+  bool unsettled() const { return state == State::kAgreeing || state == State::kClosing; }
+
+  const ConnectionId id;
+  const DoorAddress peer;
+  const std::vector<std::byte> address;
+  const std::uint64_t tag;  // in messages to us
+  State state = State::kCalling;
+  TcpSocket control;
+  DoorReader reader;
+
+  /// A lane and an endpoint on it, which goes first.
+  struct Way {
+    std::shared_ptr<UcxLane> lane;
+    UctEndpoint endpoint;
+  };
+
+  // While it is agreed on a transport.
+  UcxOffer own;
+  std::optional<UcxOffer> offered;  // by the peer
+  std::vector<UcxTransport> candidates;
+  std::size_t candidate = 0;     // the one that is tried
+  std::optional<bool> we, they;  // say that it works
+  std::array<Way, kUcxTransports> prepared;
+  Status without_posix;  // why this side has no shared memory for it; or ok
+  bool hello_sent = false, hello_received = false;
+
+  Way way;  // that is wired; or none
+  UcxOperation operation;
+  std::size_t exposed = 0;  // memory that the peer may write
+  bool last_sent = false;
+  bool peer_finished = false;        // its last message has come
+  bool doomed = false;               // its end is due: nothing of it is taken any more
+  PolledClock::time_point deadline;  // kAgreeing: the peer is silent; kClosing: it takes nothing
+  bool told = false;                 // the caller knows of this connection
+  bool left = false;                 // and has called disconnect(), or never heard of it
+  Status gone;                       // kClosing, kGone: why
+};
+
+}  // namespace mad
+
+#endif  // MADLIKE_DRIVER_UCX_ENDPOINT_H_

@@ -1,0 +1,265 @@
+#include "madlike/driver/ucx/lane.h"
+
+#include <ucp/api/ucp.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "madlike/driver/ucx/manners.h"
+#include "madlike/driver/ucx/status.h"
+
+namespace mad {
+namespace {
+
+constexpr std::size_t kMaxIov = 126;
+constexpr std::size_t kPosixIov = 256;  // our callback copies any number
+// Copying so much is cheaper than a list of segments and a completion; with tcp it leaves at once
+// or is kept by UCX.
+constexpr std::size_t kTcpInject = 2048;
+// Whatever is injected was copied together before, and shared memory copies it again.
+constexpr std::size_t kPosixInject = 512;
+constexpr std::size_t kAlignment = 64;
+
+/// Of the library that is loaded, whatever the headers were.
+std::uint32_t ucx_version() {
+  unsigned major = 0, minor = 0, release = 0;
+  ucp_get_version(&major, &minor, &release);
+  return major << 24 | minor << 16 | release;
+}
+
+/// Copies the header and all segments to where UCX has room for them.
+struct Gather {
+  const UcxHeader& header;
+  std::size_t header_bytes;
+  SegmentList content;
+
+  std::size_t to(std::byte* out) const {
+    std::byte* const first = out;
+    std::memcpy(out, &header, header_bytes);
+    out += header_bytes;
+    for (const Segment& segment : content) {
+      if (segment.size > 0) std::memcpy(out, segment.data, segment.size);
+      out += segment.size;
+    }
+    return static_cast<std::size_t>(out - first);
+  }
+  static std::size_t pack(void* out, void* gather) {
+    return static_cast<const Gather*>(gather)->to(static_cast<std::byte*>(out));
+  }
+};
+
+}  // namespace
+
+Result<std::shared_ptr<UcxLane>> UcxLane::open(const UcxDomain& domain, uct_worker_h worker,
+                                               UcxEvents& events) {
+  std::shared_ptr<UcxLane> lane(new UcxLane);
+  lane->transport_ = domain.options().transport;
+  lane->worker_ = worker;
+  lane->events_ = &events;
+  Status status = lane->open_interface(domain, worker);
+  if (status.ok()) status = lane->read_attributes();
+  if (!status.ok()) return status;
+  return lane;
+}
+
+UcxLane::~UcxLane() = default;
+
+Status UcxLane::open_interface(const UcxDomain& domain, uct_worker_h worker) {
+  uct_iface_params_t parameters{};
+  parameters.field_mask =
+      UCT_IFACE_PARAM_FIELD_ERR_HANDLER | UCT_IFACE_PARAM_FIELD_ERR_HANDLER_ARG |
+      UCT_IFACE_PARAM_FIELD_ERR_HANDLER_FLAGS | UCT_IFACE_PARAM_FIELD_AM_ALIGNMENT |
+      UCT_IFACE_PARAM_FIELD_AM_ALIGN_OFFSET;
+  parameters.err_handler_arg = this;
+  parameters.err_handler = [](void* lane, uct_ep_h endpoint, ucs_status_t) {
+    static_cast<UcxLane*>(lane)->events_->on_failed(endpoint);
+    return UCS_OK;
+  };
+  parameters.am_alignment = kAlignment;
+  parameters.am_align_offset = UcxHeader::kTagBytes;  // so that packets are aligned
+  auto interface = domain.open_interface(worker, parameters);
+  if (!interface.ok()) return interface.status();
+  interface_ = std::move(*interface);
+  const auto handle = [this](UcxMessage kind, uct_am_callback_t callback) {
+    (void)uct_iface_set_am_handler(interface_.get(), static_cast<std::uint8_t>(kind), callback,
+                                   this, 0);
+  };
+  handle(UcxMessage::kHello, on_am<UcxMessage::kHello>);
+  handle(UcxMessage::kPacket, on_am<UcxMessage::kPacket>);
+  handle(UcxMessage::kWrite, on_am<UcxMessage::kWrite>);
+  handle(UcxMessage::kLast, on_am<UcxMessage::kLast>);
+  return {};
+}
+
+template <UcxMessage kKind>
+ucs_status_t UcxLane::on_am(void* self, void* data, std::size_t size, unsigned flags) {
+  auto& lane = *static_cast<UcxLane*>(self);
+  const bool keepable = (flags & UCT_CB_PARAM_FLAG_DESC) != 0;
+  return lane.events_->on_message(lane, kKind, {data, size}, keepable) ? UCS_INPROGRESS : UCS_OK;
+}
+
+Status UcxLane::read_attributes() {
+  // A later UCX may write more than the one we were compiled with knows.
+  struct {
+    uct_iface_attr_t known;
+    std::byte later[512];
+  } room{};
+  const uct_iface_attr_t& attributes = room.known;
+  const ucs_status_t status = uct_iface_query(interface_.get(), &room.known);
+  if (status != UCS_OK) return ucx_status(StatusCode::kInternal, "asking UCX", status);
+  const auto& am = attributes.cap.am;
+  const bool by_list = (attributes.cap.flags & UCT_IFACE_FLAG_AM_ZCOPY) != 0;
+  offer_.open = true;
+  offer_.geometry = {ucx_version(),
+                     static_cast<std::uint32_t>(am.max_short),
+                     static_cast<std::uint32_t>(am.max_bcopy),
+                     static_cast<std::uint32_t>(am.max_zcopy),
+                     static_cast<std::uint32_t>(am.max_hdr),
+                     static_cast<std::uint32_t>(by_list ? 0 : kPlaces)};
+  if (by_list) {
+    limits_ = {am.max_zcopy, std::min(am.max_iov, kMaxIov), kTcpInject};
+    max_copied_ = kTcpInject + sizeof(UcxHeader);
+  } else {
+    limits_ = {am.max_bcopy, kPosixIov, kPosixInject};
+    max_copied_ = am.max_bcopy;
+    max_short_ = std::min(am.max_short, kMostShort);
+  }
+  return read_addresses(attributes);
+}
+
+Status UcxLane::read_addresses(const uct_iface_attr_t& attributes) {
+  offer_.device.resize(attributes.device_addr_len);
+  offer_.interface.resize(attributes.iface_addr_len);
+  endpoint_bytes_ = attributes.ep_addr_len;
+  if (offer_.device.size() > UcxLaneOffer::kMostDevice ||
+      offer_.interface.size() > UcxLaneOffer::kMostInterface ||
+      endpoint_bytes_ > UcxLaneOffer::kMostEndpoint) {
+    return Status(StatusCode::kVersion, "UCX's addresses are longer than an offer has room for");
+  }
+  ucs_status_t status = uct_iface_get_device_address(
+      interface_.get(), reinterpret_cast<uct_device_addr_t*>(offer_.device.data()));
+  if (status == UCS_OK) {
+    status = uct_iface_get_address(interface_.get(),
+                                   reinterpret_cast<uct_iface_addr_t*>(offer_.interface.data()));
+  }
+  return status == UCS_OK ? Status() : ucx_status(StatusCode::kInternal, "UCX's address", status);
+}
+
+Result<UctEndpoint> UcxLane::prepare(UcxLaneOffer* offer) {
+  *offer = offer_;
+  if (transport_ == UcxTransport::kPosix) return UctEndpoint();
+  uct_ep_params_t parameters{};
+  parameters.field_mask = UCT_EP_PARAM_FIELD_IFACE;
+  parameters.iface = interface_.get();
+  uct_ep_h endpoint = nullptr;
+  ucs_status_t status = uct_ep_create(&parameters, &endpoint);
+  if (status != UCS_OK) return ucx_status(StatusCode::kNoMemory, "a UCX endpoint", status);
+  UctEndpoint created(endpoint);
+  offer->endpoint.resize(endpoint_bytes_);
+  status = uct_ep_get_address(endpoint, reinterpret_cast<uct_ep_addr_t*>(offer->endpoint.data()));
+  if (status != UCS_OK) return ucx_status(StatusCode::kInternal, "UCX's address", status);
+  return created;
+}
+
+Status UcxLane::wire(UctEndpoint* endpoint, const UcxLaneOffer& peer) {
+  const UcxComplaints complaints;
+  const std::string what = std::string("ucx: ") + to_string(transport_);
+  const std::string needs = transport_ == UcxTransport::kTcp
+                                ? ""
+                                : "; both need the same user and the same ipc and pid namespaces";
+  const auto* device = reinterpret_cast<const uct_device_addr_t*>(peer.device.data());
+  const auto* interface = reinterpret_cast<const uct_iface_addr_t*>(peer.interface.data());
+  if (peer.device.size() != offer_.device.size() ||
+      peer.interface.size() != offer_.interface.size() ||
+      !uct_iface_is_reachable(interface_.get(), device, interface)) {
+    return Status(StatusCode::kUnreachable, what + " does not reach it" + needs);
+  }
+  ucs_status_t status = UCS_ERR_INVALID_ADDR;
+  if (transport_ == UcxTransport::kPosix) {
+    uct_ep_params_t parameters{};
+    parameters.field_mask =
+        UCT_EP_PARAM_FIELD_IFACE | UCT_EP_PARAM_FIELD_DEV_ADDR | UCT_EP_PARAM_FIELD_IFACE_ADDR;
+    parameters.iface = interface_.get();
+    parameters.dev_addr = device;
+    parameters.iface_addr = interface;
+    uct_ep_h created = nullptr;
+    status = uct_ep_create(&parameters, &created);
+    if (status == UCS_OK) endpoint->reset(created);
+  } else if (*endpoint && peer.endpoint.size() == endpoint_bytes_) {
+    status = uct_ep_connect_to_ep(endpoint->get(), device,
+                                  reinterpret_cast<const uct_ep_addr_t*>(peer.endpoint.data()));
+  }
+  if (status == UCS_OK) return {};
+  const std::string why = what + complaints.first() + ": " + ucs_status_string(status);
+  return Status(StatusCode::kUnreachable, why + needs);
+}
+
+// UCX's worker moves few interfaces well: those of shared memory are moved one by one.  tcp has
+// more to do there than its interface says.
+void UcxLane::add_user() {
+  if (users_++ > 0 || transport_ == UcxTransport::kPosix) return;
+  uct_iface_progress_enable(interface_.get(), UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
+}
+
+void UcxLane::drop_user() {
+  if (--users_ > 0 || transport_ == UcxTransport::kPosix) return;
+  uct_iface_progress_disable(interface_.get(), UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
+}
+
+unsigned UcxLane::progress() {
+  return transport_ == UcxTransport::kTcp ? uct_worker_progress(worker_)
+                                          : uct_iface_progress(interface_.get());
+}
+
+UcxKept* UcxLane::keep(void* message) {
+  UcxKept* const kept = std::find_if(kept_.begin(), kept_.end(),
+                                     [](const UcxKept& each) { return each.message == nullptr; });
+  *kept = {this, message};
+  ++kept_count_;
+  return kept;
+}
+
+void UcxLane::release(UcxKept* kept) {
+  uct_iface_release_desc(kept->message);
+  kept->message = nullptr;
+  --kept_count_;
+}
+
+ucs_status_t UcxLane::send(uct_ep_h endpoint, UcxMessage kind, const UcxHeader& header,
+                           SegmentList content, std::size_t bytes, uct_completion_t* done) {
+  const auto id = static_cast<std::uint8_t>(kind);
+  const std::size_t header_bytes =
+      kind == UcxMessage::kWrite ? sizeof(header) : UcxHeader::kTagBytes;
+  Gather gather{header, header_bytes, content};
+  if (header_bytes + bytes <= max_short_) {
+    std::array<std::byte, kMostShort> gathered;
+    const std::size_t size = gather.to(gathered.data()) - UcxHeader::kTagBytes;
+    return uct_ep_am_short(endpoint, id, header.tag, gathered.data() + UcxHeader::kTagBytes,
+                           static_cast<unsigned>(size));
+  }
+  if (header_bytes + bytes <= max_copied_) {
+    const ssize_t packed = uct_ep_am_bcopy(endpoint, id, Gather::pack, &gather, 0);
+    return packed < 0 ? static_cast<ucs_status_t>(packed) : UCS_OK;
+  }
+  std::array<uct_iov_t, kMaxIov> list;
+  std::size_t count = 0;
+  for (const Segment& segment : content) {
+    if (segment.size == 0) continue;
+    list[count++] = {segment.data, segment.size, UCT_MEM_HANDLE_NULL, 0, 1};
+  }
+  return uct_ep_am_zcopy(endpoint, id, &header, static_cast<unsigned>(header_bytes), list.data(),
+                         count, 0, done);
+}
+
+Status UcxLane::arm(int* fd) {
+  const ucs_status_t armed =
+      uct_iface_event_arm(interface_.get(), UCT_EVENT_SEND_COMP | UCT_EVENT_RECV);
+  if (armed != UCS_OK || uct_iface_event_fd_get(interface_.get(), fd) != UCS_OK) {
+    return StatusCode::kAgain;
+  }
+  return {};
+}
+
+}  // namespace mad

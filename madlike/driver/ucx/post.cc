@@ -1,0 +1,89 @@
+// Posting: packets and remote writes, and the memory they go to.
+#include <utility>
+
+#include "madlike/driver/ip/address.h"
+#include "madlike/driver/ucx/driver.h"
+#include "madlike/driver/ucx/status.h"
+
+namespace mad {
+
+Status UcxDriver::not_connected(const UcxConnection* connection) const {
+  if (!connection) return StatusCode::kClosed;
+  const bool under_way =
+      connection->state == State::kCalling || connection->state == State::kAgreeing;
+  return under_way ? Status(StatusCode::kAgain) : connection->gone;
+}
+
+Status UcxDriver::post_send(ConnectionId id, SegmentList packet, void* context) {
+  UcxConnection* const found = find(id);
+  if (!found || found->state != State::kConnected) return not_connected(found);
+  const std::size_t bytes = packet.bytes();
+  if (packet.count > caps_.max_iov || bytes > caps_.max_packet_bytes || bytes == 0) {
+    return {StatusCode::kInvalidArgument, "packet beyond the limits of " + caps_.name};
+  }
+  const UcxHeader header{found->offered->tag, 0, 0};
+  return post(*found, UcxMessage::kPacket, header, packet, bytes, context);
+}
+
+Status UcxDriver::post_write(ConnectionId id, SegmentList packet, const ExposureToken& token,
+                             std::uint64_t offset, void* context) {
+  UcxConnection* const found = find(id);
+  if (!found || found->state != State::kConnected) return not_connected(found);
+  const std::size_t bytes = packet.bytes();
+  if (packet.count > caps_.max_write_iov || bytes > caps_.max_write_bytes || bytes == 0) {
+    return {StatusCode::kInvalidArgument, "write beyond the limits of " + caps_.name};
+  }
+  const UcxHeader header{found->offered->tag, token.key, token.address + offset};
+  return post(*found, UcxMessage::kWrite, header, packet, bytes, context);
+}
+
+Status UcxDriver::post(UcxConnection& connection, UcxMessage kind, const UcxHeader& header,
+                       SegmentList packet, std::size_t bytes, void* context) {
+  UcxOperation& operation = connection.operation;
+  if (operation.busy) return StatusCode::kAgain;
+  const ucs_status_t status = connection.way.lane->send(connection.way.endpoint.get(), kind, header,
+                                                        packet, bytes, &operation);
+  switch (status) {
+    case UCS_OK:
+      return {};
+    case UCS_INPROGRESS:
+      operation.kind =
+          kind == UcxMessage::kWrite ? Completion::Kind::kWritten : Completion::Kind::kSent;
+      operation.context = context;
+      operation.busy = true;
+      return StatusCode::kInProgress;
+    case UCS_ERR_NO_RESOURCE:
+      return StatusCode::kAgain;
+    default:
+      break;
+  }
+  Status broke = ucx_status(StatusCode::kPeerFailed,
+                            "the connection to " + to_text(connection.peer.socket), status);
+  end_soon(connection.id, broke);
+  return broke;
+}
+
+Result<ExposureToken> UcxDriver::expose(ConnectionId id, Segment memory) {
+  return expose(Exposure{id, memory.size, memory, nullptr, 0});
+}
+
+Result<ExposureToken> UcxDriver::expose_scattered(ConnectionId id, ScatteredMemory& memory,
+                                                  std::uint64_t first, std::uint64_t size) {
+  return expose(Exposure{id, size, {}, &memory, first});
+}
+
+Result<ExposureToken> UcxDriver::expose(const Exposure& exposure) {
+  UcxConnection* const found = find(exposure.connection);
+  if (!found || found->state == State::kGone || found->state == State::kClosing) {
+    return not_connected(found);
+  }
+  ++found->exposed;
+  return exposures_.add(exposure);
+}
+
+void UcxDriver::withdraw(ConnectionId id, const ExposureToken& token) {
+  UcxConnection* const connection = find(id);
+  if (connection && exposures_.remove(token.key)) --connection->exposed;
+}
+
+}  // namespace mad

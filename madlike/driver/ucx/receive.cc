@@ -1,0 +1,120 @@
+// What UCX hands to us, from inside of its calls: messages, the end of sends, broken endpoints.
+// Nothing here may call UCX, but for keeping its buffers.
+#include <cstring>
+
+#include "madlike/driver/ip/address.h"
+#include "madlike/driver/ucx/driver.h"
+#include "madlike/driver/ucx/status.h"
+
+namespace mad {
+
+bool UcxDriver::on_message(UcxLane& lane, UcxMessage kind, Segment message, bool keepable) {
+  std::uint64_t tag = 0;
+  if (message.size < sizeof(tag)) return false;
+  std::memcpy(&tag, message.data, sizeof(tag));
+  UcxConnection* const found = find(UcxConnection::of_tag(tag));
+  // Of a connection that ended here, or of nobody that we know.
+  if (!found || found->tag != tag || found->way.lane.get() != &lane || found->doomed) return false;
+  switch (kind) {
+    case UcxMessage::kHello:
+      found->they = true;
+      found->hello_received = true;
+      if (found->state == State::kAgreeing) connect_if_greeted(*found);
+      return false;
+    case UcxMessage::kPacket:
+      return take_packet(*found, lane, message, keepable);
+    case UcxMessage::kWrite:
+      take_write(*found, message);
+      return false;
+    case UcxMessage::kLast:
+      found->peer_finished = true;
+      if (found->state == State::kConnected) end_soon(found->id, StatusCode::kClosed);
+      return false;
+  }
+  return false;
+}
+
+bool UcxDriver::take_packet(UcxConnection& connection, UcxLane& lane, Segment message,
+                            bool keepable) {
+  if (connection.state != State::kConnected) return false;
+  const Segment packet{message.begin() + UcxHeader::kTagBytes, message.size - UcxHeader::kTagBytes};
+  const auto kept =
+      keepable ? ReceivedMemory::Kept{packet, lane.keep(message.data)} : received_.copy(packet);
+  if (kept.buffer == nullptr) {
+    end_soon(connection.id, Status(StatusCode::kNoMemory, "no memory for a received packet"));
+    return false;
+  }
+  Completion news;
+  news.kind = Completion::Kind::kReceived;
+  news.connection = connection.id;
+  news.bytes = kept.bytes;
+  news.buffer = kept.buffer;
+  news_.push_back(std::move(news));
+  return keepable;
+}
+
+void UcxDriver::take_write(UcxConnection& connection, Segment message) {
+  if (connection.state != State::kConnected) return;
+  UcxHeader header;
+  if (message.size < sizeof(header)) return;
+  std::memcpy(&header, message.data, sizeof(header));
+  const std::byte* bytes = message.begin() + sizeof(header);
+  std::uint64_t left = message.size - sizeof(header);
+  std::uint64_t offset = header.offset;
+  const Exposure* const exposure = exposures_.find(connection.id, header.key);
+  if (!exposure || !exposure->holds(offset, left)) {
+    return end_soon(connection.id,
+                    Status(StatusCode::kProtocol,
+                           to_text(connection.peer.socket) + " wrote where it was not allowed to"));
+  }
+  while (left > 0) {
+    const std::size_t count = exposure->runs(offset, left, places_.data(), kMaxRuns);
+    if (count == 0) {
+      return end_soon(connection.id, Status(StatusCode::kPeerFailed,
+                                            "memory that " + to_text(connection.peer.socket) +
+                                                " is writing is not exposed any more"));
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      std::memcpy(places_[i].data, bytes, places_[i].size);
+      bytes += places_[i].size;
+      offset += places_[i].size;
+      left -= places_[i].size;
+    }
+  }
+}
+
+void UcxDriver::on_failed(uct_ep_h endpoint) {
+  const auto found = endpoints_.find(endpoint);
+  if (found == endpoints_.end()) return;
+  const UcxConnection& connection = *find(found->second);
+  const bool stood = connection.state != State::kAgreeing;
+  end_soon(connection.id,
+           Status(stood ? StatusCode::kPeerFailed : StatusCode::kUnreachable,
+                  "the connection to " + to_text(connection.peer.socket) + " broke"));
+}
+
+void UcxDriver::on_sent(uct_completion_t* completion) {
+  auto& operation = *static_cast<UcxOperation*>(completion);
+  const ucs_status_t status = operation.status;
+  // UCX 1.13 completes twice what breaks while tcp sends it (tcp_ep.c, uct_tcp_ep_sendv()).
+  operation.count = 1;
+  operation.status = UCS_OK;
+  if (!operation.busy) return;
+  operation.busy = false;
+  UcxDriver& driver = *operation.driver;
+  UcxConnection& connection = *driver.find(operation.connection);
+  if (connection.state == State::kClosing) {
+    connection.deadline = driver.door_.now() + driver.options_.close_timeout;
+  }
+  Completion news;
+  news.kind = operation.kind;
+  news.connection = operation.connection;
+  news.context = operation.context;
+  if (status != UCS_OK) {
+    news.status = ucx_status(StatusCode::kPeerFailed,
+                             "sending to " + to_text(connection.peer.socket), status);
+  }
+  driver.news_.push_back(std::move(news));
+}
+
+}  // namespace mad

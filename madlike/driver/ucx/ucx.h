@@ -1,0 +1,47 @@
+// The ucx driver: one engine on UCX's transports (UCT), shared memory and TCP.
+//
+// Every engine listens at one address and keeps at most one connection per peer, set up at the
+// first connect() by either side.  A connection has a TCP socket of our own, the control socket,
+// over which the two agree on a transport and notice each other's end; packets go over that
+// transport as active messages.  docs/ucx_protocol.md describes the bytes.
+#ifndef MADLIKE_DRIVER_UCX_UCX_H_
+#define MADLIKE_DRIVER_UCX_UCX_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "madlike/base/status.h"
+#include "madlike/driver/driver.h"
+
+namespace mad {
+
+struct UcxOptions {
+  std::string interface;  // network interface, e.g. "lo"; empty: the first that others can reach
+  bool posix = true;      // shared memory, with peers of this host
+  bool tcp = true;        // with all others
+  /// Bytes of a packet in shared memory and what we put before it; at most 61440.  The same on all
+  /// engines.  Every peer of this host takes 24 times as much of /dev/shm.
+  std::size_t posix_segment_bytes = 32 * 1024;
+  std::size_t receive_chunks = 64;  // of 64 KiB; copied packets that are not released stand in them
+  /// How long a host may leave a connection attempt without any answer.  A host that answered may
+  /// take its time: its engine accepts when it is polled.  Time without poll() does not count.
+  std::chrono::milliseconds connect_timeout{10000};
+  /// How long who connected to us may take to prove that it knows our address.
+  std::chrono::milliseconds stranger_timeout{60000};
+  /// How long the engine behind a connection may be silent while it is agreed on a transport, which
+  /// it does when it is polled.  Time without poll() does not count.
+  std::chrono::milliseconds agree_timeout{300000};
+  /// How long a connection that disconnect() ends may stay without its peer taking anything.
+  std::chrono::milliseconds close_timeout{10000};
+  /// How long closing the driver may wait for what disconnect() still has to send.
+  std::chrono::milliseconds linger{2000};
+};
+
+/// Opens the fabric.  kNotFound: no such interface, or a transport that UCX does not have here (the
+/// sentence says which).
+Result<std::unique_ptr<Driver>> open_ucx(const UcxOptions& options);
+
+}  // namespace mad
+
+#endif  // MADLIKE_DRIVER_UCX_UCX_H_

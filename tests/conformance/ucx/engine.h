@@ -1,0 +1,76 @@
+// Engines of tests of the ucx driver, on lo.
+#ifndef TESTS_CONFORMANCE_UCX_ENGINE_H_
+#define TESTS_CONFORMANCE_UCX_ENGINE_H_
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "madlike/driver/ucx/driver.h"
+#include "tests/conformance/driver_conformance.h"
+#include "tests/support/bytes.h"
+
+namespace mad {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+inline UcxOptions on_lo(bool posix = true, bool tcp = true) {
+  UcxOptions options;
+  options.interface = "lo";
+  options.posix = posix;
+  options.tcp = tcp;
+  return options;
+}
+
+/// An open driver and what it said.
+struct UcxEngine {
+  explicit UcxEngine(const UcxOptions& options = on_lo())
+      : driver(open(options)), station(*driver) {}
+  static std::unique_ptr<Driver> open(const UcxOptions& options) {
+    auto opened = open_ucx(options);
+    if (!opened.ok()) throw std::runtime_error(std::string(opened.status().message()));
+    return std::move(*opened);
+  }
+  ConnectionId connect(const std::vector<std::byte>& address) {
+    auto id = driver->connect(address.data(), address.size());
+    EXPECT_TRUE(id.ok()) << id.status().message();
+    return *id;
+  }
+  ConnectionId connect(const UcxEngine& peer) { return connect(peer.driver->address()); }
+  /// The transport of a connection that stands.
+  UcxTransport transport(ConnectionId id) const {
+    return static_cast<const UcxDriver&>(*driver).lane(id)->transport();
+  }
+  std::unique_ptr<Driver> driver;
+  Station station;
+};
+
+inline bool pump(const std::vector<UcxEngine*>& engines, const std::function<bool()>& done) {
+  const auto deadline = Clock::now() + milliseconds(20000);
+  while (!done()) {
+    for (UcxEngine* engine : engines) engine->station.poll();
+    if (Clock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+inline Status send(UcxEngine& from, ConnectionId to, Bytes& bytes,
+                   const std::vector<UcxEngine*>& engines) {
+  const Segment segment{bytes.data(), bytes.size()};
+  Status status = StatusCode::kAgain;
+  pump(engines, [&] {
+    status = from.driver->post_send(to, {&segment, 1}, &bytes);
+    return !status.again();
+  });
+  return status;
+}
+
+}  // namespace mad
+
+#endif  // TESTS_CONFORMANCE_UCX_ENGINE_H_

@@ -1,0 +1,252 @@
+// Who came in by the door and then says what no engine says.
+#include <poll.h>
+
+#include "madlike/driver/door/door.h"
+#include "madlike/driver/ucx/side.h"
+#include "tests/conformance/ucx/engine.h"
+
+namespace mad {
+namespace {
+
+// A door of our own, without an engine behind it, that connected to an engine.
+class UcxStrangers : public ::testing::Test {
+ protected:
+  explicit UcxStrangers(const UcxOptions& options = on_lo()) : engine_(options) {}
+  void SetUp() override {
+    DoorOptions options;
+    options.fabric = "ucx";
+    options.magic = {'M', 'A', 'D', 'U', 'C', 'X'};
+    options.interface = "lo";
+    auto opened = Door::open(options);
+    ASSERT_TRUE(opened.ok());
+    door_ = std::make_unique<Door>(std::move(*opened));
+    const auto& address = engine_.driver->address();
+    door_->call(*door_->parse(address.data(), address.size()));
+    // The engine was told of us, and so tells of our end.
+    connection_ = engine_.connect(door_->address());
+    std::vector<Door::Event> events;
+    std::vector<std::uint32_t> ready;
+    ASSERT_TRUE(pump({&engine_}, [&] {
+      door_->look(&events, &ready);
+      return !events.empty();
+    }));
+    socket_ = std::move(events[0].socket);
+    ASSERT_TRUE(socket_);
+    reader_.expect(UcxOffer::kBytes);
+    ASSERT_TRUE(pump({&engine_},
+                     [&] { return reader_.read(socket_.fd()) == DoorReader::Outcome::kComplete; }));
+    offer_ = UcxOffer::parse(reader_.bytes());
+    ASSERT_TRUE(offer_);
+  }
+
+  template <std::size_t kSize>
+  void say(const std::array<std::byte, kSize>& bytes) {
+    ASSERT_TRUE(tcp_send(socket_.fd(), bytes.data(), bytes.size()));
+  }
+  void offer_tcp(const Side& side) {
+    UcxOffer offer = *offer_;
+    offer.lanes[0].open = false;
+    offer.lanes[1] = side.offer;
+    say(offer.pack());
+  }
+  void connect_by_tcp(Side& side) {
+    offer_tcp(side);
+    say(UcxNote{UcxNote::Kind::kYes, UcxTransport::kTcp}.pack());
+    ASSERT_TRUE(side.lane->wire(&side.endpoint, offer_->lanes[1]).ok());
+    side.lane->add_user();
+    say(side, UcxMessage::kHello);
+    ASSERT_TRUE(pump({&engine_}, [&] {
+      side.progress();
+      return engine_.station.connected.count(connection_) == 1;
+    }));
+  }
+  void say(Side& side, UcxMessage kind) {
+    std::uint64_t word = 1;
+    const Segment segment{&word, sizeof(word)};
+    ASSERT_TRUE(pump({&engine_}, [&] {
+      side.progress();
+      return side.lane->send(side.endpoint.get(), kind, {offer_->tag, 0, 0}, {&segment, 1},
+                             sizeof(word), nullptr) == UCS_OK;
+    }));
+  }
+  void expect_end(StatusCode code) {
+    ASSERT_TRUE(pump({&engine_}, [&] { return !engine_.station.disconnected.empty(); }));
+    const Status why = engine_.station.disconnected[connection_];
+    EXPECT_EQ(why.code(), code) << why.message();
+  }
+
+  UcxEngine engine_;
+  std::unique_ptr<Door> door_;
+  ConnectionId connection_ = 0;
+  TcpSocket socket_;
+  DoorReader reader_;
+  std::optional<UcxOffer> offer_;  // the engine's
+};
+
+TEST_F(UcxStrangers, NoOffer) {
+  std::array<std::byte, UcxOffer::kBytes> foreign{};
+  foreign.fill(std::byte{'G'});
+  say(foreign);
+  expect_end(StatusCode::kProtocol);
+}
+
+TEST_F(UcxStrangers, NoNote) {
+  say(offer_->pack());  // the engine's own memory, which it does reach
+  std::array<std::byte, UcxNote::kBytes> foreign{};
+  foreign.fill(std::byte{'G'});
+  say(foreign);
+  expect_end(StatusCode::kProtocol);
+}
+
+TEST_F(UcxStrangers, ANoteOfATransportThatIsNotTried) {
+  say(offer_->pack());
+  say(UcxNote{UcxNote::Kind::kYes, UcxTransport::kTcp}.pack());
+  expect_end(StatusCode::kProtocol);
+}
+
+TEST_F(UcxStrangers, WhoReachesNothingIsUnreachable) {
+  for (UcxLaneOffer& lane : offer_->lanes) lane.device.assign(lane.device.size(), std::byte{7});
+  say(offer_->pack());
+  say(UcxNote{UcxNote::Kind::kNo, UcxTransport::kPosix}.pack());
+  say(UcxNote{UcxNote::Kind::kNo, UcxTransport::kTcp}.pack());
+  expect_end(StatusCode::kUnreachable);
+}
+
+struct NoEvents : UcxEvents {
+  bool on_message(UcxLane&, UcxMessage, Segment, bool) override { return false; }
+  void on_failed(uct_ep_h) override {}
+};
+
+// As of one that may not open our shared memory, though we may open its.
+TEST_F(UcxStrangers, WhatWorksForUsAloneIsLeftForTheNext) {
+  NoEvents none;
+  auto fabric = UcxFabric::open(on_lo(false, true), "lo", none);
+  ASSERT_TRUE(fabric.ok()) << fabric.status().message();
+  UcxOffer offer = *offer_;  // its own shared memory, which it does reach
+  auto endpoint = (*fabric)->tcp()->prepare(&offer.lanes[1]);
+  ASSERT_TRUE(endpoint.ok());
+  say(offer.pack());
+  say(UcxNote{UcxNote::Kind::kNo, UcxTransport::kPosix}.pack());
+  for (const UcxTransport transport : {UcxTransport::kPosix, UcxTransport::kTcp}) {
+    reader_.expect(UcxNote::kBytes);
+    ASSERT_TRUE(pump({&engine_},
+                     [&] { return reader_.read(socket_.fd()) == DoorReader::Outcome::kComplete; }));
+    const auto note = UcxNote::parse(reader_.bytes());
+    ASSERT_TRUE(note);
+    EXPECT_EQ(note->transport, transport);
+    EXPECT_EQ(note->kind, UcxNote::Kind::kYes);
+  }
+}
+
+// So that shared memory is attached while it can be left for tcp.
+TEST_F(UcxStrangers, AHelloDoesNotStandInTheQueueItself) {
+  Side side(UcxTransport::kPosix);
+  UcxOffer offer = *offer_;
+  offer.lanes[0] = side.offer;
+  say(offer.pack());
+  say(UcxNote{UcxNote::Kind::kYes, UcxTransport::kPosix}.pack());
+  side.lane->add_user();
+  ASSERT_TRUE(pump({&engine_}, [&] {
+    side.progress();
+    return !side.messages.empty();
+  }));
+  EXPECT_EQ(side.messages[0].kind, UcxMessage::kHello);
+  EXPECT_GT(side.messages[0].bytes.size(), UcxLane::kMostShort);
+}
+
+// Nothing wakes an engine that somebody connects to by UCX's tcp, so it looks now and then.
+TEST_F(UcxStrangers, WhoAgreesOnTcpMaySleep) {
+  Side side(UcxTransport::kTcp);
+  offer_tcp(side);
+  reader_.expect(UcxNote::kBytes);
+  ASSERT_TRUE(pump({&engine_},
+                   [&] { return reader_.read(socket_.fd()) == DoorReader::Outcome::kComplete; }));
+  std::vector<pollfd> sources;
+  for (int i = 0; i < 100 && sources.empty(); ++i) {
+    engine_.station.poll();
+    (void)engine_.driver->watch(&sources);
+  }
+  ASSERT_FALSE(sources.empty()) << "it never sleeps";
+  EXPECT_GT(poll(sources.data(), sources.size(), 10000), 0) << "it sleeps for ever";
+}
+
+// The two sockets are not of one stream: what was sent on tcp before may come after.
+TEST_F(UcxStrangers, OverTcpPacketsComeBehindTheControlSocketsEnd) {
+  Side side(UcxTransport::kTcp);
+  connect_by_tcp(side);
+  socket_.close();
+  const auto later = Clock::now() + milliseconds(200);
+  ASSERT_TRUE(pump({&engine_}, [&] { return Clock::now() > later; }));
+  say(side, UcxMessage::kPacket);
+  ASSERT_TRUE(pump({&engine_}, [&] {
+    side.progress();
+    return engine_.station.received.size() == 1;
+  }));
+  side.endpoint.reset();
+  expect_end(StatusCode::kPeerFailed);
+}
+
+TEST_F(UcxStrangers, WhoEndsTheControlSocketAloneIsGoneInTheEnd) {
+  Side side(UcxTransport::kTcp);
+  connect_by_tcp(side);
+  socket_.close();
+  expect_end(StatusCode::kPeerFailed);
+}
+
+class UcxSilence : public UcxStrangers {
+ protected:
+  UcxSilence() : UcxStrangers(impatient()) {}
+  static UcxOptions impatient() {
+    UcxOptions options = on_lo();
+    options.agree_timeout = milliseconds(500);
+    return options;
+  }
+};
+
+TEST_F(UcxSilence, InsteadOfAnOfferIsUnreachable) { expect_end(StatusCode::kUnreachable); }
+
+TEST_F(UcxSilence, AfterAnOfferIsUnreachable) {
+  say(offer_->pack());
+  expect_end(StatusCode::kUnreachable);
+}
+
+TEST_F(UcxSilence, WhereTcpShouldComeIsUnreachable) {
+  Side side(UcxTransport::kTcp);
+  offer_tcp(side);
+  say(UcxNote{UcxNote::Kind::kYes, UcxTransport::kTcp}.pack());
+  expect_end(StatusCode::kUnreachable);
+}
+
+TEST_F(UcxSilence, OnAConnectionThatStandsIsNothing) {
+  UcxEngine peer(impatient());
+  const ConnectionId to_peer = engine_.connect(peer);
+  ASSERT_TRUE(
+      pump({&engine_, &peer}, [&] { return engine_.station.connected.count(to_peer) == 1; }));
+  expect_end(StatusCode::kUnreachable);  // of the stranger
+  EXPECT_EQ(engine_.station.disconnected.count(to_peer), 0u);
+}
+
+TEST_F(UcxStrangers, WhoLeavesMeanwhileIsUnreachable) {
+  socket_.close();
+  expect_end(StatusCode::kUnreachable);
+}
+
+// The engine's own address in our offer: its hello comes back to it, by another's name.
+TEST_F(UcxStrangers, MessagesWithoutAConnectionsTagAreNobodys) {
+  UcxOffer mirror = *offer_;
+  mirror.tag ^= 2;
+  say(mirror.pack());
+  say(UcxNote{UcxNote::Kind::kYes, UcxTransport::kPosix}.pack());
+  const auto later = Clock::now() + milliseconds(200);
+  ASSERT_TRUE(pump({&engine_}, [&] { return Clock::now() > later; }));
+  EXPECT_TRUE(engine_.station.connected.empty());
+  EXPECT_TRUE(engine_.station.disconnected.empty());
+  // Others are served.
+  UcxEngine other;
+  Bytes bytes = pattern(64, 1);
+  ASSERT_TRUE(send(other, other.connect(engine_), bytes, {&engine_, &other}).ok());
+  EXPECT_TRUE(pump({&engine_, &other}, [&] { return engine_.station.received.size() == 1; }));
+}
+
+}  // namespace
+}  // namespace mad
