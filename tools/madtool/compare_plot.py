@@ -12,12 +12,13 @@ from madtool.figure import Curve, Figure, Level, Panel
 from madtool.log import say
 
 
-def _curves(names: Sequence[str], cells: Sequence[Cell],
-            value: "Callable[[Cell, str], Optional[float]]") -> List[Curve]:  # fmt: skip
+def _curves(names: Sequence[str], cells: Sequence[Cell], value: "Callable[[Cell, str], Optional[float]]",
+            coloured: Optional[Sequence[str]] = None) -> List[Curve]:  # fmt: skip
+    """One for each name, in a colour of its own among `coloured`."""
     curves = []
-    for number, name in enumerate(names):
+    for name in names:
         values = [(cell.bytes, value(cell, name)) for cell in cells]
-        curves.append(Curve(name, figure.colour(number), [(x, y) for x, y in values if y is not None]))
+        curves.append(Curve(name, figure.colour((coloured or names).index(name)), [(x, y) for x, y in values if y is not None]))
     return curves
 
 
@@ -41,7 +42,7 @@ def comparison(results: Results, names: Sequence[str], peers: Sequence[str]) -> 
     for stem, title, cells in _by_layout(results):
         yield Figure(f"compare-{stem}", title, figure.size_axis(cell.bytes for cell in cells), (
             Panel("", "half round trip in µs (least)", True, _curves(names, cells, results.best)),
-            Panel("", "time of the fastest peer / time", False, _curves(others, cells, over_peer),
+            Panel("", "time of the fastest peer / time", False, _curves(others, cells, over_peer, coloured=names),
                   Level(1, 0.9, 1.1)),
         ))  # fmt: skip
 

@@ -65,10 +65,11 @@ def distinct(values: Iterable[_Value]) -> List[_Value]:
 
 
 def size_axis(sizes: Iterable[int]) -> Axis:
-    """Logarithmic, with a tick for every size (where there are many, for every so many)."""
+    """Logarithmic, with a tick for every size (where there are many, for every power of 4 among them)."""
     known = sorted(set(sizes))
-    step = 1 + (len(known) - 1) // _MOST_TICKS
-    ticks = ", ".join(f"'{short(size)}' {size}" for size in known[::step])
+    powers = [4**n for n in range(32) if known[0] <= 4**n <= known[-1]]
+    ticked = known if len(known) <= _MOST_TICKS else powers
+    ticks = ", ".join(f"'{short(size)}' {size}" for size in ticked)
     # Room at both ends: gnuplot drops a tick that rounding puts outside.
     room = f"set xrange [{known[0] * 0.8:g}:{known[-1] * 1.25:g}]"
     return Axis("message size in bytes", f"set logscale x 2\n{room}\nset xtics ({ticks})")
