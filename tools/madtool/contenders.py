@@ -131,12 +131,16 @@ class Field:
     def round(self, cell: Cell, turn: int, seconds: float) -> Dict[str, Timing]:
         """One time of each entry that can, for about `seconds` each; another one begins each turn.
 
-        All make as many round trips, or the fast ones would have more chances of a good one.
+        Every other turn goes backwards: two paths of one contender stand side by side, and the second finds
+        its memory warm. All make as many round trips, or the fast ones would have more chances of a good one.
         """
         first = turn % len(self._entries)
         iterations = self._iterations.get(cell, _LEAST_ITERATIONS)
         times: Dict[str, Timing] = {}
-        for entry in self._entries[first:] + self._entries[:first]:
+        order = self._entries[first:] + self._entries[:first]
+        if turn % 2 == 1:
+            order = order[:1] + order[:0:-1]
+        for entry in order:
             if entry not in self._entries:
                 continue  # its contender failed on another path
             self._stamp += 1
