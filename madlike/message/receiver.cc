@@ -230,28 +230,31 @@ void Receiver::discard(IncomingMessage& message) {
   sender_.clear(message);
 }
 
+// Without a window the rest comes in data packets.
 void Receiver::open_window(IncomingMessage& message) {
   Driver& driver = *message.endpoint->driver;
   const std::uint64_t rest = message.accepted - message.received;
   if (!driver.caps().remote_write || rest < core_.config.write_threshold) return;
   if (core_.config.checksum) return;
-  Segment memory;
-  if (message.sink->runs(message.received, rest, &memory, 1) == 0) return;
+  Segment first;
+  if (message.sink->runs(message.received, rest, &first, 1) == 0) return;
   const ConnectionId connection = message.endpoint->connection;
-  Window window;
-  Result<ExposureToken> token(StatusCode::kNotFound);
-  if (memory.size == rest) {
-    token = driver.expose(connection, memory);
-  } else if (driver.caps().scattered_writes) {
-    token = driver.expose_scattered(connection, *message.sink, message.received, rest);
-  } else if (const auto strided =
-                 strided_memory(*message.sink, message.received, rest, kLeastStridedRun)) {
-    window = strided->window;
-    token = driver.expose(connection, strided->span);
+  if (first.size < rest && driver.caps().scattered_writes) {
+    const auto token = driver.expose_scattered(connection, *message.sink, message.received, rest);
+    message.has_window = token.ok();
+    if (token.ok()) message.window.token = *token;
+    return;
   }
-  if (!token.ok()) return;  // data packets, then
-  window.token = *token;
-  message.window = window;
+  StridedMemory memory{first, {}};
+  if (first.size < rest) {
+    const auto strided = strided_memory(*message.sink, message.received, rest, kLeastStridedRun);
+    if (!strided) return;
+    memory = *strided;
+  }
+  const auto token = driver.expose(connection, memory.span);
+  if (!token.ok()) return;
+  message.window = memory.window;
+  message.window.token = *token;
   message.has_window = true;
 }
 
