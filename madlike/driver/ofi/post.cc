@@ -138,8 +138,7 @@ Status OfiDriver::post_write(ConnectionId id, SegmentList packet, const Exposure
   message.rma_iov = &target;
   message.rma_iov_count = 1;
   message.context = static_cast<OfiContext*>(operation);
-  const ssize_t error =
-      fi_writemsg(connection.endpoint.get(), &message, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+  const ssize_t error = fi_writemsg(connection.endpoint.get(), &message, FI_COMPLETION);
   if (error == 0) return StatusCode::kInProgress;
   connection.free_operation(operation);
   if (error == -FI_EAGAIN) return StatusCode::kAgain;
