@@ -1,6 +1,9 @@
 // Credit: what a peer may leave in our memory is bounded, and comes back.
 #include <gtest/gtest.h>
 
+#include <array>
+
+#include "madlike/message/sender.h"
 #include "madlike/message/side.h"
 
 namespace mad {
@@ -104,6 +107,45 @@ TEST(Credit, IsNotHeldForLongByWhoStopsAnswering) {
   p.a.send(p.to_b, 1, pattern(20000, 1));
   settle(p.a, p.b);
   EXPECT_EQ(p.packets() - before, 1u);  // two, with the 12,000 bytes that were left
+}
+
+struct NoEvents final : MessageEvents {
+  void on_message(Endpoint&, std::uint8_t, Segment, std::uint64_t, IncomingMessage*) override {}
+  void on_sent(OutgoingMessage&, const Status&) override {}
+  void on_received(void*, std::uint64_t, const Status&) override {}
+  void on_peer_gone(Endpoint&, const Status&) override {}
+};
+
+// A sender that has more to do soon keeps its process from sleeping, which may be what the peer
+// waits for.
+TEST(Credit, NobodyIsKeptAwakeWhileTheMessageComes) {
+  NoEvents events;
+  Core core(with_credit(32 * 1024), events);
+  Sender sender(core);
+  const auto network = std::make_shared<LoopbackNetwork>();
+  LoopbackDriver driver(network), theirs(network);
+  Endpoint to(0, &driver, theirs.address());
+  to.connection = *driver.connect(to.address.data(), to.address.size());
+  std::array<Completion, 4> news;
+  (void)theirs.poll(news.data(), news.size());  // takes the connection
+  to.has_connection = to.hello_sent = to.hello_received = true;
+  to.charged = to.to_return = 20000;
+  to.answers = true;
+  to.begun.left = 5;
+  for (int turn = 0; turn < 100; ++turn) {
+    EXPECT_FALSE(sender.pump(to));
+    EXPECT_TRUE(sender.has_work(to));
+  }
+  EXPECT_EQ(to.to_return, 20000u);
+  to.begun.left = 0;
+  int turns = 0;
+  while (sender.pump(to)) {
+    ASSERT_LT(++turns, 100);
+    EXPECT_EQ(to.to_return, 20000u);
+  }
+  EXPECT_GT(turns, 0);
+  EXPECT_EQ(to.to_return, 0u);
+  EXPECT_EQ(core.counters.packets_sent, 1u);
 }
 
 TEST(Credit, WithoutCreditOnlyHeadersTravel) {

@@ -46,7 +46,7 @@ class Progress {
   std::vector<Endpoint*> gone_;  // on_peer_gone() is still to be called
   std::array<Completion, kBatch> batch_;
   std::size_t first_active_ = 0;
-  bool more_to_post_ = false;  // an endpoint had its share of the last turn, and more is waiting
+  bool more_to_post_ = false;  // the sender has more to do soon, for some endpoint
 };
 
 }  // namespace mad

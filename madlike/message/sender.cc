@@ -168,11 +168,7 @@ bool Sender::pump(Endpoint& to) {
     const bool streamed = streamer_.next(to);
     moved = started || streamed;
   }
-  if (credit_is_due(to)) {
-    const bool hold = to.answers && (to.begun.left > 0 || ++to.held_turns <= kHeldTurns);
-    if (!hold) (void)poster_.post_control(to, Frame());
-    moved = moved || hold;
-  }
+  const bool credit_waits = return_credit(to);
   const bool nothing_waits =
       to.unposted == nullptr && to.first_frames.empty() && to.streaming.empty();
   if (to.leaving && nothing_waits) {
@@ -180,7 +176,7 @@ bool Sender::pump(Endpoint& to) {
     goodbye.kind = FrameKind::kGoodbye;
     to.goodbye_sent = poster_.post_control(to, goodbye);
   }
-  return moved;
+  return moved || credit_waits;
 }
 
 bool Sender::has_work(const Endpoint& to) const {
@@ -192,6 +188,15 @@ bool Sender::has_work(const Endpoint& to) const {
 // Whether so much credit is to be returned that it is worth a frame of its own.
 bool Sender::credit_is_due(const Endpoint& to) const {
   return to.to_return >= core_.credit_threshold;
+}
+
+// Whether it waits for an answer, to be asked again soon.  While the message still comes nobody is
+// kept awake: its next piece is something to wake up for.
+bool Sender::return_credit(Endpoint& to) {
+  if (!credit_is_due(to) || (to.answers && to.begun.left > 0)) return false;
+  const bool waits = to.answers && ++to.held_turns <= kHeldTurns;
+  if (!waits) (void)poster_.post_control(to, Frame());
+  return waits;
 }
 
 bool Sender::post_hello(Endpoint& to) {

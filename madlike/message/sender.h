@@ -30,8 +30,8 @@ class Sender {
   /// The receiver of `message` said where the rest goes: it starts to stream.
   void stream(OutgoingMessage& message) { streamer_.start(message); }
 
-  /// Posts what can be posted now, a bounded number of packets; returns whether that bound ended
-  /// it.
+  /// Posts what can be posted now, a bounded number of packets; returns whether there is more to do
+  /// soon: that bound ended it, or credit waits for an answer.
   bool pump(Endpoint& to);
   /// Whether pump() may still have something to do.
   bool has_work(const Endpoint& to) const;
@@ -47,6 +47,7 @@ class Sender {
   std::uint64_t add_head(Endpoint& to, OutgoingPacket& packet, OutgoingMessage& message);
 
   bool credit_is_due(const Endpoint& to) const;
+  bool return_credit(Endpoint& to);
   bool post_hello(Endpoint& to);
   bool post_clearance(Endpoint& to);
   bool start_next(Endpoint& to);

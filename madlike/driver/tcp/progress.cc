@@ -12,7 +12,8 @@
 namespace mad {
 namespace {
 
-// Polls, where sockets are read unasked.
+// Where sockets are read unasked: polls between two looks at the others at the most, and between
+// two at the clock, whose next tick is a reason for one.
 constexpr std::uint32_t kLookEvery = 256;
 constexpr std::uint32_t kTickEvery = 8;
 
