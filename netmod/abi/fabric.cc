@@ -6,6 +6,7 @@
 #include "madlike/driver/loopback/loopback.h"
 #include "madlike/driver/ofi/ofi.h"
 #include "madlike/driver/tcp/tcp.h"
+#include "madlike/driver/ucx/names.h"
 #include "netmod/abi/ucx_plugin.h"
 
 namespace mad {
@@ -16,9 +17,6 @@ constexpr const char* kLoopback = "loopback";
 constexpr const char* kTcp = "tcp";
 constexpr const char* kOfi = "ofi";
 constexpr const char* kOfiPrefix = "ofi:";
-constexpr const char* kUcx = "ucx";
-constexpr const char* kUcxTcp = "ucx:tcp";
-constexpr const char* kUcxPosix = "ucx:posix";
 
 // What a network is for engines of several hosts, this is for the engines of one process: a place
 // they all share.  It is made at first use and never changes.
@@ -38,12 +36,13 @@ Result<std::unique_ptr<Driver>> open_provider(const std::string& provider,
 }  // namespace
 
 const char* fabric_names() {
-  return "auto, tcp, ofi:tcp, ofi:sockets, ofi:PROVIDER, ucx, ucx:tcp, ucx:posix, loopback";
+  return "auto, tcp, ofi:tcp, ofi:sockets, ofi:PROVIDER, ucx, ucx:tcp, ucx:posix, ucx:posix,cma, "
+         "loopback";
 }
 
 const std::vector<std::string>& fabrics_to_try() {
-  static const std::vector<std::string> names = {kTcp, "ofi:tcp", "ofi:sockets", "ofi:verbs",
-                                                 kUcx, kUcxPosix, kUcxTcp};
+  static const std::vector<std::string> names = {kTcp,  "ofi:tcp",   "ofi:sockets",   "ofi:verbs",
+                                                 "ucx", "ucx:posix", "ucx:posix,cma", "ucx:tcp"};
   return names;
 }
 
@@ -69,12 +68,9 @@ Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const std::
     options.interface = interface;
     return open_tcp(options);
   }
-  if (name == kUcx || name == kUcxTcp || name == kUcxPosix) {
-    UcxOptions options;
-    options.interface = interface;
-    options.posix = name != kUcxTcp;
-    options.tcp = name != kUcxPosix;
-    return open_ucx_plugin(options);
+  if (is_ucx(name)) {
+    const Result<UcxOptions> options = ucx_options(name, interface);
+    return options.ok() ? open_ucx_plugin(*options) : options.status();
   }
   if (name == kOfi) return open_provider(OfiOptions().provider, interface);
   const std::string prefix = kOfiPrefix;

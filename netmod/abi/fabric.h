@@ -20,9 +20,10 @@ const char* fabric_names();
 /// Those that a host may have: the names to try for somebody who asks what there is.
 const std::vector<std::string>& fabrics_to_try();
 
-/// Opens the fabric `name` ("auto", "tcp", "ofi", "ofi:PROVIDER", "ucx", "ucx:tcp", "ucx:posix",
-/// "loopback") on the network interface `interface` (empty: the fabric's choice).  kNotFound: no
-/// such fabric, provider or interface; the sentence lists what there is, or says why not.
+/// Opens the fabric `name` ("auto", "tcp", "ofi", "ofi:PROVIDER", "ucx", "ucx:TRANSPORTS" (see
+/// ucx_options()), "loopback") on the network interface `interface` (empty: the fabric's choice).
+/// kNotFound: no such fabric, provider or interface; the sentence lists what there is, or says why
+/// not.
 Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const std::string& interface);
 
 /// libfabric's verbs provider where this machine has RDMA devices (entries of the directory) that

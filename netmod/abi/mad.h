@@ -233,7 +233,7 @@ typedef struct mad_config {
   uint32_t abi_version;     /* MAD_ABI_VERSION */
   const char* fabric;       /* "auto" (RDMA where there is some, else tcp), "tcp", "ofi:PROVIDER",
                                "ofi" (= ofi:tcp), "ucx" (shared memory or tcp), "ucx:posix",
-                               "ucx:tcp", "loopback"; NULL: auto */
+                               "ucx:tcp", "ucx:posix,cma", "loopback"; NULL: auto */
   const char* interface;    /* network interface, e.g. "lo", "eth0"; NULL: the fabric's choice */
   uint64_t eager_limit;     /* 0: default */
   uint64_t flush_threshold; /* bytes prepared before a packet is flushed; 0: default */

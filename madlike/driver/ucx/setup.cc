@@ -8,6 +8,7 @@
 
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/ucx/driver.h"
+#include "madlike/driver/ucx/names.h"
 
 namespace mad {
 namespace {
@@ -36,8 +37,8 @@ Result<std::unique_ptr<Driver>> open_ucx(const UcxOptions& options) {
 }
 
 Result<std::unique_ptr<Driver>> UcxDriver::open(const UcxOptions& options) {
-  if (!options.posix && !options.tcp) {
-    return Status(StatusCode::kInvalidArgument, "ucx: without a transport");
+  if (!options.posix && (options.cma || !options.tcp)) {
+    return Status(StatusCode::kInvalidArgument, "ucx: without a transport, or with cma alone");
   }
   DoorOptions door_options;
   door_options.fabric = "ucx";
@@ -64,7 +65,7 @@ Status UcxDriver::open_fabric() {
   fabric_ = std::move(*fabric);
   timer_ = TcpSocket(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
   if (!timer_) return tcp_status(StatusCode::kNoMemory, "a timer for ucx", errno);
-  caps_.name = !options_.posix ? "ucx:tcp" : options_.tcp ? "ucx" : "ucx:posix";
+  caps_.name = ucx_name(options_);
   caps_.remote_write = true;
   caps_.scattered_writes = true;
   caps_.max_iov = caps_.max_packet_bytes = caps_.inject_bytes = caps_.max_write_bytes = SIZE_MAX;

@@ -20,6 +20,9 @@ struct UcxOptions {
   std::string interface;  // network interface, e.g. "lo"; empty: the first that others can reach
   bool posix = true;      // shared memory, with peers of this host
   bool tcp = true;        // with all others
+  /// Long writes between processes of this host by the kernel's copy, where it may be used; else as
+  /// without.  Not without posix.
+  bool cma = false;
   /// Bytes of a packet in shared memory and what we put before it; at most 61440.  The same on all
   /// engines.  Every peer of this host takes 24 times as much of /dev/shm.
   std::size_t posix_segment_bytes = 32 * 1024;
