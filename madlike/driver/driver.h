@@ -33,7 +33,7 @@ struct DriverCaps {
   std::size_t inject_bytes = 0;   // post_send() of at most this many bytes never keeps the segments
   bool remote_write = false;      // expose() and post_write() work
   std::size_t max_write_iov = 0;  // local segments in one post_write()
-  std::size_t max_write_bytes = 0;  // bytes of one post_write()
+  std::size_t max_write_bytes = 0;  // bytes of one post_write(), to any peer
   bool scattered_writes = false;    // expose_scattered() works
   /// Packets longer than this may arrive in pieces, the first of at least this many bytes; 0: every
   /// packet arrives whole.
@@ -120,6 +120,12 @@ class Driver {
                                                  ScatteredMemory& /*memory*/,
                                                  std::uint64_t /*first*/, std::uint64_t /*size*/) {
     return Status(StatusCode::kInvalidArgument, "this fabric's writes go to one run");
+  }
+
+  /// Bytes that one post_write() to this peer, which is connected, may have: at least
+  /// caps().max_write_bytes.
+  virtual std::size_t max_write_bytes(ConnectionId /*connection*/) const {
+    return caps().max_write_bytes;
   }
 
   /// Places `packet` at `offset` in memory the peer exposed.  ok: accepted, and its segments are

@@ -52,7 +52,7 @@ OutgoingPacket* Poster::take(Endpoint& to, OutgoingPacket::Use use) {
   if (streamed) ++to.streaming_packets;
   const DriverCaps& caps = to.driver->caps();
   if (use == OutgoingPacket::Use::kWrite) {
-    packet->packet.reset(caps.max_write_iov, caps.max_write_bytes);
+    packet->packet.reset(caps.max_write_iov, to.driver->max_write_bytes(to.connection));
   } else {
     packet->packet.reset(caps.max_iov, caps.max_packet_bytes);
   }

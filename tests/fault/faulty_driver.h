@@ -85,6 +85,9 @@ class FaultyDriver final : public Driver {
   void withdraw(ConnectionId connection, const ExposureToken& token) override;
   Result<ExposureToken> expose_scattered(ConnectionId connection, ScatteredMemory& memory,
                                          std::uint64_t first, std::uint64_t size) override;
+  std::size_t max_write_bytes(ConnectionId connection) const override {
+    return inner_->max_write_bytes(connection);
+  }
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
   Status place_rest(ConnectionId connection, ScatteredMemory& memory, std::uint64_t first) override;

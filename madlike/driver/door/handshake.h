@@ -90,7 +90,7 @@ struct DoorVerdict {
 /// One message as it comes, byte by byte if need be; never a byte of what follows it.
 class DoorReader {
  public:
-  static constexpr std::size_t kMostBytes = 256;
+  static constexpr std::size_t kMostBytes = 512;
   enum class Outcome { kWaiting, kComplete, kEnded };
 
   /// Begins a message of `size` bytes.

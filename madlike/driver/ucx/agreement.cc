@@ -3,6 +3,7 @@
 // Both try the transports that both have in the same order, and say of each whether it works, until
 // both say yes; then each sends a hello over it.  Who has sent one and got one is connected.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <utility>
@@ -27,6 +28,10 @@ void UcxDriver::make_offer(UcxConnection& connection) {
   if (stat("/proc/self/ns/net", &network) == 0) {
     own.namespace_device = network.st_dev;
     own.namespace_inode = network.st_ino;
+  }
+  if (options_.cma) {
+    own.process = {static_cast<std::uint64_t>(getpid()),
+                   reinterpret_cast<std::uintptr_t>(&connection.word), connection.word};
   }
   if (options_.posix) {
     if (!interface_of(connection.peer.socket).ok()) {
@@ -63,6 +68,16 @@ void UcxDriver::go_without_posix(UcxConnection& connection, Status why) {
         " and maybe others of this host: " + std::string(why.message()));
   }
   connection.without_posix = std::move(why);
+}
+
+void UcxDriver::try_reading(UcxConnection& connection) {
+  const ProcessName& peer = connection.offered->process;
+  if (!options_.cma || peer.pid == 0) return;
+  const Status readable = check_readable(peer);
+  connection.we_read = readable.ok();
+  if (readable.ok() || std::exchange(said_without_cma_, true)) return;
+  say("no cma with " + to_text(connection.peer.socket) +
+      " and maybe others of this host: " + std::string(readable.message()));
 }
 
 void UcxDriver::on_control(UcxConnection& connection) {
@@ -127,6 +142,7 @@ void UcxDriver::try_candidate(UcxConnection& connection) {
     connection.way = std::move(way);
     connection.way.lane->add_user();
     endpoints_[connection.way.endpoint.get()] = connection.id;
+    if (transport == UcxTransport::kPosix) try_reading(connection);
   } else {
     connection.gone = wired;  // if no other does
     if (transport == UcxTransport::kPosix) go_without_posix(connection, wired);
@@ -153,7 +169,7 @@ void UcxDriver::greet(UcxConnection& connection) {
   if (!agreed || connection.hello_sent) return;
   const UcxHeader header{connection.offered->tag, 0, 0};
   // So long that shared memory has to attach the peer's buffers: if it cannot, here is the place.
-  std::array<std::byte, UcxLane::kMostShort> rest{};
+  std::array<std::byte, UcxLane::kMostShort> rest{std::byte{connection.we_read}};
   const Segment segment{rest.data(), rest.size()};
   const ucs_status_t status =
       connection.way.lane->send(connection.way.endpoint.get(), UcxMessage::kHello, header,

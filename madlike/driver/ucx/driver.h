@@ -1,6 +1,7 @@
 // UcxDriver: the class behind open_ucx().  Its parts stand in one file each: setup.cc (connections
 // come), agreement.cc (their transport), ending.cc (and end), post.cc (sends and writes),
-// receive.cc (what UCX hands to us), progress.cc (the poll path).
+// receive.cc (what UCX hands to us), writes.cc (those that are remote writes), progress.cc (the
+// poll path).
 #ifndef MADLIKE_DRIVER_UCX_DRIVER_H_
 #define MADLIKE_DRIVER_UCX_DRIVER_H_
 
@@ -14,6 +15,7 @@
 #include "madlike/driver/door/door.h"
 #include "madlike/driver/driver.h"
 #include "madlike/driver/memory/exposures.h"
+#include "madlike/driver/ucx/cma.h"
 #include "madlike/driver/ucx/endpoint.h"
 #include "madlike/driver/ucx/fabric.h"
 #include "madlike/driver/ucx/memory.h"
@@ -36,6 +38,7 @@ class UcxDriver : public Driver, private UcxEvents {
   void withdraw(ConnectionId connection, const ExposureToken& token) override;
   Result<ExposureToken> expose_scattered(ConnectionId connection, ScatteredMemory& memory,
                                          std::uint64_t first, std::uint64_t size) override;
+  std::size_t max_write_bytes(ConnectionId connection) const override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
@@ -53,6 +56,9 @@ class UcxDriver : public Driver, private UcxEvents {
 
   // Runs that a write is copied to at once.
   static constexpr std::size_t kMaxRuns = 128;
+  // Bytes of a write that are read from the peer's memory at once; longer ones save little of a
+  // call's price, and all others wait for it.
+  static constexpr std::size_t kMostPull = 256 * 1024;
 
   /// A peer that hung up without a last message, and how often, or how long, we still look for what
   /// it sent before.
@@ -77,6 +83,7 @@ class UcxDriver : public Driver, private UcxEvents {
   // agreement.cc
   void make_offer(UcxConnection& connection);
   Status prepare(UcxConnection& connection, UcxTransport transport);
+  void try_reading(UcxConnection& connection);
   void go_without_posix(UcxConnection& connection, Status why);
   void on_control(UcxConnection& connection);
   bool on_offer(UcxConnection& connection);
@@ -98,6 +105,8 @@ class UcxDriver : public Driver, private UcxEvents {
         [this](UcxConnection& connection, const Status& why) { end(connection, why); });
   }
   void end(UcxConnection& connection, Status why);
+  void finish(const UcxConnection& connection, Completion::Kind kind, void* context,
+              const Status& status);
   void forget_left();
   void linger();
 
@@ -106,7 +115,15 @@ class UcxDriver : public Driver, private UcxEvents {
   void on_failed(uct_ep_h endpoint) override;
   static void on_sent(uct_completion_t* operation);
   bool take_packet(UcxConnection& connection, UcxLane& lane, Segment message, bool keepable);
+
+  // writes.cc
+  template <typename Move>
+  Status place(const UcxConnection& connection, const UcxHeader& header, std::uint64_t bytes,
+               const Move& move);
   void take_write(UcxConnection& connection, Segment message);
+  void take_pull(UcxConnection& connection, Segment message);
+  void answer_pulls();
+  void take_answer(UcxConnection& connection, Segment message);
 
   // progress.cc
   bool looking_is_due();
@@ -118,6 +135,8 @@ class UcxDriver : public Driver, private UcxEvents {
   // post.cc
   Status not_connected(const UcxConnection* connection) const;
   Result<ExposureToken> expose(const Exposure& exposure);
+  Status post_pull(UcxConnection& connection, const UcxHeader& header, SegmentList packet,
+                   void* context);
   Status post(UcxConnection& connection, UcxMessage kind, const UcxHeader& header,
               SegmentList packet, std::size_t bytes, void* context);
 
@@ -135,11 +154,13 @@ class UcxDriver : public Driver, private UcxEvents {
   std::vector<ConnectionId> unsettled_;  // connections agreeing or closing
   std::vector<ConnectionId> advancing_;  // scratch of advance_unsettled()
   std::vector<HungUp> hung_up_;
-  std::array<Segment, kMaxRuns> places_;  // scratch of take_write()
+  std::vector<ConnectionId> owing_;       // pulls are to be answered
+  std::array<Segment, kMaxRuns> places_;  // scratch of place()
+  ProcessReader reader_;                  // scratch of take_pull()
   std::vector<pollfd> armed_;             // scratch of watch()
   std::vector<Completion> news_;          // UCX progresses when all of them are told
   std::size_t news_told_ = 0;
-  bool said_without_posix_ = false;
+  bool said_without_posix_ = false, said_without_cma_ = false;
   bool look_soon_ = false;
   std::uint32_t polls_ = 0;
   long last_tick_ = 0;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <thread>
+#include <utility>
 
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/ucx/driver.h"
@@ -58,6 +59,8 @@ void UcxDriver::disconnect(ConnectionId id) {
 }
 
 void UcxDriver::send_last(UcxConnection& connection) {
+  const bool is_read = connection.pulls.size() > 0 && !connection.peer_finished;
+  if (is_read || connection.owed > 0) return;  // advance_unsettled() tries again
   const UcxHeader header{connection.offered->tag, 0, 0};
   const ucs_status_t status = connection.way.lane->send(connection.way.endpoint.get(),
                                                         UcxMessage::kLast, header, {}, 0, nullptr);
@@ -111,14 +114,15 @@ void UcxDriver::end_soon(ConnectionId id, Status why) {
 void UcxDriver::end(UcxConnection& connection, Status why) {
   if (connection.state == State::kGone) return;
   if (connection.peer_finished) why = Status(StatusCode::kClosed, "the peer disconnected");
-  if (connection.operation.busy) {
-    connection.operation.busy = false;
-    Completion completion;
-    completion.kind = connection.operation.kind;
-    completion.connection = connection.id;
-    completion.context = connection.operation.context;
-    completion.status = why;
-    news_.push_back(std::move(completion));
+  // What the peer reads of our memory from now on it does not take for what we wrote.
+  connection.word = 0;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  while (connection.pulls.size() > 0) {
+    finish(connection, Completion::Kind::kWritten, connection.pulls.pop(), why);
+  }
+  UcxOperation& operation = connection.operation;
+  if (std::exchange(operation.busy, false)) {
+    finish(connection, operation.kind, operation.context, why);
   }
   drop_way(connection);
   connection.prepared = {};
@@ -131,6 +135,16 @@ void UcxDriver::end(UcxConnection& connection, Status why) {
   set_state(connection, State::kGone);
   connection.left = connection.left || !connection.told;
   if (connection.left) connections_.leave(connection.id);
+}
+
+void UcxDriver::finish(const UcxConnection& connection, Completion::Kind kind, void* context,
+                       const Status& status) {
+  Completion news;
+  news.kind = kind;
+  news.connection = connection.id;
+  news.context = context;
+  news.status = status;
+  news_.push_back(std::move(news));
 }
 
 void UcxDriver::forget_left() {

@@ -5,6 +5,7 @@
 #include <uct/api/uct.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -31,6 +32,22 @@ struct UcxOperation : uct_completion_t {
   Completion::Kind kind = Completion::Kind::kSent;
   void* context = nullptr;  // the caller's
   bool busy = false;
+};
+
+/// Contexts of writes that the peer is to read from our memory, oldest first.
+class UcxPulls {
+ public:
+  static constexpr std::size_t kMost = 16;
+  std::size_t size() const { return count_; }
+  void push(void* context) { contexts_[(first_ + count_++) % kMost] = context; }
+  void* pop() {
+    --count_;
+    return contexts_[first_++ % kMost];
+  }
+
+ private:
+  std::array<void*, kMost> contexts_{};
+  std::size_t first_ = 0, count_ = 0;
 };
 
 struct UcxConnection {
@@ -78,6 +95,13 @@ struct UcxConnection {
 
   Way way;  // that is wired; or none
   UcxOperation operation;
+
+  // Writes that are read from the sender's memory.
+  std::atomic<std::uint64_t> word{0};       // of own.process; 0: the peer may not read any more
+  bool we_read = false, they_read = false;  // the other's memory
+  UcxPulls pulls;                           // of ours, not answered
+  std::uint64_t owed = 0;                   // of the peer's, read and not answered
+
   std::size_t exposed = 0;  // memory that the peer may write
   bool last_sent = false;
   bool peer_finished = false;        // its last message has come

@@ -90,6 +90,8 @@ Status UcxLane::open_interface(const UcxDomain& domain, uct_worker_h worker) {
   handle(UcxMessage::kPacket, on_am<UcxMessage::kPacket>);
   handle(UcxMessage::kWrite, on_am<UcxMessage::kWrite>);
   handle(UcxMessage::kLast, on_am<UcxMessage::kLast>);
+  handle(UcxMessage::kPull, on_am<UcxMessage::kPull>);
+  handle(UcxMessage::kPulled, on_am<UcxMessage::kPulled>);
   return {};
 }
 
@@ -230,8 +232,8 @@ void UcxLane::release(UcxKept* kept) {
 ucs_status_t UcxLane::send(uct_ep_h endpoint, UcxMessage kind, const UcxHeader& header,
                            SegmentList content, std::size_t bytes, uct_completion_t* done) {
   const auto id = static_cast<std::uint8_t>(kind);
-  const std::size_t header_bytes =
-      kind == UcxMessage::kWrite ? sizeof(header) : UcxHeader::kTagBytes;
+  const bool writes = kind == UcxMessage::kWrite || kind == UcxMessage::kPull;
+  const std::size_t header_bytes = writes ? sizeof(header) : UcxHeader::kTagBytes;
   Gather gather{header, header_bytes, content};
   if (header_bytes + bytes <= max_short_) {
     std::array<std::byte, kMostShort> gathered;

@@ -1,6 +1,6 @@
 // UcxLane: an interface of UCX's, over which an engine's messages come and go.
 //
-// A lane sends active messages of four kinds and hands what arrives to UcxEvents, from inside of
+// A lane sends active messages of a few kinds and hands what arrives to UcxEvents, from inside of
 // UCX's calls.  It knows which of UCX's ways of sending fits a message; whose message it is, it
 // does not know.  Over tcp all connections share one lane.  In shared memory each has its own: UCX
 // takes a place in a lane's queue before it fills it (mm_ep.c, uct_mm_ep_am_common_send()), so that
@@ -26,10 +26,12 @@ enum class UcxMessage : std::uint8_t {
   kHello = 1,  // the first on a connection
   kPacket,
   kWrite,
-  kLast  // nothing follows: the sender leaves in good order
+  kLast,   // nothing follows: the sender leaves in good order
+  kPull,   // a write that the receiver is to read from the sender's memory
+  kPulled  // it has done so with some, or not
 };
 
-/// What a message begins with: all of it where it is a write, else only the tag.
+/// What a message begins with: all of it where it is a write or a pull, else only the tag.
 struct UcxHeader {
   static constexpr std::size_t kTagBytes = 8;
   std::uint64_t tag = 0;  // the receiver's name of the connection

@@ -8,7 +8,7 @@
 namespace mad {
 namespace {
 
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 
 // As it travels; numbers are little-endian.
 struct PackedLane {
@@ -21,6 +21,7 @@ struct PackedLane {
 struct PackedOffer {
   std::uint32_t version, reserved;
   std::uint64_t tag, namespace_device, namespace_inode;
+  std::uint64_t pid, address, word;
   PackedLane lanes[kUcxTransports];
 };
 static_assert(sizeof(PackedOffer) == UcxOffer::kBytes);
@@ -83,6 +84,9 @@ std::array<std::byte, UcxOffer::kBytes> UcxOffer::pack() const {
   packed.tag = htole64(tag);
   packed.namespace_device = htole64(namespace_device);
   packed.namespace_inode = htole64(namespace_inode);
+  packed.pid = htole64(process.pid);
+  packed.address = htole64(process.address);
+  packed.word = htole64(process.word);
   for (std::size_t i = 0; i < kUcxTransports; ++i) packed.lanes[i] = pack_lane(lanes[i]);
   std::array<std::byte, kBytes> bytes;
   std::memcpy(bytes.data(), &packed, sizeof(packed));
@@ -97,6 +101,7 @@ std::optional<UcxOffer> UcxOffer::parse(const std::byte* bytes) {
   offer.tag = le64toh(packed.tag);
   offer.namespace_device = le64toh(packed.namespace_device);
   offer.namespace_inode = le64toh(packed.namespace_inode);
+  offer.process = {le64toh(packed.pid), le64toh(packed.address), le64toh(packed.word)};
   for (std::size_t i = 0; i < kUcxTransports; ++i) {
     if (!parse_lane(packed.lanes[i], &offer.lanes[i])) return std::nullopt;
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "madlike/base/status.h"
+#include "madlike/driver/ucx/cma.h"
 
 namespace mad {
 
@@ -33,7 +34,7 @@ struct UcxLaneOffer {
 };
 
 struct UcxOffer {
-  static constexpr std::size_t kBytes = 248;
+  static constexpr std::size_t kBytes = 272;
 
   std::array<std::byte, kBytes> pack() const;
   /// Empty: no engine of this version sends this.
@@ -42,6 +43,7 @@ struct UcxOffer {
   std::uint64_t tag = 0;  // what the other side's active messages begin with
   /// Names the network namespace: in two of them on one host, engines are of two hosts.  0: unknown
   std::uint64_t namespace_device = 0, namespace_inode = 0;
+  ProcessName process;  // whose memory the other side may read, if it can
   std::array<UcxLaneOffer, kUcxTransports> lanes;
 };
 

@@ -16,6 +16,7 @@ UcxOffer an_offer() {
   offer.tag = 0x1122334455667788u;
   offer.namespace_device = 4;
   offer.namespace_inode = 4026531840u;
+  offer.process = {4711, 0x7f0011223344u, 0x99aabbccddeeff00u};
   for (UcxLaneOffer& lane : offer.lanes) {
     lane.open = true;
     lane.geometry = {1, 2, 3, 4, 5, 6};
@@ -34,6 +35,9 @@ TEST(UcxOffer, ComesBack) {
   EXPECT_EQ(read->tag, offer.tag);
   EXPECT_EQ(read->namespace_device, offer.namespace_device);
   EXPECT_EQ(read->namespace_inode, offer.namespace_inode);
+  EXPECT_EQ(read->process.pid, offer.process.pid);
+  EXPECT_EQ(read->process.address, offer.process.address);
+  EXPECT_EQ(read->process.word, offer.process.word);
   for (std::size_t i = 0; i < kUcxTransports; ++i) {
     EXPECT_TRUE(read->lanes[i].open);
     EXPECT_EQ(read->lanes[i].geometry, offer.lanes[i].geometry);
@@ -46,7 +50,7 @@ TEST(UcxOffer, ComesBack) {
 // The places are those of docs/ucx_protocol.md.
 TEST(UcxOffer, ForeignBytesAreRefused) {
   const auto bytes = an_offer().pack();
-  for (const std::size_t place : {0u, 4u, 32u + 24u, 32u + 25u, 32u + 26u, 32u + 27u}) {
+  for (const std::size_t place : {0u, 4u, 56u + 24u, 56u + 25u, 56u + 26u, 56u + 27u}) {
     auto foreign = bytes;
     foreign[place] = std::byte{0x7F};  // another version, a length beyond the room
     EXPECT_FALSE(UcxOffer::parse(foreign.data())) << place;

@@ -25,16 +25,32 @@ Status UcxDriver::post_send(ConnectionId id, SegmentList packet, void* context) 
   return post(*found, UcxMessage::kPacket, header, packet, bytes, context);
 }
 
+std::size_t UcxDriver::max_write_bytes(ConnectionId connection) const {
+  return connections_.at(connection).they_read ? kMostPull : caps_.max_write_bytes;
+}
+
 Status UcxDriver::post_write(ConnectionId id, SegmentList packet, const ExposureToken& token,
                              std::uint64_t offset, void* context) {
   UcxConnection* const found = find(id);
   if (!found || found->state != State::kConnected) return not_connected(found);
   const std::size_t bytes = packet.bytes();
-  if (packet.count > caps_.max_write_iov || bytes > caps_.max_write_bytes || bytes == 0) {
+  if (packet.count > caps_.max_write_iov || bytes > max_write_bytes(id) || bytes == 0) {
     return {StatusCode::kInvalidArgument, "write beyond the limits of " + caps_.name};
   }
   const UcxHeader header{found->offered->tag, token.key, token.address + offset};
+  const bool is_long = bytes >= options_.least_pull_bytes || bytes > caps_.max_write_bytes;
+  if (found->they_read && is_long) return post_pull(*found, header, packet, context);
   return post(*found, UcxMessage::kWrite, header, packet, bytes, context);
+}
+
+Status UcxDriver::post_pull(UcxConnection& connection, const UcxHeader& header, SegmentList packet,
+                            void* context) {
+  if (connection.pulls.size() == UcxPulls::kMost) return StatusCode::kAgain;
+  const Segment list{const_cast<Segment*>(packet.first), packet.count * sizeof(Segment)};
+  const Status posted = post(connection, UcxMessage::kPull, header, {&list, 1}, list.size, context);
+  if (!posted.ok()) return posted;
+  connection.pulls.push(context);
+  return StatusCode::kInProgress;
 }
 
 Status UcxDriver::post(UcxConnection& connection, UcxMessage kind, const UcxHeader& header,

@@ -38,6 +38,7 @@ void UcxDriver::progress() {
   for (const auto& lane : fabric_->posix()) {
     if (lane->used() && lane->has_room() && received_.has_room()) (void)lane->progress();
   }
+  if (!owing_.empty()) answer_pulls();
   if (!hung_up_.empty()) end_hung_up();
 }
 
@@ -91,7 +92,8 @@ std::size_t UcxDriver::agreeing_on_tcp() const {
 }
 
 Status UcxDriver::watch(std::vector<pollfd>* out) {
-  if (!news_.empty() || connections_.has_due() || !hung_up_.empty() || door_.has_events()) {
+  if (!news_.empty() || connections_.has_due() || !hung_up_.empty() || !owing_.empty() ||
+      door_.has_events()) {
     return StatusCode::kAgain;
   }
   armed_.clear();

@@ -19,12 +19,21 @@ bool UcxDriver::on_message(UcxLane& lane, UcxMessage kind, Segment message, bool
     case UcxMessage::kHello:
       found->they = true;
       found->hello_received = true;
+      found->they_read = options_.cma && lane.transport() == UcxTransport::kPosix &&
+                         message.size > UcxHeader::kTagBytes &&
+                         message.begin()[UcxHeader::kTagBytes] == std::byte{1};
       if (found->state == State::kAgreeing) connect_if_greeted(*found);
       return false;
     case UcxMessage::kPacket:
       return take_packet(*found, lane, message, keepable);
     case UcxMessage::kWrite:
       take_write(*found, message);
+      return false;
+    case UcxMessage::kPull:
+      take_pull(*found, message);
+      return false;
+    case UcxMessage::kPulled:
+      take_answer(*found, message);
       return false;
     case UcxMessage::kLast:
       found->peer_finished = true;
@@ -53,36 +62,6 @@ bool UcxDriver::take_packet(UcxConnection& connection, UcxLane& lane, Segment me
   return keepable;
 }
 
-void UcxDriver::take_write(UcxConnection& connection, Segment message) {
-  if (connection.state != State::kConnected) return;
-  UcxHeader header;
-  if (message.size < sizeof(header)) return;
-  std::memcpy(&header, message.data, sizeof(header));
-  const std::byte* bytes = message.begin() + sizeof(header);
-  std::uint64_t left = message.size - sizeof(header);
-  std::uint64_t offset = header.offset;
-  const Exposure* const exposure = exposures_.find(connection.id, header.key);
-  if (!exposure || !exposure->holds(offset, left)) {
-    return end_soon(connection.id,
-                    Status(StatusCode::kProtocol,
-                           to_text(connection.peer.socket) + " wrote where it was not allowed to"));
-  }
-  while (left > 0) {
-    const std::size_t count = exposure->runs(offset, left, places_.data(), kMaxRuns);
-    if (count == 0) {
-      return end_soon(connection.id, Status(StatusCode::kPeerFailed,
-                                            "memory that " + to_text(connection.peer.socket) +
-                                                " is writing is not exposed any more"));
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      std::memcpy(places_[i].data, bytes, places_[i].size);
-      bytes += places_[i].size;
-      offset += places_[i].size;
-      left -= places_[i].size;
-    }
-  }
-}
-
 void UcxDriver::on_failed(uct_ep_h endpoint) {
   const auto found = endpoints_.find(endpoint);
   if (found == endpoints_.end()) return;
@@ -106,15 +85,12 @@ void UcxDriver::on_sent(uct_completion_t* completion) {
   if (connection.state == State::kClosing) {
     connection.deadline = driver.door_.now() + driver.options_.close_timeout;
   }
-  Completion news;
-  news.kind = operation.kind;
-  news.connection = operation.connection;
-  news.context = operation.context;
+  Status outcome;
   if (status != UCS_OK) {
-    news.status = ucx_status(StatusCode::kPeerFailed,
-                             "sending to " + to_text(connection.peer.socket), status);
+    outcome = ucx_status(StatusCode::kPeerFailed, "sending to " + to_text(connection.peer.socket),
+                         status);
   }
-  driver.news_.push_back(std::move(news));
+  driver.finish(connection, operation.kind, operation.context, outcome);
 }
 
 }  // namespace mad

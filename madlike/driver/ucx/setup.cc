@@ -16,8 +16,9 @@ namespace {
 constexpr DoorMagic kMagic{'M', 'A', 'D', 'U', 'C', 'X'};
 
 /// A number that nobody can guess, and not 0.
-std::uint32_t random_secret_number() {
-  std::uint32_t number = 0;
+template <typename Number>
+Number random_secret() {
+  Number number = 0;
   const DoorNonce random = random_nonce();
   std::memcpy(&number, random.data(), sizeof(number));
   return number | 1;
@@ -79,6 +80,10 @@ Status UcxDriver::open_fabric() {
     caps_.max_write_bytes = std::min(caps_.max_write_bytes, most - sizeof(UcxHeader));
   }
   caps_.max_write_iov = caps_.max_iov;
+  if (options_.cma) {
+    caps_.max_write_iov = std::min(
+        {caps_.max_write_iov, ProcessReader::kMostRuns, caps_.max_write_bytes / sizeof(Segment)});
+  }
   return {};
 }
 
@@ -98,7 +103,8 @@ void UcxDriver::set_state(UcxConnection& connection, State state) {
 }
 
 UcxConnection& UcxDriver::add_connection(const DoorAddress& address) {
-  UcxConnection& connection = connections_.add(address, random_secret_number());
+  UcxConnection& connection = connections_.add(address, random_secret<std::uint32_t>());
+  if (options_.cma) connection.word = random_secret<std::uint64_t>();
   UcxOperation& operation = connection.operation;
   operation.driver = this;
   operation.connection = connection.id;

@@ -23,6 +23,7 @@ struct UcxOptions {
   /// Long writes between processes of this host by the kernel's copy, where it may be used; else as
   /// without.  Not without posix.
   bool cma = false;
+  std::size_t least_pull_bytes = 32 * 1024;  // writes that go by cma
   /// Bytes of a packet in shared memory and what we put before it; at most 61440.  The same on all
   /// engines.  Every peer of this host takes 24 times as much of /dev/shm.
   std::size_t posix_segment_bytes = 32 * 1024;

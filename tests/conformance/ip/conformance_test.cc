@@ -8,8 +8,7 @@ DriverFactory factory(const char* fabric) {
   EngineOptions options;
   options.fabric = fabric;
   DriverFactory result;
-  result.name = fabric;
-  std::replace(result.name.begin(), result.name.end(), ':', '_');
+  result.name = test_name(fabric);
   result.make = [options] {
     DriverPair pair;
     pair.a = open(options);
@@ -24,7 +23,7 @@ DriverFactory factory(const char* fabric) {
 INSTANTIATE_TEST_SUITE_P(Ip, DriverConformance,
                          ::testing::Values(factory("tcp"), factory("ofi:tcp"),
                                            factory("ofi:sockets"), factory("ucx:tcp"),
-                                           factory("ucx")),
+                                           factory("ucx"), factory("ucx:posix,cma")),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

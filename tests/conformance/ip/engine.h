@@ -16,6 +16,7 @@
 
 #include "madlike/driver/ofi/ofi.h"
 #include "madlike/driver/tcp/tcp.h"
+#include "madlike/driver/ucx/names.h"
 #include "madlike/driver/ucx/ucx.h"
 #include "tests/conformance/driver_conformance.h"
 #include "tests/support/bytes.h"
@@ -27,7 +28,7 @@ using std::chrono::milliseconds;
 
 /// What the fabrics over IP have in common.
 struct EngineOptions {
-  std::string fabric;  // "tcp", "ofi:tcp", "ofi:sockets", "ucx:tcp", "ucx"
+  std::string fabric;  // "tcp", "ofi:tcp", "ofi:sockets", "ucx:tcp", "ucx", "ucx:posix,cma"
   std::string interface = "lo";
   milliseconds connect_timeout{10000};
   milliseconds close_timeout{10000};
@@ -46,11 +47,11 @@ inline Result<std::unique_ptr<Driver>> try_open(const EngineOptions& options) {
     if (options.few_buffers) tcp.receive_chunks = 2;
     return open_tcp(tcp);
   }
-  if (options.fabric.compare(0, 3, "ucx") == 0) {
-    UcxOptions ucx;
+  if (is_ucx(options.fabric)) {
+    UcxOptions ucx = *ucx_options(options.fabric, options.interface);
     fill(ucx);
     if (options.few_buffers) ucx.receive_chunks = 20;
-    ucx.posix = options.fabric != "ucx:tcp";
+    ucx.least_pull_bytes = 64;
     return open_ucx(ucx);
   }
   OfiOptions ofi;
@@ -144,20 +145,25 @@ class IpDriverTest : public ::testing::TestWithParam<const char*> {
     return options;
   }
   /// Whether a packet may be half sent.  Shared memory takes it whole or not at all.
-  bool sends_halves() const { return options().fabric != "ucx"; }
+  bool sends_halves() const { return options().fabric.find("tcp") != std::string::npos; }
 };
 
 /// What does not hold for libfabric's sockets, which connects inside fi_connect(), blocking, keeps
 /// memory of its own and reads a foreigner's request to its end.
 class PatientIpDriverTest : public IpDriverTest {};
 
+/// A fabric's name as a test's.
+inline std::string test_name(std::string fabric) {
+  std::replace_if(
+      fabric.begin(), fabric.end(), [](char letter) { return letter == ':' || letter == ','; },
+      '_');
+  return fabric;
+}
 inline std::string fabric_test_name(const ::testing::TestParamInfo<const char*>& info) {
-  std::string name = info.param;
-  std::replace(name.begin(), name.end(), ':', '_');
-  return name;
+  return test_name(info.param);
 }
 
-#define MAD_FABRICS_OVER_IP "tcp", "ofi:tcp", "ucx:tcp", "ucx"
+#define MAD_FABRICS_OVER_IP "tcp", "ofi:tcp", "ucx:tcp", "ucx", "ucx:posix,cma"
 #define MAD_FOR_ALL_FABRICS_OVER_IP(fixture)                                                   \
   INSTANTIATE_TEST_SUITE_P(Ip, fixture, ::testing::Values(MAD_FABRICS_OVER_IP, "ofi:sockets"), \
                            fabric_test_name)

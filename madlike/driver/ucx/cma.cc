@@ -1,0 +1,79 @@
+#include "madlike/driver/ucx/cma.h"
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace mad {
+namespace {
+
+Status unreadable(const ProcessName& process, const std::string& why) {
+  return {StatusCode::kUnreachable,
+          "the memory of process " + std::to_string(process.pid) + " cannot be read: " + why};
+}
+
+// Less than all of it at once: the kernel takes at most 2 GiB, and stops where memory cannot be
+// read.
+ssize_t read_some(const ProcessName& process, SegmentList to, SegmentList from) {
+  return process_vm_readv(static_cast<pid_t>(process.pid), reinterpret_cast<const iovec*>(to.first),
+                          to.count, reinterpret_cast<const iovec*>(from.first), from.count, 0);
+}
+
+}  // namespace
+
+Status check_readable(const ProcessName& process) {
+  ProcessReader reader;
+  reader.begin(process, {});
+  return reader.read({});
+}
+
+void ProcessReader::Runs::set(SegmentList runs) {
+  std::copy(runs.begin(), runs.end(), all_.begin());
+  first_ = 0;
+  end_ = runs.count;
+}
+
+void ProcessReader::Runs::set_front(const Runs& others, std::size_t bytes) {
+  first_ = end_ = 0;
+  for (const Segment& run : others.left()) {
+    if (bytes == 0) return;
+    add({run.data, std::min(run.size, bytes)});
+    bytes -= all_[end_ - 1].size;
+  }
+}
+
+void ProcessReader::Runs::take(std::size_t bytes) {
+  while (first_ < end_ && bytes >= all_[first_].size) bytes -= all_[first_++].size;
+  if (bytes > 0) all_[first_] = {all_[first_].begin() + bytes, all_[first_].size - bytes};
+}
+
+void ProcessReader::begin(const ProcessName& process, SegmentList runs) {
+  process_ = process;
+  runs_.set(runs);
+}
+
+// The word is read last: then all that came before is of the process that it names, which had not
+// taken it back.
+Status ProcessReader::read(SegmentList places) {
+  std::uint64_t word = ~process_.word;
+  const std::size_t bytes = places.bytes();
+  to_.set(places);
+  to_.add({&word, sizeof(word)});
+  from_.set_front(runs_, bytes);
+  from_.add({reinterpret_cast<void*>(process_.address), sizeof(word)});
+  runs_.take(bytes);
+  while (to_.left().count > 0) {
+    const ssize_t count = read_some(process_, to_.left(), from_.left());
+    if (count <= 0) return unreadable(process_, std::strerror(count < 0 ? errno : EFAULT));
+    to_.take(static_cast<std::size_t>(count));
+    from_.take(static_cast<std::size_t>(count));
+  }
+  if (word == process_.word) return {};
+  return unreadable(process_, "it is another process, or wants that no more");
+}
+
+}  // namespace mad

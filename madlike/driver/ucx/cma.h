@@ -1,0 +1,58 @@
+// cma: the memory of another process of this host, read through the kernel (process_vm_readv()).
+#ifndef MADLIKE_DRIVER_UCX_CMA_H_
+#define MADLIKE_DRIVER_UCX_CMA_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "madlike/base/segment.h"
+#include "madlike/base/status.h"
+
+namespace mad {
+
+/// A process, known by a word in its memory that nobody guesses: no other with its number has it
+/// there, nor has its own next program.
+struct ProcessName {
+  std::uint64_t pid = 0;  // 0: none
+  std::uint64_t address = 0;
+  std::uint64_t word = 0;
+};
+
+/// Whether this process may read that one's memory.  kUnreachable says why not.
+Status check_readable(const ProcessName& process);
+
+/// Reads runs of a process's memory, from the first byte to the last, to wherever they belong.
+class ProcessReader {
+ public:
+  static constexpr std::size_t kMostRuns = 256;
+
+  /// From now on the runs of that process, at most kMostRuns.
+  void begin(const ProcessName& process, SegmentList runs);
+  /// Fills the places, at most kMostRuns, with the bytes that are next; there are as many.
+  /// kUnreachable: they cannot be read, or the word did not stand there when all were; then the
+  /// places may hold anything.
+  Status read(SegmentList places);
+
+ private:
+  class Runs {
+   public:
+    void set(SegmentList runs);
+    /// The first `bytes` of others.
+    void set_front(const Runs& others, std::size_t bytes);
+    void add(Segment run) { all_[end_++] = run; }
+    void take(std::size_t bytes);
+    SegmentList left() const { return {all_.data() + first_, end_ - first_}; }
+
+   private:
+    std::array<Segment, kMostRuns + 1> all_;  // one more for the word
+    std::size_t first_ = 0, end_ = 0;
+  };
+  ProcessName process_;
+  Runs runs_;
+  Runs to_, from_;  // of one read()
+};
+
+}  // namespace mad
+
+#endif  // MADLIKE_DRIVER_UCX_CMA_H_
