@@ -17,15 +17,18 @@
 namespace mad::test {
 
 /// The fabrics that every test of an engine holds for; those between processes.
-inline constexpr const char* kFabrics[] = {"loopback", "tcp", "ofi:tcp", "ucx"};
-inline constexpr const char* kNetworks[] = {"tcp", "ofi:tcp", "ucx"};
+inline constexpr const char* kFabrics[] = {"loopback", "tcp", "ofi:tcp", "ucx", "ucx:posix,cma"};
+inline constexpr const char* kNetworks[] = {"tcp", "ofi:tcp", "ucx", "ucx:posix,cma"};
 
-/// A fabric's name as a test's: for INSTANTIATE_TEST_SUITE_P.
-inline constexpr auto fabric_test_name = [](const auto& info) {
-  std::string name = info.param;
-  std::replace(name.begin(), name.end(), ':', '_');
-  return name;
-};
+/// A fabric's name as a test's.
+inline std::string test_name(std::string fabric) {
+  std::replace_if(
+      fabric.begin(), fabric.end(), [](char letter) { return letter == ':' || letter == ','; },
+      '_');
+  return fabric;
+}
+/// The same, for INSTANTIATE_TEST_SUITE_P.
+inline constexpr auto fabric_test_name = [](const auto& info) { return test_name(info.param); };
 
 /// An operation and what its callback said.
 struct Operation {

@@ -20,6 +20,7 @@ struct Setting {
   std::uint64_t eager_limit;
   std::uint64_t flush_threshold;
   int rounds;
+  std::int64_t most_elements = 40;  // that are sent
 };
 
 void PrintTo(const Setting& setting, std::ostream* out) { *out << setting.name; }
@@ -114,7 +115,8 @@ TEST_P(Paths, ArriveAsTheTypeMapSays) {
   int done = 0;
   for (int attempt = 0; done < GetParam().rounds && attempt < 1000; ++attempt) {
     const Side from =
-        side_of(random.next(anything), static_cast<std::uint64_t>(random.between(1, 40)));
+        side_of(random.next(anything),
+                static_cast<std::uint64_t>(random.between(1, GetParam().most_elements)));
     const RandomType target = random.next(disjoint);
     const std::uint64_t bytes = byte_places(from.map).size();
     if (bytes == 0 || target.type->size() == 0) continue;
@@ -146,7 +148,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Setting{"tcp", "tcp", 0, 0, 15}, Setting{"tcp_rendezvous", "tcp", 1, 0, 10},
                       Setting{"tcp_small_packets", "tcp", 300, 100, 10},
                       Setting{"ofi_tcp", "ofi:tcp", 0, 0, 10},
-                      Setting{"ofi_tcp_rendezvous", "ofi:tcp", 1, 0, 10}),
+                      Setting{"ofi_tcp_rendezvous", "ofi:tcp", 1, 0, 10},
+                      Setting{"ucx_posix_cma", "ucx:posix,cma", 0, 0, 10},
+                      Setting{"ucx_posix_cma_long", "ucx:posix,cma", 1, 0, 4, 1000}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace mad {
 namespace {
 
 Status unreadable(const ProcessName& process, const std::string& why) {
-  return {StatusCode::kUnreachable,
+  return {StatusCode::kPeerFailed,
           "the memory of process " + std::to_string(process.pid) + " cannot be read: " + why};
 }
 

@@ -19,7 +19,7 @@ struct ProcessName {
   std::uint64_t word = 0;
 };
 
-/// Whether this process may read that one's memory.  kUnreachable says why not.
+/// Whether this process may read that one's memory.  kPeerFailed says why not.
 Status check_readable(const ProcessName& process);
 
 /// Reads runs of a process's memory, from the first byte to the last, to wherever they belong.
@@ -30,7 +30,7 @@ class ProcessReader {
   /// From now on the runs of that process, at most kMostRuns.
   void begin(const ProcessName& process, SegmentList runs);
   /// Fills the places, at most kMostRuns, with the bytes that are next; there are as many.
-  /// kUnreachable: they cannot be read, or the word did not stand there when all were; then the
+  /// kPeerFailed: they cannot be read, or the word did not stand there when all were; then the
   /// places may hold anything.
   Status read(SegmentList places);
 

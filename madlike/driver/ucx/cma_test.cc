@@ -57,7 +57,7 @@ TEST_F(Cma, WhoHasTheWordIsReadable) {
   EXPECT_TRUE(check_readable(self_).ok());
   word_ ^= 1;
   const Status other = check_readable(self_);
-  EXPECT_EQ(other.code(), StatusCode::kUnreachable);
+  EXPECT_EQ(other.code(), StatusCode::kPeerFailed);
   EXPECT_NE(other.message().find(std::to_string(getpid())), std::string_view::npos);
 }
 
@@ -66,13 +66,13 @@ TEST_F(Cma, WhoIsNotThereIsNot) {
   if (child == 0) _exit(0);
   waitpid(child, nullptr, 0);
   self_.pid = static_cast<std::uint64_t>(child);
-  EXPECT_EQ(check_readable(self_).code(), StatusCode::kUnreachable);
+  EXPECT_EQ(check_readable(self_).code(), StatusCode::kPeerFailed);
 }
 
 TEST_F(Cma, AWordThatCannotBeReadIsNone) {
   const HalfForbidden memory;
   self_.address = reinterpret_cast<std::uintptr_t>(memory.bytes) + HalfForbidden::kHalf;
-  EXPECT_EQ(check_readable(self_).code(), StatusCode::kUnreachable);
+  EXPECT_EQ(check_readable(self_).code(), StatusCode::kPeerFailed);
 }
 
 TEST_F(Cma, RunsOfEitherSideEndWhereTheyLike) {
@@ -123,9 +123,9 @@ TEST_F(Cma, MemoryThatEndsInTheMiddle) {
   std::vector<std::byte> bytes(2 * HalfForbidden::kHalf);
   const Segment whole{bytes.data(), bytes.size()}, half{memory.bytes, bytes.size()};
   reader_.begin(self_, {&half, 1});
-  EXPECT_EQ(reader_.read({&whole, 1}).code(), StatusCode::kUnreachable);
+  EXPECT_EQ(reader_.read({&whole, 1}).code(), StatusCode::kPeerFailed);
   reader_.begin(self_, {&whole, 1});
-  EXPECT_EQ(reader_.read({&half, 1}).code(), StatusCode::kUnreachable);
+  EXPECT_EQ(reader_.read({&half, 1}).code(), StatusCode::kPeerFailed);
 }
 
 // What was read counts only if the word still stands there afterwards.
@@ -136,7 +136,7 @@ TEST_F(Cma, WhatWasTakenBackIsNotRead) {
   reader_.begin(self_, {&from, 1});
   ASSERT_TRUE(reader_.read({&first, 1}).ok());
   word_ = 0;
-  EXPECT_EQ(reader_.read({&second, 1}).code(), StatusCode::kUnreachable);
+  EXPECT_EQ(reader_.read({&second, 1}).code(), StatusCode::kPeerFailed);
 }
 
 TEST_F(Cma, AnotherProcessesMemoryAndItsDeath) {
@@ -163,7 +163,7 @@ TEST_F(Cma, AnotherProcessesMemoryAndItsDeath) {
   EXPECT_TRUE(read.ok()) << read.message();
   EXPECT_TRUE(target == expected);
   reader_.begin(self_, {&from, 1});
-  EXPECT_EQ(reader_.read({&to, 1}).code(), StatusCode::kUnreachable);
+  EXPECT_EQ(reader_.read({&to, 1}).code(), StatusCode::kPeerFailed);
 }
 
 }  // namespace

@@ -37,7 +37,8 @@ struct UcxOperation : uct_completion_t {
 /// Contexts of writes that the peer is to read from our memory, oldest first.
 class UcxPulls {
  public:
-  static constexpr std::size_t kMost = 16;
+  // Half of what shared memory has on its way, so that packets find room beside them.
+  static constexpr std::size_t kMost = UcxLane::kPlaces / 2;
   std::size_t size() const { return count_; }
   void push(void* context) { contexts_[(first_ + count_++) % kMost] = context; }
   void* pop() {

@@ -2,6 +2,7 @@
 #ifndef TESTS_CONFORMANCE_UCX_ENGINE_H_
 #define TESTS_CONFORMANCE_UCX_ENGINE_H_
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "madlike/driver/ucx/driver.h"
+#include "madlike/driver/ucx/names.h"
 #include "tests/conformance/driver_conformance.h"
 #include "tests/support/bytes.h"
 
@@ -26,6 +28,20 @@ inline UcxOptions on_lo(bool posix = true, bool tcp = true) {
   options.tcp = tcp;
   return options;
 }
+
+/// The fabric of this name on lo; with cma all writes are read from the sender's memory.
+inline UcxOptions on_lo(const char* fabric) {
+  UcxOptions options = *ucx_options(fabric, "lo");
+  options.least_pull_bytes = 1;
+  return options;
+}
+
+/// A fabric's name as a test's: its transports.
+inline constexpr auto transports_name = [](const auto& info) {
+  std::string name = std::string(info.param).substr(4);
+  std::replace(name.begin(), name.end(), ',', '_');
+  return name;
+};
 
 /// An open driver and what it said.
 struct UcxEngine {

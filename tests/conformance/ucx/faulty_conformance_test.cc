@@ -1,6 +1,7 @@
 // The conformance suite over ucx drivers that are made to misbehave.
 #include <stdexcept>
 
+#include "madlike/driver/ucx/names.h"
 #include "madlike/driver/ucx/ucx.h"
 #include "tests/conformance/driver_conformance.h"
 #include "tests/fault/faulty_driver.h"
@@ -21,11 +22,9 @@ std::unique_ptr<Driver> open(const UcxOptions& options, std::uint64_t seed) {
   return std::make_unique<FaultyDriver>(std::move(*opened), plan);
 }
 
-DriverFactory factory(const char* name, bool posix, bool tcp) {
-  UcxOptions options;
-  options.interface = "lo";
-  options.posix = posix;
-  options.tcp = tcp;
+DriverFactory factory(const char* name, const char* fabric) {
+  UcxOptions options = *ucx_options(fabric, "lo");
+  options.least_pull_bytes = 1;
   DriverFactory result;
   result.name = name;
   result.make = [options] {
@@ -38,9 +37,8 @@ DriverFactory factory(const char* name, bool posix, bool tcp) {
 }
 
 INSTANTIATE_TEST_SUITE_P(FaultyUcx, DriverConformance,
-                         ::testing::Values(factory("posix", true, false),
-                                           factory("tcp", false, true),
-                                           factory("both", true, true)),
+                         ::testing::Values(factory("posix", "ucx:posix"), factory("tcp", "ucx:tcp"),
+                                           factory("both", "ucx"), factory("cma", "ucx:posix,cma")),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -8,7 +8,7 @@ struct NoRuns : ScatteredMemory {
   std::size_t runs(std::uint64_t, std::uint64_t, Segment*, std::size_t) override { return 0; }
 };
 
-class UcxWrites : public ::testing::TestWithParam<bool> {
+class UcxWrites : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     to_a_ = b_.connect(a_);
@@ -34,7 +34,7 @@ class UcxWrites : public ::testing::TestWithParam<bool> {
 
   Bytes memory_ = Bytes(64, std::byte{0});
   Bytes bytes_ = Bytes(64, std::byte{1});
-  const UcxOptions options_ = on_lo(GetParam(), !GetParam());
+  const UcxOptions options_ = on_lo(GetParam());
   UcxEngine a_{options_}, b_{options_}, c_{options_};
   const std::vector<UcxEngine*> all_{&a_, &b_, &c_};
   ConnectionId to_a_ = 0, from_b_ = 0;
@@ -74,8 +74,8 @@ TEST_P(UcxWrites, MemoryThatListsNothing) {
   a_.driver->withdraw(from_b_, *exposed);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ucx, UcxWrites, ::testing::Values(true, false),
-                         [](const auto& info) { return info.param ? "posix" : "tcp"; });
+INSTANTIATE_TEST_SUITE_P(Ucx, UcxWrites, ::testing::Values("ucx:posix", "ucx:tcp", "ucx:posix,cma"),
+                         transports_name);
 
 }  // namespace
 }  // namespace mad

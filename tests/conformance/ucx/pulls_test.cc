@@ -1,0 +1,198 @@
+// Writes that the receiver reads from the sender's memory: what holds while it has not.
+#include "tests/conformance/ucx/engine.h"
+
+namespace mad {
+namespace {
+
+const char* const kCma = "ucx:posix,cma";
+
+class UcxPullsTest : public ::testing::Test {
+ protected:
+  explicit UcxPullsTest(const UcxOptions& of_a = on_lo(kCma), const UcxOptions& of_b = on_lo(kCma))
+      : a_(std::make_unique<UcxEngine>(of_a)), b_(std::make_unique<UcxEngine>(of_b)) {}
+  void SetUp() override {
+    to_b_ = a_->connect(*b_);
+    from_a_ = b_->connect(*a_);
+    ASSERT_TRUE(pump(both(), [&] {
+      return a_->station.connected.count(to_b_) == 1 && b_->station.connected.count(from_a_) == 1;
+    }));
+    const auto token = b_->driver->expose(from_a_, {target_.data(), target_.size()});
+    ASSERT_TRUE(token.ok());
+    token_ = *token;
+  }
+  std::vector<UcxEngine*> both() { return {a_.get(), b_.get()}; }
+  UcxEngine& a() { return *a_; }
+  UcxEngine& b() { return *b_; }
+
+  /// Neither engine is polled.
+  Status write(Bytes& bytes, std::uint64_t offset = 0) {
+    const Segment segment{bytes.data(), bytes.size()};
+    return a().driver->post_write(to_b_, {&segment, 1}, token_, offset, &bytes);
+  }
+  Status send(Bytes& bytes) {
+    const Segment segment{bytes.data(), bytes.size()};
+    return a().driver->post_send(to_b_, {&segment, 1}, &bytes);
+  }
+  void expect_failed(const Bytes& bytes) {
+    EXPECT_EQ(a().station.finished[const_cast<Bytes*>(&bytes)], 1);
+    EXPECT_TRUE(a().station.finished_status[const_cast<Bytes*>(&bytes)].error());
+  }
+
+  Bytes source_ = pattern(100000), target_ = Bytes(512 * 1024), word_ = pattern(8);
+  std::unique_ptr<UcxEngine> a_, b_;
+  ConnectionId to_b_ = 0, from_a_ = 0;
+  ExposureToken token_;
+};
+
+TEST_F(UcxPullsTest, AreLongAndAnsweredWhenTheBytesArePlaced) {
+  const std::size_t most = a().driver->max_write_bytes(to_b_);
+  EXPECT_GT(most, a().driver->caps().max_write_bytes);
+  Bytes bytes = pattern(most, 7);
+  ASSERT_TRUE(write(bytes, 5).in_progress());
+  ASSERT_TRUE(send(word_).ok());
+  for (int i = 0; i < 100; ++i) a().station.poll();
+  EXPECT_EQ(a().station.finished_count, 0u) << "nobody has read it";
+  ASSERT_TRUE(pump({&b()}, [&] { return b().station.received.size() == 1; }));
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), target_.begin() + 5));
+  EXPECT_EQ(a().station.finished_count, 0u);
+  ASSERT_TRUE(pump(both(), [&] { return a().station.finished_count == 1; }));
+  EXPECT_TRUE(a().station.finished_status[&bytes].ok());
+}
+
+TEST_F(UcxPullsTest, BeyondTheLimitAreInvalid) {
+  Bytes bytes(a().driver->max_write_bytes(to_b_) + 1);
+  EXPECT_EQ(write(bytes).code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(UcxPullsTest, AreFewAtOnceAndAnsweredInOrder) {
+  std::vector<Bytes> sources;
+  for (unsigned i = 0; i < 5 * UcxPulls::kMost; ++i) sources.push_back(pattern(1000, i));
+  std::size_t posted = 0;
+  while (posted < sources.size() && write(sources[posted], posted * 1000).in_progress()) ++posted;
+  EXPECT_EQ(posted, UcxPulls::kMost);
+  ASSERT_TRUE(pump(both(), [&] {
+    if (posted < sources.size() && write(sources[posted], posted * 1000).in_progress()) ++posted;
+    return a().station.finished_count == sources.size();
+  }));
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    EXPECT_TRUE(std::equal(sources[i].begin(), sources[i].end(), target_.begin() + i * 1000)) << i;
+    EXPECT_TRUE(a().station.finished_status[&sources[i]].ok());
+  }
+}
+
+TEST_F(UcxPullsTest, OfMemoryThatWasWithdrawnEndTheConnection) {
+  ASSERT_TRUE(write(source_).in_progress());
+  ASSERT_TRUE(send(word_).ok());
+  b().driver->withdraw(from_a_, token_);
+  ASSERT_TRUE(pump(both(), [&] { return a().station.disconnected.count(to_b_) == 1; }));
+  expect_failed(source_);
+  EXPECT_EQ(b().station.disconnected[from_a_].code(), StatusCode::kProtocol);
+  EXPECT_TRUE(b().station.received.empty());
+  EXPECT_EQ(target_, Bytes(target_.size()));
+}
+
+TEST_F(UcxPullsTest, OfMemoryThatCannotBeReadEndTheConnection) {
+  const Segment nowhere{reinterpret_cast<void*>(4096), 100000};
+  ASSERT_TRUE(a().driver->post_write(to_b_, {&nowhere, 1}, token_, 0, &source_).in_progress());
+  ASSERT_TRUE(send(word_).ok());
+  ASSERT_TRUE(pump(both(), [&] { return a().station.disconnected.count(to_b_) == 1; }));
+  expect_failed(source_);
+  EXPECT_TRUE(b().station.received.empty());
+}
+
+TEST_F(UcxPullsTest, AreReadBeforeTheirSenderIsGone) {
+  ASSERT_TRUE(write(source_).in_progress());
+  ASSERT_TRUE(send(word_).ok());
+  a().driver->disconnect(to_b_);
+  ASSERT_TRUE(pump(both(), [&] { return b().station.disconnected.count(from_a_) == 1; }));
+  EXPECT_EQ(b().station.disconnected[from_a_].code(), StatusCode::kClosed);
+  EXPECT_EQ(b().station.received.size(), 1u);
+  EXPECT_TRUE(std::equal(source_.begin(), source_.end(), target_.begin()));
+  ASSERT_TRUE(pump(both(), [&] { return a().station.finished_count == 1; }));
+  EXPECT_TRUE(a().station.finished_status[&source_].ok());
+}
+
+TEST_F(UcxPullsTest, FailWhenTheReceiverLeaves) {
+  ASSERT_TRUE(write(source_).in_progress());
+  b().driver->withdraw(from_a_, token_);
+  b().driver->disconnect(from_a_);
+  ASSERT_TRUE(pump(both(), [&] { return a().station.disconnected.count(to_b_) == 1; }));
+  expect_failed(source_);
+  EXPECT_EQ(target_, Bytes(target_.size()));
+}
+
+TEST_F(UcxPullsTest, HoldNobodyUpWhenBothLeave) {
+  ASSERT_TRUE(write(source_).in_progress());
+  a().driver->disconnect(to_b_);
+  b().driver->withdraw(from_a_, token_);
+  b().driver->disconnect(from_a_);
+  const auto begin = Clock::now();
+  ASSERT_TRUE(pump(both(), [&] { return a().station.finished_count == 1; }));
+  EXPECT_LT(Clock::now() - begin, on_lo().close_timeout);
+  expect_failed(source_);
+}
+
+// Its memory is the caller's again at once, and may change before the other side reads it.
+TEST_F(UcxPullsTest, AreNotReadAfterTheirSenderGaveThemUp) {
+  ASSERT_TRUE(write(source_).in_progress());
+  ASSERT_TRUE(send(word_).ok());
+  Bytes open(8);
+  ASSERT_TRUE(a().driver->expose(to_b_, {open.data(), open.size()}).ok());
+  a().driver->disconnect(to_b_);  // in no good order
+  source_.assign(source_.size(), std::byte{0x77});
+  ASSERT_TRUE(pump({&b()}, [&] { return b().station.disconnected.count(from_a_) == 1; }));
+  EXPECT_TRUE(b().station.received.empty());
+  a().station.poll();
+  expect_failed(source_);
+}
+
+TEST_F(UcxPullsTest, AreNotReadAfterTheirEngineIsGone) {
+  ASSERT_TRUE(write(source_).in_progress());
+  ASSERT_TRUE(send(word_).ok());
+  a_.reset();
+  source_.assign(source_.size(), std::byte{0x77});
+  ASSERT_TRUE(pump({&b()}, [&] { return b().station.disconnected.count(from_a_) == 1; }));
+  EXPECT_TRUE(b().station.received.empty());
+  EXPECT_EQ(b().station.disconnected[from_a_].code(), StatusCode::kPeerFailed);
+}
+
+TEST_F(UcxPullsTest, FailWhenTheReceiversEngineIsGone) {
+  ASSERT_TRUE(write(source_).in_progress());
+  b_.reset();
+  ASSERT_TRUE(pump({&a()}, [&] { return a().station.disconnected.count(to_b_) == 1; }));
+  expect_failed(source_);
+}
+
+// Who sleeps is awake until it has said that it read.
+TEST_F(UcxPullsTest, AnswersThatFindNoRoomAreNotForgotten) {
+  Bytes small = pattern(8, 3);
+  const Segment segment{small.data(), small.size()};
+  while (b().driver->post_send(from_a_, {&segment, 1}, nullptr).ok()) {
+  }
+  ASSERT_TRUE(write(source_).in_progress());
+  for (int i = 0; i < 1000; ++i) b().station.poll();
+  EXPECT_TRUE(std::equal(source_.begin(), source_.end(), target_.begin()));
+  std::vector<pollfd> sources;
+  EXPECT_EQ(b().driver->watch(&sources).code(), StatusCode::kAgain);
+  ASSERT_TRUE(pump(both(), [&] { return a().station.finished_count == 1; }));
+  EXPECT_TRUE(a().station.finished_status[&source_].ok());
+}
+
+// Every write of one of them is a message, as without cma.
+class UcxWithAndWithout : public UcxPullsTest {
+ protected:
+  UcxWithAndWithout() : UcxPullsTest(on_lo("ucx:posix"), on_lo(kCma)) {}
+};
+
+TEST_F(UcxWithAndWithout, WriteByMessages) {
+  EXPECT_EQ(a().driver->max_write_bytes(to_b_), a().driver->caps().max_write_bytes);
+  EXPECT_EQ(b().driver->max_write_bytes(from_a_), b().driver->caps().max_write_bytes);
+  source_.resize(a().driver->caps().max_write_bytes);
+  ASSERT_TRUE(write(source_).ok());
+  ASSERT_TRUE(send(word_).ok());
+  ASSERT_TRUE(pump(both(), [&] { return b().station.received.size() == 1; }));
+  EXPECT_TRUE(std::equal(source_.begin(), source_.end(), target_.begin()));
+}
+
+}  // namespace
+}  // namespace mad
