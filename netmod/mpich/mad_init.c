@@ -38,8 +38,8 @@ cvars:
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
         The fabric to communicate over. One of auto (an RDMA device where there is one, else tcp),
-        tcp, ofi:PROVIDER, e.g. ofi:sockets, ucx (shared memory on one host, else tcp), ucx:tcp,
-        ucx:posix. If empty, auto. The same on all ranks.
+        tcp, ofi:PROVIDER, e.g. ofi:sockets, ucx (shared memory on one host, else tcp), or ucx: and
+        some of posix, cma, tcp with commas. If empty, auto. The same on all ranks.
 
     - name        : MPIR_CVAR_CH4_MAD_INTERFACE
       category    : CH4_MAD

@@ -1,12 +1,18 @@
 #include "perf/info/command.h"
 
 #include <fmt/core.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
+#include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "madlike/driver/ip/address.h"
+#include "madlike/driver/ucx/cma.h"
 #include "netmod/abi/costs_file.h"
 #include "netmod/abi/fabric.h"
 #include "perf/explain/report.h"
@@ -28,6 +34,29 @@ void add_options(CLI::App* app, Options* options) {
       "what tools/mad calibrate wrote; default: the user's file, else built-in numbers");
 }
 
+/// Whether processes of this user may read each other's memory: a child tries its parent's, which
+/// is not allowed for being its ancestor.
+std::string cma_text() {
+  const std::uint64_t word = std::random_device()();
+  const mad::ProcessName self{static_cast<std::uint64_t>(getpid()),
+                              reinterpret_cast<std::uintptr_t>(&word), word};
+  int pipes[2];
+  if (pipe(pipes) != 0) return "not known: no pipe";
+  const pid_t child = fork();
+  if (child == 0) {
+    const mad::Status status = mad::check_readable(self);
+    const std::string why(status.ok() ? "" : status.message());
+    _exit(write(pipes[1], why.data(), why.size()) < 0);
+  }
+  close(pipes[1]);
+  std::array<char, 1024> why;
+  const ssize_t size = child < 0 ? 0 : read(pipes[0], why.data(), why.size());
+  close(pipes[0]);
+  int status = -1;
+  if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0) return "not known: no process";
+  return size <= 0 ? "works" : "cannot be used: " + std::string(why.data(), size);
+}
+
 /// What the fabric can do, or nothing and in `why` what is in the way.
 std::string text_of(const std::string& fabric, const Options& options, std::string* why) {
   auto driver = mad::open_fabric(fabric, options.interface);
@@ -41,7 +70,9 @@ std::string text_of(const std::string& fabric, const Options& options, std::stri
     *why = costs.status().message();
     return "";
   }
-  return explain::fabric_text({caps, *costs, {}});
+  const std::string text = explain::fabric_text({caps, *costs, {}});
+  const bool with_cma = caps.name.find(",cma") != std::string::npos;
+  return with_cma ? text + "cma between processes of this host " + cma_text() + "\n" : text;
 }
 
 std::string interfaces_text() {

@@ -33,6 +33,7 @@ TEST(Info, tells_of_every_fabric_whether_it_can_be_used) {
   EXPECT_TRUE(has(answer.out, "fabric ofi:verbs")) << "usable or not";
   EXPECT_TRUE(has(answer.out, "fabric ucx: ")) << answer.out;
   EXPECT_TRUE(has(answer.out, "fabric ucx:posix: ")) << answer.out;
+  EXPECT_TRUE(has(answer.out, "fabric ucx:posix,cma: ")) << answer.out;
   EXPECT_TRUE(has(answer.out, "fabric ucx:tcp: ")) << answer.out;
 }
 
@@ -43,6 +44,18 @@ TEST(Info, a_fabric_that_is_asked_for_and_cannot_be_used_is_1) {
   EXPECT_TRUE(has(answer.out, "fabric ofi:pigeon cannot be used: ")) << answer.out;
   EXPECT_FALSE(has(answer.out, "fabric tcp"));
   EXPECT_EQ(call({"loopback"}).code, 0);
+}
+
+TEST(Info, cma_is_tried_where_it_is_asked_for) {
+  const Answer with = call({"--interface", "lo", "ucx:cma,posix"});
+  EXPECT_EQ(with.code, 0) << with.err;
+  EXPECT_TRUE(has(with.out, "cma between processes of this host works") ||
+              has(with.out, "cma between processes of this host cannot be used: "))
+      << with.out;
+  EXPECT_FALSE(has(call({"--interface", "lo", "ucx:posix"}).out, "cma"));
+  const Answer alone = call({"--interface", "lo", "ucx:cma"});
+  EXPECT_EQ(alone.code, 1);
+  EXPECT_TRUE(has(alone.out, "needs posix")) << alone.out;
 }
 
 TEST(Info, an_interface_that_is_none_is_said) {

@@ -43,8 +43,9 @@ class Side : public UcxEvents {
     if (lane && lane->used()) lane->drop_user();
   }
 
-  void wire(const Side& peer) {
-    const Status wired = lane->wire(&endpoint, peer.offer);
+  void wire(const Side& peer) { wire(peer.offer); }
+  void wire(const UcxLaneOffer& peer) {
+    const Status wired = lane->wire(&endpoint, peer);
     ASSERT_TRUE(wired.ok()) << wired.message();
     lane->add_user();
   }

@@ -1,5 +1,9 @@
 // Who came in by the door and then says what no engine says.
 #include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
 
 #include "madlike/driver/door/door.h"
 #include "madlike/driver/ucx/side.h"
@@ -191,6 +195,113 @@ TEST_F(UcxStrangers, WhoEndsTheControlSocketAloneIsGoneInTheEnd) {
   connect_by_tcp(side);
   socket_.close();
   expect_end(StatusCode::kPeerFailed);
+}
+
+// A stranger with memory of its own, over shared memory.
+class UcxReadStrangers : public UcxStrangers {
+ protected:
+  UcxReadStrangers() : UcxStrangers(on_lo("ucx:posix,cma,tcp")) {}
+  /// Connects as a process with this word; true: the engine says that it reads our memory.
+  bool connect_with(std::uint64_t word) {
+    UcxOffer offer = *offer_;
+    offer.lanes[0] = side_.offer;
+    offer.process = {static_cast<std::uint64_t>(getpid()), reinterpret_cast<std::uintptr_t>(&word_),
+                     word};
+    say(offer.pack());
+    say(UcxNote{UcxNote::Kind::kYes, UcxTransport::kPosix}.pack());
+    side_.wire(offer_->lanes[0]);
+    say(side_, UcxMessage::kHello);
+    EXPECT_TRUE(pump({&engine_}, [&] {
+      side_.progress();
+      return engine_.station.connected.count(connection_) == 1 && side_.messages.size() == 1;
+    }));
+    return side_.messages[0].bytes[UcxHeader::kTagBytes] == std::byte{1};
+  }
+  /// Asks for a write of these runs, where the engine let us write.
+  void ask(const std::vector<Segment>& runs, std::size_t less_bytes = 0) {
+    const auto token = engine_.driver->expose(connection_, {target_.data(), target_.size()});
+    ASSERT_TRUE(token.ok());
+    const Segment list{const_cast<Segment*>(runs.data()),
+                       runs.size() * sizeof(Segment) - less_bytes};
+    ASSERT_EQ(side_.lane->send(side_.endpoint.get(), UcxMessage::kPull,
+                               {offer_->tag, token->key, 0}, {&list, 1}, list.size, nullptr),
+              UCS_OK);
+  }
+
+  std::uint64_t word_ = 4711;
+  Side side_{UcxTransport::kPosix};
+  Bytes source_ = pattern(1000), target_ = Bytes(1 << 20);
+};
+
+TEST_F(UcxReadStrangers, WithTheirWordAreRead) {
+  ASSERT_TRUE(connect_with(word_));
+  ask({{source_.data(), 400}, {source_.data(), 0}, {source_.data() + 400, 600}});
+  ASSERT_TRUE(pump({&engine_}, [&] {
+    side_.progress();
+    return side_.messages.size() == 2;
+  }));
+  EXPECT_EQ(side_.messages[1].kind, UcxMessage::kPulled);
+  std::uint64_t count = 0;
+  ASSERT_EQ(side_.messages[1].bytes.size(), UcxHeader::kTagBytes + sizeof(count));
+  std::memcpy(&count, &side_.messages[1].bytes[UcxHeader::kTagBytes], sizeof(count));
+  EXPECT_EQ(count, 1u);
+  EXPECT_TRUE(std::equal(source_.begin(), source_.end(), target_.begin()));
+}
+
+// As of a process that is another one by that number here, or may not be read.
+TEST_F(UcxReadStrangers, WithoutTheirWordAreNot) {
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(connect_with(word_ + 1));
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  EXPECT_NE(said.find("no cma with"), std::string::npos) << said;
+  ask({{source_.data(), source_.size()}});
+  expect_end(StatusCode::kProtocol);
+  EXPECT_EQ(target_, Bytes(target_.size()));
+}
+
+TEST_F(UcxReadStrangers, WhoseWordGoesAreReadNoMore) {
+  ASSERT_TRUE(connect_with(word_));
+  word_ = 0;
+  ask({{source_.data(), source_.size()}});
+  expect_end(StatusCode::kPeerFailed);
+}
+
+TEST_F(UcxReadStrangers, OfNoRun) {
+  ASSERT_TRUE(connect_with(word_));
+  ask({});
+  expect_end(StatusCode::kProtocol);
+}
+
+TEST_F(UcxReadStrangers, OfHalfARun) {
+  ASSERT_TRUE(connect_with(word_));
+  ask({{source_.data(), source_.size()}}, 8);
+  expect_end(StatusCode::kProtocol);
+}
+
+TEST_F(UcxReadStrangers, OfTooManyRuns) {
+  ASSERT_TRUE(connect_with(word_));
+  ask(std::vector<Segment>(ProcessReader::kMostRuns + 1, Segment{source_.data(), 1}));
+  expect_end(StatusCode::kProtocol);
+}
+
+TEST_F(UcxReadStrangers, OfTooManyBytes) {
+  ASSERT_TRUE(connect_with(word_));
+  const std::size_t most = engine_.driver->max_write_bytes(connection_);
+  ask({{source_.data(), 1}, {source_.data(), most}});
+  expect_end(StatusCode::kProtocol);
+}
+
+TEST_F(UcxReadStrangers, OfMoreThanThereIs) {
+  ASSERT_TRUE(connect_with(word_));
+  ask({{source_.data(), 1}, {source_.data(), ~std::size_t{0}}});
+  expect_end(StatusCode::kProtocol);
+}
+
+TEST_F(UcxReadStrangers, WhoAnswerWhatNobodyAsked) {
+  ASSERT_TRUE(connect_with(word_));
+  say(side_, UcxMessage::kPulled);
+  expect_end(StatusCode::kProtocol);
 }
 
 class UcxSilence : public UcxStrangers {
