@@ -46,7 +46,7 @@ def _counters(name: str, args: Tuple[str, ...], env: Dict[str, str]) -> Test:
 
 
 def _death(scene: str, fabric: str = "tcp", ranks: int = 3) -> Test:
-    suffix = {"tcp": "", "ofi:tcp": "-ofi"}.get(fabric, "-" + fabric.replace(":", "-"))
+    suffix = {"tcp": "", "ofi:tcp": "-ofi", "ucx:posix,cma": "-ucx-cma"}.get(fabric, "-" + fabric.replace(":", "-"))
     name = f"death-{scene}{suffix}"
     return Test(name, "death", ranks, args=(scene,), env=_variable("FABRIC", fabric), mpiexec=("-disable-auto-cleanup",),
                 expect="ok" if scene == "leaving" else "survives", shell=True)  # fmt: skip
@@ -86,6 +86,8 @@ TESTS = (
       for program, np in (("rma", 3), ("threads", 2), ("crowd", 16), ("bursts", 2))),
     *(Test(f"{program}-ucx-tcp", program, np, env=_variable("FABRIC", "ucx:tcp"), timeout=120)
       for program, np in (("first_contact", 2), ("collectives", 4), ("ports", 4))),
+    *(Test(f"{program}-ucx-cma", program, np, env=_variable("FABRIC", "ucx:posix,cma"), timeout=180)
+      for program, np in (("stress", 4), ("rma", 3), ("large", 2), ("parting", 2))),
     Test("combiners-sockets", "combiners", 2, env=_variable("FABRIC", "ofi:sockets")),
     # Everything else that MPI does.
     Test("collectives", "collectives", 4),
@@ -125,6 +127,7 @@ TESTS = (
     _refused("bad-fabric", "FABRIC", "carrier:pigeon", "carrier:pigeon", "ofi:tcp"),
     _refused("bad-provider", "FABRIC", "ofi:pigeon", "pigeon"),
     _refused("bad-transport", "FABRIC", "ucx:pigeon", "ucx:pigeon", "ucx:posix"),
+    _refused("cma-alone", "FABRIC", "ucx:cma,tcp", "ucx:cma,tcp", "needs posix"),
     _refused("bad-interface", "INTERFACE", "nosuch0", "nosuch0"),
     _refused("bad-eager-limit", "EAGER_LIMIT", "-5", "MPIR_CVAR_CH4_MAD_EAGER_LIMIT", "-5"),
     _refused("bad-flush", "FLUSH_THRESHOLD", "-1", "MPIR_CVAR_CH4_MAD_FLUSH_THRESHOLD", "-1"),
@@ -138,7 +141,7 @@ TESTS = (
                   "any-source", "unknown", "unmatched", "probed", "partitioned", "partitioned-receiver", "collective", "broadcasting",
                   "one-sided", "one-sided-open", "locking", "lock-queued", "group-post", "group-complete", "group-test", "leaving")),
     _death("scattering", ranks=8),
-    *(_death(scene, fabric) for fabric in ("ofi:tcp", "ucx:tcp", "ucx")
+    *(_death(scene, fabric) for fabric in ("ofi:tcp", "ucx:tcp", "ucx", "ucx:posix,cma")
       for scene in ("receiving", "sending-gapped", "any-source", "one-sided", "leaving")),
     Test("last-words", "last_words", 3),
     Test("sessions", "sessions", 2),

@@ -28,7 +28,7 @@ enum class UcxMessage : std::uint8_t {
   kWrite,
   kLast,   // nothing follows: the sender leaves in good order
   kPull,   // a write that the receiver is to read from the sender's memory
-  kPulled  // it has done so with some, or not
+  kPulled  // how many of those the receiver has read
 };
 
 /// What a message begins with: all of it where it is a write or a pull, else only the tag.

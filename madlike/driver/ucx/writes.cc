@@ -8,6 +8,26 @@
 #include "madlike/driver/ucx/driver.h"
 
 namespace mad {
+namespace {
+
+using RunsRoom = std::array<Segment, ProcessReader::kMostRuns>;
+
+/// None: no engine sends such a list.
+SegmentList listed_runs(Segment list, RunsRoom* room) {
+  if (list.size > sizeof(*room) || list.size % sizeof(Segment) != 0) return {};
+  std::memcpy(room->data(), list.data, list.size);
+  return {room->data(), list.size / sizeof(Segment)};
+}
+
+bool hold_at_most(SegmentList runs, std::size_t bytes) {
+  for (const Segment& run : runs) {
+    if (run.size > bytes) return false;
+    bytes -= run.size;
+  }
+  return true;
+}
+
+}  // namespace
 
 // `move` fills one list of places after the other.
 template <typename Move>
@@ -53,28 +73,19 @@ void UcxDriver::take_write(UcxConnection& connection, Segment message) {
 void UcxDriver::take_pull(UcxConnection& connection, Segment message) {
   if (connection.state != State::kConnected) return;
   UcxHeader header;
-  std::array<Segment, ProcessReader::kMostRuns> runs;
-  const std::size_t listed = message.size < sizeof(header) ? 0 : message.size - sizeof(header);
-  std::uint64_t bytes = 0;
-  bool valid =
-      connection.we_read && listed > 0 && listed <= sizeof(runs) && listed % sizeof(Segment) == 0;
-  if (valid) {
-    std::memcpy(&header, message.data, sizeof(header));
-    std::memcpy(runs.data(), message.begin() + sizeof(header), listed);
-  }
-  const SegmentList list{runs.data(), valid ? listed / sizeof(Segment) : 0};
-  for (const Segment& run : list) {
-    valid = valid && run.size <= kMostPull - bytes;
-    bytes += run.size;
-  }
-  if (!valid) {
+  if (message.size < sizeof(header)) return;
+  std::memcpy(&header, message.data, sizeof(header));
+  RunsRoom room;
+  const SegmentList runs =
+      listed_runs({message.begin() + sizeof(header), message.size - sizeof(header)}, &room);
+  if (!connection.we_read || runs.count == 0 || !hold_at_most(runs, kMostPull)) {
     return end_soon(connection.id,
                     Status(StatusCode::kProtocol,
                            to_text(connection.peer.socket) + " wants what no engine reads"));
   }
-  reader_.begin(connection.offered->process, list);
-  Status placed =
-      place(connection, header, bytes, [this](SegmentList places) { return reader_.read(places); });
+  reader_.begin(connection.offered->process, runs);
+  Status placed = place(connection, header, runs.bytes(),
+                        [this](SegmentList places) { return reader_.read(places); });
   if (!placed.ok()) return end_soon(connection.id, std::move(placed));
   if (connection.owed++ == 0) owing_.push_back(connection.id);
 }
