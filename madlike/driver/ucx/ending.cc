@@ -115,8 +115,7 @@ void UcxDriver::end(UcxConnection& connection, Status why) {
   if (connection.state == State::kGone) return;
   if (connection.peer_finished) why = Status(StatusCode::kClosed, "the peer disconnected");
   // What the peer reads of our memory from now on it does not take for what we wrote.
-  connection.word = 0;
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  connection.word.exchange(0);  // before all that is written to that memory again
   while (connection.pulls.size() > 0) {
     finish(connection, Completion::Kind::kWritten, connection.pulls.pop(), why);
   }
