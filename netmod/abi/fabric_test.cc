@@ -53,7 +53,7 @@ TEST(Fabric, UcxByItsTransports) {
 
 TEST(Fabric, AutoIsTcpWithoutRdmaDevices) {
   for (const char* devices : {"/nonexistent", "/proc/self/task"}) {  // none, and none that work
-    const auto opened = open_auto_fabric("lo", devices);
+    const auto opened = open_auto_fabric("lo", {}, devices);
     ASSERT_TRUE(opened.ok()) << opened.status().message();
     EXPECT_EQ(opened.value()->caps().name, "tcp");
   }

@@ -40,6 +40,7 @@ Result<std::unique_ptr<Driver>> UcxDriver::open(const UcxOptions& options) {
     return Status(StatusCode::kInvalidArgument, "ucx: without a transport");
   }
   DoorOptions door_options;
+  door_options.secret = options.secret;
   door_options.fabric = "ucx";
   door_options.magic = kMagic;
   door_options.interface = options.interface;
@@ -65,6 +66,7 @@ Status UcxDriver::open_fabric() {
   timer_ = TcpSocket(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
   if (!timer_) return tcp_status(StatusCode::kNoMemory, "a timer for ucx", errno);
   caps_.name = !options_.posix ? "ucx:tcp" : options_.tcp ? "ucx" : "ucx:posix";
+  caps_.beyond_host = options_.tcp;
   caps_.remote_write = true;
   caps_.scattered_writes = true;
   caps_.max_iov = caps_.max_packet_bytes = caps_.inject_bytes = caps_.max_write_bytes = SIZE_MAX;

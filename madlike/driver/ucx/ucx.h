@@ -9,17 +9,20 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "madlike/base/status.h"
+#include "madlike/driver/door/secret.h"
 #include "madlike/driver/driver.h"
 
 namespace mad {
 
 struct UcxOptions {
   std::string interface;  // network interface, e.g. "lo"; empty: the first that others can reach
-  bool posix = true;      // shared memory, with peers of this host
-  bool tcp = true;        // with all others
+  std::optional<DoorSecret> secret;  // of the engine's address; empty: a new one
+  bool posix = true;                 // shared memory, with peers of this host
+  bool tcp = true;                   // with all others
   /// Bytes of a packet in shared memory and what we put before it; at most 61440.  The same on all
   /// engines.  Every peer of this host takes 24 times as much of /dev/shm.
   std::size_t posix_segment_bytes = 32 * 1024;
