@@ -30,6 +30,8 @@ class Test:
     # -disable-auto-cleanup; a shell turns the signal into an exit status.
     shell: bool = False
     timeout: int = 60  # seconds
+    two_hosts: bool = False  # half of the ranks on each, see hosts.py
+    env_of_others: Dict[str, str] = field(default_factory=dict)  # of all ranks but the first
 
 
 def _variable(name: str, value: str) -> Dict[str, str]:
@@ -51,6 +53,14 @@ def _death(scene: str, fabric: str = "tcp", ranks: int = 3) -> Test:
     return Test(name, "death", ranks, args=(scene,), env=_variable("FABRIC", fabric), mpiexec=("-disable-auto-cleanup",),
                 expect="ok" if scene == "leaving" else "survives", shell=True)  # fmt: skip
 
+
+def _two_hosts(name: str, program: str, fabrics: str) -> Test:
+    # The fabrics choose their interface: the wire between the hosts.
+    env = {**_variable("FABRIC", fabrics), **_variable("INTERFACE", "")}
+    return Test(f"two-hosts-{name}", program, 4, env=env, two_hosts=True, timeout=120)
+
+
+_LIST = "ucx:posix;tcp"
 
 TESTS = (
     # Point to point.
@@ -87,6 +97,12 @@ TESTS = (
     *(Test(f"{program}-ucx-tcp", program, np, env=_variable("FABRIC", "ucx:tcp"), timeout=120)
       for program, np in (("first_contact", 2), ("collectives", 4), ("ports", 4))),
     Test("combiners-sockets", "combiners", 2, env=_variable("FABRIC", "ofi:sockets")),
+    # Several fabrics in one job.
+    *(Test(f"{program}-list", program, np, env=_variable("FABRIC", _LIST), timeout=120)
+      for program, np in (("hello", 4), ("collectives", 4), ("ports", 4), ("spawn", 2), ("parting", 2))),
+    _two_hosts("ucx-posix", "two_hosts", "ucx:posix;tcp"),
+    _two_hosts("collectives", "collectives", _LIST),
+    _two_hosts("ports", "ports", _LIST),
     # Everything else that MPI does.
     Test("collectives", "collectives", 4),
     Test("rma", "rma", 3, timeout=120),
@@ -124,6 +140,14 @@ TESTS = (
     _refused("bad-path", "DATATYPE_PATH", "express", "express", PATHS),
     _refused("bad-fabric", "FABRIC", "carrier:pigeon", "carrier:pigeon", "ofi:tcp"),
     _refused("bad-provider", "FABRIC", "ofi:pigeon", "pigeon"),
+    _refused("bad-list", "FABRIC", "tcp;tcp", "'tcp;tcp' names tcp twice", "rank 0 on", "rank 1 on"),
+    _refused("bad-in-list", "FABRIC", "tcp;carrier:pigeon", "carrier:pigeon", "ofi:tcp"),
+    Test("init-other-list", "hello", 3, env=_variable("FABRIC", "tcp"), env_of_others=_variable("FABRIC", _LIST),
+         expect="refused", texts=("rank 0 on", "has the fabric tcp, rank 1 on", "rank 2 on", _LIST,
+                                  "MPIR_CVAR_CH4_MAD_FABRIC must choose the same"), timeout=30),
+    Test("init-one-cannot", "hello", 3, env=_variable("FABRIC", "tcp"), env_of_others=_variable("FABRIC", "ofi:pigeon"),
+         expect="refused", texts=("[0] ch4:mad: rank 1 on", "[1] ch4:mad: rank 1 on", "[2] ch4:mad: rank 2 on", "pigeon"),
+         timeout=30),
     _refused("bad-transport", "FABRIC", "ucx:pigeon", "ucx:pigeon", "ucx:posix"),
     _refused("bad-interface", "INTERFACE", "nosuch0", "nosuch0"),
     _refused("bad-eager-limit", "EAGER_LIMIT", "-5", "MPIR_CVAR_CH4_MAD_EAGER_LIMIT", "-5"),
