@@ -135,6 +135,19 @@ TEST_F(PeerTableTest, ARecordGoesWhenCallerAndEngineNameItNoMore) {
   EXPECT_EQ(table->size(), 0u);
 }
 
+TEST_F(PeerTableTest, EachOfItsAddressesNamesThePeer) {
+  mad_peer* const met = &table->of(*messenger->connect({{0, other.address()}}).value());
+  EngineAddress two = card(other);
+  two.fabrics.push_back({"tcp", std::vector<std::byte>(16)});
+  EXPECT_EQ(table->find(*messenger, two).value(), met) << "who came by one of them";
+  EngineAddress one = two;
+  one.fabrics.erase(one.fabrics.begin());
+  EXPECT_EQ(table->find(*messenger, one).value(), met) << "as its card says";
+  EXPECT_EQ(met->address.fabric_names(), "loopback;tcp");
+  table->gone(*met, MAD_ERR_CLOSED);
+  EXPECT_EQ(table->find(*messenger, one).status().code(), StatusCode::kUnreachable);
+}
+
 TEST_F(PeerTableTest, AnotherFabricIsUnreachable) {
   EngineAddress address = card(other);
   address.fabrics[0].fabric = "ofi:tcp";

@@ -20,10 +20,14 @@ namespace mad::test {
 inline constexpr const char* kFabrics[] = {"loopback", "tcp", "ofi:tcp", "ucx"};
 inline constexpr const char* kNetworks[] = {"tcp", "ofi:tcp", "ucx"};
 
+/// Several fabrics of one engine.
+inline constexpr const char* kLists[] = {"ucx:posix;tcp", "loopback;ucx:tcp;tcp"};
+
 /// A fabric's name as a test's: for INSTANTIATE_TEST_SUITE_P.
 inline constexpr auto fabric_test_name = [](const auto& info) {
   std::string name = info.param;
-  std::replace(name.begin(), name.end(), ':', '_');
+  const auto is_mark = [](char c) { return c == ':' || c == ';' || c == ','; };
+  std::replace_if(name.begin(), name.end(), is_mark, '_');
   return name;
 };
 

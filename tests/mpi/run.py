@@ -142,6 +142,9 @@ def ranks(test: Test, binary: Path) -> List[str]:
     if test.shell:
         # mpiexec tells of a death by SIGUSR1, to the shell as well.
         program = ["sh", "-c", 'trap : USR1; "$@"; exit $?', "sh", *program]
+    if test.apart:
+        alone = 'mount -t tmpfs tmpfs /dev/shm && "$@"'
+        program = ["unshare", "--mount", "--ipc", "--pid", "--fork", "--mount-proc", "sh", "-c", alone, "sh", *program]
     if not test.env_of_others:
         return ["-n", str(test.np), *program]
     settings = [word for name, value in test.env_of_others.items() for word in ("-env", name, value)]

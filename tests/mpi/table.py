@@ -32,6 +32,7 @@ class Test:
     timeout: int = 60  # seconds
     two_hosts: bool = False  # half of the ranks on each, see hosts.py
     env_of_others: Dict[str, str] = field(default_factory=dict)  # of all ranks but the first
+    apart: bool = False  # each rank without the processes and the shared memory of the others, as in containers
 
 
 def _variable(name: str, value: str) -> Dict[str, str]:
@@ -48,7 +49,7 @@ def _counters(name: str, args: Tuple[str, ...], env: Dict[str, str]) -> Test:
 
 
 def _death(scene: str, fabric: str = "tcp", ranks: int = 3) -> Test:
-    suffix = {"tcp": "", "ofi:tcp": "-ofi"}.get(fabric, "-" + fabric.replace(":", "-"))
+    suffix = {"tcp": "", "ofi:tcp": "-ofi"}.get(fabric, "-" + fabric.replace(":", "-").replace(";", "-"))
     name = f"death-{scene}{suffix}"
     return Test(name, "death", ranks, args=(scene,), env=_variable("FABRIC", fabric), mpiexec=("-disable-auto-cleanup",),
                 expect="ok" if scene == "leaving" else "survives", shell=True)  # fmt: skip
@@ -100,6 +101,8 @@ TESTS = (
     # Several fabrics in one job.
     *(Test(f"{program}-list", program, np, env=_variable("FABRIC", _LIST), timeout=120)
       for program, np in (("hello", 4), ("collectives", 4), ("ports", 4), ("spawn", 2), ("parting", 2))),
+    *(Test(f"{program}-apart", program, 3, env={**_variable("FABRIC", _LIST), "MPIR_CVAR_NOLOCAL": "1"}, apart=True,
+           expect="prints", texts=(f"ok {program}", "ucx: no shared memory with 127.0.0.1")) for program in ("hello", "collectives")),
     _two_hosts("ucx-posix", "two_hosts", "ucx:posix;tcp"),
     _two_hosts("collectives", "collectives", _LIST),
     _two_hosts("ports", "ports", _LIST),
@@ -164,6 +167,7 @@ TESTS = (
     _death("scattering", ranks=8),
     *(_death(scene, fabric) for fabric in ("ofi:tcp", "ucx:tcp", "ucx")
       for scene in ("receiving", "sending-gapped", "any-source", "one-sided", "leaving")),
+    *(_death(scene, _LIST) for scene in ("receiving", "one-sided", "leaving")),
     Test("last-words", "last_words", 3),
     Test("sessions", "sessions", 2),
     # The benchmark.
