@@ -1,6 +1,5 @@
 #include "netmod/abi/fabric.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -95,6 +94,14 @@ Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const std::
                 "no fabric '" + name + "'; the fabrics are " + fabric_names());
 }
 
+std::vector<std::string> fabric_list(const std::string& names) {
+  std::vector<std::string> list;
+  for (std::size_t begin = 0; begin <= names.size(); begin += list.back().size() + 1) {
+    list.push_back(names.substr(begin, names.find(kBetween, begin) - begin));
+  }
+  return list;
+}
+
 // Addresses of one secret are shorter in a card.
 Result<std::vector<std::unique_ptr<Driver>>> open_fabrics(const std::string& names,
                                                           const std::string& interface) {
@@ -103,20 +110,19 @@ Result<std::vector<std::unique_ptr<Driver>>> open_fabrics(const std::string& nam
                   "the list of fabrics '" + names + "' " + what +
                       "; a list is e.g. ucx:posix;tcp, those first that are preferred");
   };
+  const std::vector<std::string> list = fabric_list(names);
+  if (list.size() > EngineAddress::kMostFabrics) {
+    return wrong("has more than " + std::to_string(EngineAddress::kMostFabrics));
+  }
   const DoorSecret secret = random_secret();
   std::vector<std::unique_ptr<Driver>> drivers;
   std::set<std::string> opened;
-  for (std::size_t begin = 0; begin <= names.size();) {
-    const std::size_t end = std::min(names.find(kBetween, begin), names.size());
-    if (drivers.size() == EngineAddress::kMostFabrics) {
-      return wrong("has more than " + std::to_string(EngineAddress::kMostFabrics));
-    }
-    auto driver = open_fabric(names.substr(begin, end - begin), interface, secret);
+  for (const std::string& each : list) {
+    auto driver = open_fabric(each, interface, secret);
     if (!driver.ok()) return driver.status();
     const std::string& name = driver.value()->caps().name;
     if (!opened.insert(name).second) return wrong("names " + name + " twice");
     drivers.push_back(std::move(*driver));
-    begin = end + 1;
   }
   return drivers;
 }

@@ -29,6 +29,9 @@ const std::vector<std::string>& fabrics_to_try();
 Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const std::string& interface,
                                             const std::optional<DoorSecret>& secret = {});
 
+/// The names of a list like "ucx:posix;tcp".
+std::vector<std::string> fabric_list(const std::string& names);
+
 /// Opens the fabrics of a list, e.g. "ucx:posix;tcp": at most EngineAddress::kMostFabrics of them,
 /// with semicolons between, none twice, those first that are preferred.  All or none.
 Result<std::vector<std::unique_ptr<Driver>>> open_fabrics(const std::string& names,
