@@ -28,6 +28,7 @@ namespace mad {
 /// Facts of a fabric, fixed once its driver is open.
 struct DriverCaps {
   std::string name;                  // as the user names it: "loopback", "ofi:tcp", ...
+  bool beyond_host = true;           // it may reach engines of other hosts
   std::size_t max_iov = 1;           // segments in one packet (the packet's header is one of them)
   std::size_t max_packet_bytes = 0;  // bytes of one packet, all segments together
   std::size_t inject_bytes = 0;   // post_send() of at most this many bytes never keeps the segments

@@ -62,7 +62,7 @@ std::size_t allocations_of_play(const LoopbackOptions& options, std::size_t size
                                 std::size_t reference_from) {
   auto network = std::make_shared<LoopbackNetwork>(options);
   Player a(network, size, reference_from), b(network, size, reference_from);
-  a.serve(*a.messenger->connect(0, b.address.data(), b.address.size()).value());
+  a.serve(*a.messenger->connect({{0, b.address}}).value());
   const auto play = [&](int until) {
     for (int i = 0; i < 100000 && a.received < until; ++i) {
       (void)b.messenger->progress();

@@ -25,7 +25,7 @@ class CoreTest : public ::testing::Test {
  protected:
   NoEvents events_;
   Core core_{config_of(64 * 1024, 1000), events_};
-  Endpoint endpoint_{0, nullptr, {}};
+  Endpoint endpoint_{{{0, {}}}, nullptr};
   const Status failed_{StatusCode::kPeerFailed, "it died"};
 };
 
@@ -47,7 +47,7 @@ TEST_F(CoreTest, AnEndpointIsActiveOnce) {
   core_.activate(endpoint_);
   core_.activate(endpoint_);
   EXPECT_EQ(core_.active, std::vector<Endpoint*>{&endpoint_});
-  Endpoint dead(0, nullptr, {});
+  Endpoint dead({{0, {}}}, nullptr);
   core_.end(dead, failed_);
   core_.activate(dead);
   EXPECT_EQ(core_.active.size(), 1u);

@@ -19,7 +19,7 @@ struct Pair {
     settle(a, b);
   }
   std::uint64_t unexpected() const { return b.messenger->counters().unexpected_bytes; }
-  std::uint64_t packets() const { return a.messenger->counters().packets_sent; }
+  std::uint64_t packets() const { return a.messenger->counters().drivers[0].packets_sent; }
   std::shared_ptr<LoopbackNetwork> network;
   Side a, b;
   Endpoint& to_b;
@@ -77,7 +77,7 @@ TEST(Credit, AOneWayStreamOfSmallMessagesIsOnePacketEach) {
     (void)p.a.messenger->progress();
   }
   EXPECT_EQ(p.packets() - before, 1000u);
-  EXPECT_LE(p.b.messenger->counters().packets_sent, 1000u / 8 + 2);
+  EXPECT_LE(p.b.messenger->counters().drivers[0].packets_sent, 1000u / 8 + 2);
   EXPECT_EQ(p.unexpected(), 0u);
 }
 
@@ -85,14 +85,14 @@ TEST(Credit, AOneWayStreamOfSmallMessagesIsOnePacketEach) {
 TEST(Credit, WhoAnswersNeedsNoFrameForIt) {
   Pair p(with_credit(32 * 1024));
   Endpoint& to_a = p.b.to(p.a);
-  const std::uint64_t before = p.packets() + p.b.messenger->counters().packets_sent;
+  const std::uint64_t before = p.packets() + p.b.messenger->counters().drivers[0].packets_sent;
   for (int i = 0; i < 20; ++i) {
     p.a.send(p.to_b, 1, pattern(20000, i));
     ASSERT_TRUE(settle(p.a, p.b, [&] { return p.b.arrived.size() == i + 1u; }));
     p.b.send(to_a, 1, pattern(20000, i));
     ASSERT_TRUE(settle(p.a, p.b, [&] { return p.a.arrived.size() == i + 1u; }));
   }
-  EXPECT_EQ(p.packets() + p.b.messenger->counters().packets_sent - before, 40u);
+  EXPECT_EQ(p.packets() + p.b.messenger->counters().drivers[0].packets_sent - before, 40u);
 }
 
 // The answer may never come: the credit does.
@@ -100,9 +100,9 @@ TEST(Credit, IsNotHeldForLongByWhoStopsAnswering) {
   Pair p(with_credit(32 * 1024));
   p.a.send(p.to_b, 1, pattern(20000));
   ASSERT_TRUE(settle(p.a, p.b, [&] { return p.b.arrived.size() == 1u; }));
-  const std::uint64_t answers = p.b.messenger->counters().packets_sent;
+  const std::uint64_t answers = p.b.messenger->counters().drivers[0].packets_sent;
   settle(p.a, p.b);
-  EXPECT_EQ(p.b.messenger->counters().packets_sent - answers, 1u);
+  EXPECT_EQ(p.b.messenger->counters().drivers[0].packets_sent - answers, 1u);
   const std::uint64_t before = p.packets();
   p.a.send(p.to_b, 1, pattern(20000, 1));
   settle(p.a, p.b);
@@ -124,8 +124,8 @@ TEST(Credit, NobodyIsKeptAwakeWhileTheMessageComes) {
   Sender sender(core);
   const auto network = std::make_shared<LoopbackNetwork>();
   LoopbackDriver driver(network), theirs(network);
-  Endpoint to(0, &driver, theirs.address());
-  to.connection = *driver.connect(to.address.data(), to.address.size());
+  Endpoint to({{0, theirs.address()}}, &driver);
+  to.connection = *driver.connect(theirs.address().data(), theirs.address().size());
   std::array<Completion, 4> news;
   (void)theirs.poll(news.data(), news.size());  // takes the connection
   to.has_connection = to.hello_sent = to.hello_received = true;
@@ -145,7 +145,7 @@ TEST(Credit, NobodyIsKeptAwakeWhileTheMessageComes) {
   }
   EXPECT_GT(turns, 0);
   EXPECT_EQ(to.to_return, 0u);
-  EXPECT_EQ(core.counters.packets_sent, 1u);
+  EXPECT_EQ(core.counters.drivers[0].packets_sent, 1u);
 }
 
 TEST(Credit, WithoutCreditOnlyHeadersTravel) {
@@ -204,7 +204,7 @@ TEST(Credit, AnEagerLimitOfZeroKeepsHeadsAtHome) {
   settle(p.a, p.b);
   EXPECT_TRUE(p.b.arrived[0].sink->bytes == pattern(10));
   EXPECT_EQ(p.b.arrived[0].sink->places, 1);
-  EXPECT_GE(p.b.messenger->counters().packets_sent, 2u);  // HELLO and CLEAR
+  EXPECT_GE(p.b.messenger->counters().drivers[0].packets_sent, 2u);  // HELLO and CLEAR
 }
 
 // One packet, however the payload gets into it: a few bytes left over would cost a round trip.
@@ -215,14 +215,14 @@ TEST(Credit, AMessageOfTheEagerLimitIsOnePacket) {
     Pair p(MessengerConfig{}, options);
     p.a.reference_from = reference_from;
     const std::uint64_t before = p.packets();
-    const std::uint64_t answers = p.b.messenger->counters().packets_sent;
+    const std::uint64_t answers = p.b.messenger->counters().drivers[0].packets_sent;
     p.a.send(p.to_b, 1, pattern(64 * 1024), std::string(48, 'h'));
     ASSERT_TRUE(settle(p.a, p.b, [&] { return p.b.arrived.size() == 1; }));
     ASSERT_EQ(p.b.arrived[0].done, 1);
     EXPECT_TRUE(p.b.arrived[0].sink->bytes == p.a.sent[0].bytes);
     EXPECT_EQ(p.packets() - before, 1u);
     // Nothing but, at most, the credit that came back.
-    EXPECT_LE(p.b.messenger->counters().packets_sent - answers, 1u);
+    EXPECT_LE(p.b.messenger->counters().drivers[0].packets_sent - answers, 1u);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -31,8 +32,9 @@ class Endpoint {
     kGone     // ended; on_peer_gone() follows or was called
   };
 
-  Endpoint(std::size_t index, Driver* its_driver, std::vector<std::byte> its_address)
-      : driver_index(index), driver(its_driver), address(std::move(its_address)) {}
+  /// `its_driver` is the first route's.
+  Endpoint(std::vector<Route> its_routes, Driver* its_driver)
+      : driver(its_driver), routes(std::move(its_routes)) {}
 
   bool live() const { return life == Life::kLive; }
   /// Whether another frame may be built now.  Before the peer's HELLO none is: without its credit
@@ -42,12 +44,20 @@ class Endpoint {
            unposted == nullptr;
   }
 
+  /// Whether the peer may still be reached by a route that was not tried: nothing came by this one.
+  bool may_detour() const {
+    return live() && !hello_received && !leaving && taken + 1 < routes.size();
+  }
+  const Route& route() const { return routes[taken]; }
+
   /// Whether nothing but its user names it any more.
   bool unused() const { return told_gone && !active && posts == 0 && arrivals == 0; }
 
-  const std::size_t driver_index;
-  Driver* const driver;
-  const std::vector<std::byte> address;
+  Driver* driver;                   // of the route taken
+  const std::vector<Route> routes;  // at least one, in the order in which they are tried
+  std::size_t taken = 0;            // index of the one that it is reached by, or tried
+  std::uint32_t detours = 0;        // how often that changed
+  std::string tried;                // what was wrong with those before
   void* user_data = nullptr;
 
   Life life = Life::kLive;

@@ -244,14 +244,14 @@ TEST_F(Ends, NobodyAtTheAddress) {
     Side c(network_);
     address = c.driver->address();
   }
-  Endpoint& to_nobody = *a_.messenger->connect(0, address.data(), address.size()).value();
+  Endpoint& to_nobody = *a_.messenger->connect({{0, address}}).value();
   Sent& sent = a_.send(to_nobody, 1, pattern(1000));
   progress_a();
   EXPECT_EQ(sent.done, 1);
   EXPECT_EQ(sent.status.code(), StatusCode::kUnreachable);
   ASSERT_EQ(a_.gone.size(), 1u);
   EXPECT_EQ(a_.gone[0].second.code(), StatusCode::kUnreachable);
-  auto again = a_.messenger->connect(0, address.data(), address.size());
+  auto again = a_.messenger->connect({{0, address}});
   ASSERT_TRUE(again.ok());
   EXPECT_NE(*again, &to_nobody);  // the old one stays as it ended
 }

@@ -142,9 +142,8 @@ Messenger::Messenger(const MessengerConfig& config, MessageEvents& events,
 
 Messenger::~Messenger() = default;
 
-Result<Endpoint*> Messenger::connect(std::size_t driver, const std::byte* address,
-                                     std::size_t size) {
-  return impl_->peers().find(driver, address, size);
+Result<Endpoint*> Messenger::connect(std::vector<Route> routes) {
+  return impl_->peers().find(std::move(routes));
 }
 
 Driver& Messenger::driver(std::size_t index) { return impl_->peers().driver(index); }
@@ -194,7 +193,6 @@ const MessageCounters& Messenger::counters() const { return impl_->core().counte
 
 void set_user_data(Endpoint& endpoint, void* data) { endpoint.user_data = data; }
 void* user_data(const Endpoint& endpoint) { return endpoint.user_data; }
-std::size_t driver_index(const Endpoint& endpoint) { return endpoint.driver_index; }
-const std::vector<std::byte>& peer_address(const Endpoint& endpoint) { return endpoint.address; }
+const Route& route(const Endpoint& endpoint) { return endpoint.route(); }
 
 }  // namespace mad

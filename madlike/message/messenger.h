@@ -11,6 +11,7 @@
 #ifndef MADLIKE_MESSAGE_MESSENGER_H_
 #define MADLIKE_MESSAGE_MESSENGER_H_
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -41,6 +42,12 @@ class PayloadSink : public ScatteredMemory {
   /// end anywhere.
   virtual void place(std::uint64_t offset, Segment bytes) = 0;
   // runs() lets a peer write in place.
+};
+
+/// One way to an engine: its address on one of the messenger's drivers.
+struct Route {
+  std::size_t driver = 0;  // index
+  std::vector<std::byte> address;
 };
 
 class Endpoint;         // one peer; owned by the messenger, lives as long as it does (or release())
@@ -122,9 +129,18 @@ struct MessengerConfig {
   bool checksum = false;
 };
 
-struct MessageCounters {
+/// What one driver carried, frames and payload.
+struct DriverCounters {
   std::uint64_t packets_sent = 0;
+  std::uint64_t bytes_sent = 0;  // with those of remote writes
   std::uint64_t packets_received = 0;
+  std::uint64_t bytes_received = 0;  // without those that peers wrote
+};
+
+struct MessageCounters {
+  static constexpr std::size_t kMostDrivers = 8;  // of one messenger
+
+  std::array<DriverCounters, kMostDrivers> drivers;
   std::uint64_t staged_bytes = 0;      // payload bytes copied into packets
   std::uint64_t referenced_bytes = 0;  // payload bytes gathered from user memory by the driver
   std::uint64_t written_bytes = 0;     // of both, payload bytes placed by remote writes
@@ -135,7 +151,8 @@ struct MessageCounters {
 
 class Messenger {
  public:
-  /// Takes the drivers (at least one).  `events` outlives the messenger.
+  /// Takes the drivers, at least one and at most MessageCounters::kMostDrivers.  `events` outlives
+  /// the messenger.
   Messenger(const MessengerConfig& config, MessageEvents& events,
             std::vector<std::unique_ptr<Driver>> drivers);
   /// Peers that were not told goodbye see an engine that died; no callback is called.
@@ -143,10 +160,11 @@ class Messenger {
   Messenger(const Messenger&) = delete;
   Messenger& operator=(const Messenger&) = delete;
 
-  /// The endpoint of the engine at `address` of driver `driver`; no packet travels before it is
-  /// needed.  The same address gives the same endpoint until that ends; afterwards it gives a new
-  /// one, which would connect again.  Who must notice the end keeps the endpoint: sends to it fail.
-  Result<Endpoint*> connect(std::size_t driver, const std::byte* address, std::size_t size);
+  /// The endpoint of the engine that has these addresses, on different drivers; no packet travels
+  /// before it is needed, then the first driver that reaches it carries them all.  Each of the
+  /// addresses gives the same endpoint until that ends; afterwards it gives a new one, which would
+  /// connect again.  Who must notice the end keeps the endpoint: sends to it fail.
+  Result<Endpoint*> connect(std::vector<Route> routes);
   Driver& driver(std::size_t index);
 
   /// The caller names an endpoint no more that on_peer_gone() was called for; it may not be
@@ -204,9 +222,8 @@ class Messenger {
 void set_user_data(Endpoint& endpoint, void* data);
 void* user_data(const Endpoint& endpoint);
 
-/// Where an endpoint is: the driver it is reached by, and the address of its engine on that driver.
-std::size_t driver_index(const Endpoint& endpoint);
-const std::vector<std::byte>& peer_address(const Endpoint& endpoint);
+/// Where an endpoint is: the driver it is reached by, or tried, and its address there.
+const Route& route(const Endpoint& endpoint);
 
 }  // namespace mad
 

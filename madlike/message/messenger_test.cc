@@ -196,8 +196,8 @@ TEST(Messenger, TheFirstMessageNeedsNoPreparation) {
   Side a(network), b(network);
   Endpoint& to_b = a.to(b);
   EXPECT_EQ(&a.to(b), &to_b);
-  EXPECT_EQ(driver_index(to_b), 0u);
-  EXPECT_EQ(peer_address(to_b), b.driver->address());
+  EXPECT_EQ(route(to_b).driver, 0u);
+  EXPECT_EQ(route(to_b).address, b.driver->address());
   ASSERT_TRUE(a.send_header(to_b, 7, "hello").ok());
   a.send(to_b, 9, pattern(8), "and more");
   settle(a, b);
@@ -205,7 +205,7 @@ TEST(Messenger, TheFirstMessageNeedsNoPreparation) {
   EXPECT_EQ(b.arrived[0].header, "hello");
   EXPECT_EQ(b.arrived[0].message, nullptr);
   EXPECT_TRUE(b.arrived[1].sink->bytes == a.sent[0].bytes);
-  EXPECT_EQ(peer_address(*b.arrived[0].from), a.driver->address());
+  EXPECT_EQ(route(*b.arrived[0].from).address, a.driver->address());
 }
 
 TEST(Messenger, BothMayConnectAtOnce) {
@@ -266,11 +266,10 @@ TEST(Messenger, EndpointsCarryTheUsersData) {
 TEST(Messenger, AddressesAndDriversThatDoNotExist) {
   Pair p;
   const std::vector<std::byte>& address = p.b.driver->address();
-  EXPECT_EQ(p.a.messenger->connect(1, address.data(), address.size()).status().code(),
-            StatusCode::kInvalidArgument);
-  EXPECT_EQ(p.a.messenger->connect(0, address.data(), 0).status().code(),
-            StatusCode::kInvalidArgument);
-  auto endpoint = p.a.messenger->connect(0, address.data(), 5);  // seen when it is used
+  EXPECT_EQ(p.a.messenger->connect({{1, address}}).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(p.a.messenger->connect({{0, {}}}).status().code(), StatusCode::kInvalidArgument);
+  auto endpoint = p.a.messenger->connect(
+      {{0, {address.begin(), address.begin() + 5}}});  // seen when it is used
   ASSERT_TRUE(endpoint.ok());
   EXPECT_EQ(p.a.messenger->touch(**endpoint).code(), StatusCode::kInvalidArgument);
 }

@@ -36,7 +36,8 @@ struct OutgoingPacket {
                                        // pushed it back; null: none
   OutgoingPacket* next = nullptr;      // in the pool's free list
   Use use = Use::kFirst;
-  ExposureToken window{};  // kWrite
+  std::uint32_t detours = 0;  // of the endpoint when it was posted
+  ExposureToken window{};     // kWrite
   std::uint64_t window_offset = 0;
 };
 

@@ -4,38 +4,68 @@
 #include <utility>
 
 namespace mad {
+namespace {
+
+std::size_t index_of(const std::vector<Route>& routes, std::size_t driver) {
+  const auto same = [driver](const Route& route) { return route.driver == driver; };
+  return static_cast<std::size_t>(std::find_if(routes.begin(), routes.end(), same) -
+                                  routes.begin());
+}
+
+/// Whether a connection by this driver is the endpoint's.
+bool waits_for(const Endpoint& endpoint, std::size_t driver) {
+  if (!endpoint.has_connection) return true;
+  const bool tried_elsewhere = endpoint.route().driver != driver;
+  return tried_elsewhere && endpoint.live() && !endpoint.hello_received && !endpoint.leaving;
+}
+
+}  // namespace
+
+Status after_detours(const Endpoint& endpoint, const Status& why) {
+  if (endpoint.routes.size() == 1) return why;
+  return {why.code(),
+          endpoint.tried + endpoint.driver->caps().name + ": " + std::string(why.message())};
+}
 
 Peers::Peers(Core& core, std::vector<std::unique_ptr<Driver>> drivers) : core_(core) {
   fabrics_.resize(drivers.size());
   for (std::size_t i = 0; i < drivers.size(); ++i) {
-    fabrics_[i].driver = std::move(drivers[i]);
-    fabrics_[i].freed =
-        std::make_unique<Endpoint>(i, fabrics_[i].driver.get(), std::vector<std::byte>());
-    fabrics_[i].freed->life = Endpoint::Life::kGone;
+    Fabric& fabric = fabrics_[i];
+    fabric.driver = std::move(drivers[i]);
+    fabric.freed = std::make_unique<Endpoint>(std::vector<Route>{{i, {}}}, fabric.driver.get());
+    fabric.freed->life = Endpoint::Life::kGone;
   }
 }
 
-Endpoint& Peers::add(std::size_t fabric, const std::vector<std::byte>& address) {
-  endpoints_.emplace_back(fabric, fabrics_[fabric].driver.get(), address);
-  Endpoint& endpoint = endpoints_.back();
-  fabrics_[fabric].by_address[address] = &endpoint;
+Endpoint& Peers::add(std::vector<Route> routes) {
+  Driver* const first = fabrics_[routes.front().driver].driver.get();
+  Endpoint& endpoint = endpoints_.emplace_back(std::move(routes), first);
+  for (const Route& route : endpoint.routes) {
+    fabrics_[route.driver].by_address[route.address] = &endpoint;
+  }
   return endpoint;
 }
 
-Result<Endpoint*> Peers::find(std::size_t fabric, const std::byte* address, std::size_t size) {
-  if (fabric >= fabrics_.size()) {
-    return Status(StatusCode::kInvalidArgument, "there is no such driver");
+Result<Endpoint*> Peers::find(std::vector<Route> routes) {
+  if (routes.empty()) return Status(StatusCode::kInvalidArgument, "there is no route to it");
+  for (const Route& route : routes) {
+    if (route.driver >= fabrics_.size()) {
+      return Status(StatusCode::kInvalidArgument, "there is no such driver");
+    }
+    if (route.address.empty() || route.address.size() > kMaxAddressBytes) {
+      return Status(StatusCode::kInvalidArgument, "no driver has an address of this length");
+    }
   }
-  if (size == 0 || size > kMaxAddressBytes) {
-    return Status(StatusCode::kInvalidArgument, "no driver has an address of this length");
+  for (const Route& route : routes) {
+    const auto& by_address = fabrics_[route.driver].by_address;
+    const auto known = by_address.find(route.address);
+    if (known != by_address.end()) return known->second;
   }
-  const std::vector<std::byte> key(address, address + size);
-  const auto known = fabrics_[fabric].by_address.find(key);
-  return known != fabrics_[fabric].by_address.end() ? known->second : &add(fabric, key);
+  return &add(std::move(routes));
 }
 
 void Peers::bind(Endpoint& endpoint, ConnectionId connection) {
-  auto& by_connection = fabrics_[endpoint.driver_index].by_connection;
+  auto& by_connection = fabrics_[endpoint.route().driver].by_connection;
   if (connection >= by_connection.size()) by_connection.resize(connection + 1);
   by_connection[connection] = &endpoint;
   endpoint.has_connection = true;
@@ -44,15 +74,56 @@ void Peers::bind(Endpoint& endpoint, ConnectionId connection) {
 }
 
 Status Peers::contact(Endpoint& peer) {
-  if (!peer.live() || peer.post_failed) return peer.end;
-  if (peer.has_connection) return {};
-  auto connection = peer.driver->connect(peer.address.data(), peer.address.size());
-  if (!connection.ok()) {
-    core_.end(peer, connection.status());
-    return connection.status();
+  const bool refused = peer.post_failed && !peer.may_detour();
+  if (!peer.live() || refused) return peer.end;
+  while (!peer.has_connection) {
+    const auto& address = peer.route().address;
+    auto connection = peer.driver->connect(address.data(), address.size());
+    if (connection.ok()) {
+      bind(peer, *connection);
+    } else if (peer.may_detour()) {
+      take_next_route(peer, connection.status());
+    } else {
+      core_.end(peer, after_detours(peer, connection.status()));
+      return peer.end;
+    }
   }
-  bind(peer, *connection);
   return {};
+}
+
+// Nothing but our HELLO was posted by it.
+void Peers::leave_connection(Endpoint& endpoint) {
+  Fabric& fabric = fabrics_[endpoint.route().driver];
+  fabric.by_connection[endpoint.connection] = fabric.freed.get();
+  fabric.driver->disconnect(endpoint.connection);
+  endpoint.has_connection = false;
+  endpoint.hello_sent = false;
+  endpoint.post_failed = false;
+  endpoint.refused_turns = 0;
+  auto& refused = core_.refused;
+  refused.erase(std::remove(refused.begin(), refused.end(), &endpoint), refused.end());
+}
+
+void Peers::take_route(Endpoint& endpoint, std::size_t index) {
+  if (index == endpoint.taken) return;
+  if (endpoint.has_connection) leave_connection(endpoint);
+  endpoint.taken = index;
+  endpoint.driver = fabrics_[endpoint.route().driver].driver.get();
+  ++endpoint.detours;
+}
+
+void Peers::take_next_route(Endpoint& endpoint, const Status& why) {
+  endpoint.tried = after_detours(endpoint, why).message();
+  endpoint.tried += "; ";
+  take_route(endpoint, endpoint.taken + 1);
+}
+
+bool Peers::detour(Endpoint& endpoint, const Status& why) {
+  const bool no_way = why.code() == StatusCode::kUnreachable || why.code() == StatusCode::kVersion;
+  if (!no_way || !endpoint.may_detour()) return false;
+  take_next_route(endpoint, why);
+  (void)contact(endpoint);
+  return true;
 }
 
 Endpoint* Peers::of_connection(std::size_t fabric, ConnectionId connection) {
@@ -60,23 +131,27 @@ Endpoint* Peers::of_connection(std::size_t fabric, ConnectionId connection) {
   return connection < by_connection.size() ? by_connection[connection] : nullptr;
 }
 
-// An engine restarted at the address of one whose end we have not seen yet is another endpoint.
+// An engine restarted at the address of one whose end we have not seen yet is another endpoint; a
+// peer that comes by one route while we still try another did not get through by that.
 Endpoint& Peers::welcome(std::size_t fabric, ConnectionId connection) {
   Endpoint* const bound = of_connection(fabric, connection);
   if (bound != nullptr) return *bound;
   const std::vector<std::byte>& address = driver(fabric).peer_address(connection);
-  auto& by_address = fabrics_[fabric].by_address;
+  const auto& by_address = fabrics_[fabric].by_address;
   const auto known = by_address.find(address);
-  const bool waits = known != by_address.end() && !known->second->has_connection;
-  Endpoint& endpoint = waits ? *known->second : add(fabric, address);
+  const bool waits = known != by_address.end() && waits_for(*known->second, fabric);
+  Endpoint& endpoint = waits ? *known->second : add({{fabric, address}});
+  take_route(endpoint, index_of(endpoint.routes, fabric));
   bind(endpoint, connection);
   return endpoint;
 }
 
 void Peers::forget(Endpoint& endpoint) {
-  auto& by_address = fabrics_[endpoint.driver_index].by_address;
-  const auto known = by_address.find(endpoint.address);
-  if (known != by_address.end() && known->second == &endpoint) by_address.erase(known);
+  for (const Route& route : endpoint.routes) {
+    auto& by_address = fabrics_[route.driver].by_address;
+    const auto known = by_address.find(route.address);
+    if (known != by_address.end() && known->second == &endpoint) by_address.erase(known);
+  }
 }
 
 void Peers::free_released() {
@@ -84,7 +159,7 @@ void Peers::free_released() {
     auto& refused = core_.refused;
     const bool listed = std::find(refused.begin(), refused.end(), endpoint) != refused.end();
     if (listed || !endpoint->unused()) return false;
-    Fabric& fabric = fabrics_[endpoint->driver_index];
+    Fabric& fabric = fabrics_[endpoint->route().driver];
     if (endpoint->has_connection) fabric.by_connection[endpoint->connection] = fabric.freed.get();
     endpoints_.remove_if([endpoint](const Endpoint& each) { return &each == endpoint; });
     return true;

@@ -1,6 +1,9 @@
 // Peers: the drivers of one messenger and the endpoints reached by them, by address and by
 // connection.
 //
+// An endpoint may have several routes, each by another driver.  They are tried in their order until
+// one leads to the peer, or the peer comes by one of them.
+//
 // An endpoint that ended stays, for those who hold it, but is not found by its address any more:
 // who connects to that address again gets a new one.  It goes when its user has released it; of its
 // connection, a word remains.
@@ -17,6 +20,9 @@
 
 namespace mad {
 
+/// Why an endpoint cannot be reached: `why` is about its last route.
+Status after_detours(const Endpoint& endpoint, const Status& why);
+
 class Peers {
  public:
   Peers(Core& core, std::vector<std::unique_ptr<Driver>> drivers);
@@ -24,10 +30,15 @@ class Peers {
   std::size_t fabrics() const { return fabrics_.size(); }
   Driver& driver(std::size_t fabric) { return *fabrics_[fabric].driver; }
 
-  /// The endpoint at `address`, which is only compared, and checked when it is first contacted.
-  Result<Endpoint*> find(std::size_t fabric, const std::byte* address, std::size_t size);
+  /// The endpoint at these addresses, which are only compared, and checked when it is first
+  /// contacted.
+  Result<Endpoint*> find(std::vector<Route> routes);
   /// Makes sure that the endpoint has a connection, perhaps still being set up.
   Status contact(Endpoint& peer);
+
+  /// The endpoint's connection ended.  True: `why` says that there was none, and the next route is
+  /// tried.
+  bool detour(Endpoint& endpoint, const Status& why);
 
   /// The endpoint of a connection, or null.
   Endpoint* of_connection(std::size_t fabric, ConnectionId connection);
@@ -53,8 +64,11 @@ class Peers {
     std::vector<Endpoint*> by_connection;
     std::unique_ptr<Endpoint> freed;  // what connections of freed endpoints have there: gone
   };
-  Endpoint& add(std::size_t fabric, const std::vector<std::byte>& address);
+  Endpoint& add(std::vector<Route> routes);
   void bind(Endpoint& endpoint, ConnectionId connection);
+  void leave_connection(Endpoint& endpoint);
+  void take_route(Endpoint& endpoint, std::size_t index);
+  void take_next_route(Endpoint& endpoint, const Status& why);
   void free_released();
 
   Core& core_;

@@ -27,7 +27,7 @@ class PeersTest : public ::testing::Test {
     return drivers;
   }
   Endpoint& find(const LoopbackDriver& other) {
-    return *peers_.find(0, other.address().data(), other.address().size()).value();
+    return *peers_.find({{0, other.address()}}).value();
   }
   /// The connection that `other` asks for.
   ConnectionId connect_from(LoopbackDriver& other) {
@@ -62,7 +62,7 @@ TEST_F(PeersTest, AnAddressIsOneEndpointUntilThatEnds) {
   EXPECT_EQ(&find(other_), &first);
   EXPECT_TRUE(first.live());
   EXPECT_FALSE(first.has_connection) << "nothing travels before it is needed";
-  EXPECT_EQ(first.address, other_.address());
+  EXPECT_EQ(first.route().address, other_.address());
   ASSERT_TRUE(peers_.contact(first).ok());
   EXPECT_TRUE(first.has_connection);
   EXPECT_EQ(peers_.of_connection(0, first.connection), &first);
@@ -73,12 +73,11 @@ TEST_F(PeersTest, AnAddressIsOneEndpointUntilThatEnds) {
 
 TEST_F(PeersTest, WhatIsNoAddressIsRefused) {
   const std::vector<std::byte> bytes(kMaxAddressBytes + 1);
-  EXPECT_EQ(peers_.find(0, bytes.data(), 0).status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(peers_.find(0, bytes.data(), bytes.size()).status().code(),
-            StatusCode::kInvalidArgument);
-  EXPECT_EQ(peers_.find(1, bytes.data(), 8).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(peers_.find({{0, {}}}).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(peers_.find({{0, bytes}}).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(peers_.find({{1, {8, std::byte{}}}}).status().code(), StatusCode::kInvalidArgument);
   // Only the driver knows the others; it is asked when the endpoint is contacted.
-  Endpoint& foreign = *peers_.find(0, bytes.data(), 8).value();
+  Endpoint& foreign = *peers_.find({{0, {8, std::byte{}}}}).value();
   EXPECT_EQ(peers_.contact(foreign).code(), StatusCode::kInvalidArgument);
   EXPECT_FALSE(foreign.live());
 }
@@ -94,7 +93,7 @@ TEST_F(PeersTest, WhoConnectsIsTheOneThatWasAskedFor) {
 
 TEST_F(PeersTest, WhoConnectsUnaskedGetsAnEndpoint) {
   Endpoint& stranger = peers_.welcome(0, connect_from(other_));
-  EXPECT_EQ(stranger.address, other_.address());
+  EXPECT_EQ(stranger.route().address, other_.address());
   EXPECT_EQ(&find(other_), &stranger);
 }
 

@@ -44,12 +44,12 @@ class Pieces : public ::testing::Test {
     p_.b.on_arrival = nullptr;
     p_.b.arrived.clear();
     p_.a.sent.clear();
-    const std::uint64_t before = p_.a.messenger->counters().packets_sent;
+    const std::uint64_t before = p_.a.messenger->counters().drivers[0].packets_sent;
     p_.a.send(p_.to_b, 1, pattern(kHead));
     settle(p_.a, p_.b);
     p_.expect_all_whole();
     // All of it in its head; at most the credit goes back to b.
-    EXPECT_LE(p_.a.messenger->counters().packets_sent - before, 2u);
+    EXPECT_LE(p_.a.messenger->counters().drivers[0].packets_sent - before, 2u);
     EXPECT_EQ(p_.b.arrived[0].sink->places == 1, p_.b.one_run);
   }
 
@@ -61,7 +61,7 @@ TEST_F(Pieces, WhoWaitsGetsTheRestInPlace) {
   settle(p_.a, p_.b);
   p_.expect_all_whole();
   EXPECT_EQ(arrived().sink->places, 1);
-  EXPECT_EQ(p_.b.messenger->counters().packets_received, 2u);  // HELLO and this one
+  EXPECT_EQ(p_.b.messenger->counters().drivers[0].packets_received, 2u);  // HELLO and this one
   EXPECT_EQ(p_.b.messenger->counters().unexpected_bytes, 0u);
   expect_served();
 }
@@ -78,7 +78,7 @@ TEST_F(Pieces, MemoryOfManyRunsGetsPieceByPiece) {
 TEST_F(Pieces, TheAnswerLeavesBeforeTheHeadIsHere) {
   begin(3 * kHead);
   EXPECT_EQ(arrived().done, 0);
-  const std::uint64_t sent = p_.b.messenger->counters().packets_sent;
+  const std::uint64_t sent = p_.b.messenger->counters().drivers[0].packets_sent;
   EXPECT_EQ(sent, 2u);  // HELLO and CLEAR
   settle(p_.a, p_.b);
   p_.expect_all_whole();
@@ -138,11 +138,12 @@ TEST_F(Pieces, LessIsWantedThanTheHead) {
         EXPECT_TRUE(p.a.messenger->idle());
         EXPECT_TRUE(p.b.messenger->idle());
         p.b.on_arrival = nullptr;
-        const std::uint64_t before = p.a.messenger->counters().packets_sent;
+        const std::uint64_t before = p.a.messenger->counters().drivers[0].packets_sent;
         p.a.send(p.to_b, 1, pattern(kHead));
         settle(p.a, p.b);
         EXPECT_TRUE(p.a.all_sent());
-        EXPECT_LE(p.a.messenger->counters().packets_sent - before, 2u) << "its credit came back";
+        EXPECT_LE(p.a.messenger->counters().drivers[0].packets_sent - before, 2u)
+            << "its credit came back";
       }
     }
   }

@@ -80,8 +80,15 @@ void Poster::release(OutgoingPacket& packet) {
   give_back(packet);
 }
 
+void Poster::count_sent(const OutgoingPacket& packet) {
+  DriverCounters& counters = core_.counters.drivers[packet.endpoint->route().driver];
+  ++counters.packets_sent;
+  counters.bytes_sent += packet.packet.bytes();
+}
+
 Status Poster::post_to_driver(OutgoingPacket& packet) {
   Endpoint& to = *packet.endpoint;
+  packet.detours = to.detours;
   const SegmentList segments = packet.packet.segments();
   if (packet.use != OutgoingPacket::Use::kWrite) {
     return to.driver->post_send(to.connection, segments, &packet);
@@ -122,7 +129,7 @@ bool Poster::retry(Endpoint& to) {
     return false;
   }
   to.unposted = nullptr;
-  ++core_.counters.packets_sent;
+  count_sent(packet);
   if (status.in_progress()) {
     ++to.posts;
   } else {
@@ -159,7 +166,7 @@ bool Poster::post_control(Endpoint& to, Frame frame, Segment body) {
     return false;
   }
   credit_returned(to, frame.credit);
-  ++core_.counters.packets_sent;
+  count_sent(*packet);
   if (status.in_progress()) {
     ++core_.posts;
     ++to.posts;
@@ -174,9 +181,10 @@ bool Poster::post_control(Endpoint& to, Frame frame, Segment body) {
 void Poster::posted(OutgoingPacket& packet, const Status& status) {
   Endpoint& to = *packet.endpoint;
   OutgoingMessage* const message = packet.message;
+  const bool by_this_route = packet.detours == to.detours;
   --to.posts;
   release(packet);
-  if (status.error()) core_.fail_posts(to, status);
+  if (status.error() && by_this_route) core_.fail_posts(to, status);
   if (message == nullptr) return;
   auto& phase = state_of(*message).phase;
   if (status.error() && phase == OutgoingPhase::kFinished) phase = OutgoingPhase::kFailed;

@@ -39,6 +39,7 @@ class Poster {
  private:
   void let_wait(OutgoingMessage& message, Endpoint& to);
   static Status post_to_driver(OutgoingPacket& packet);
+  void count_sent(const OutgoingPacket& packet);
   void release(OutgoingPacket& packet);
 
   Core& core_;

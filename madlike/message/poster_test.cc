@@ -106,7 +106,7 @@ class PosterTest : public ::testing::Test {
   ScriptedDriver driver_;
   Core core_{config(), events_};
   Poster poster_{core_};
-  Endpoint to_{0, &driver_, {}};
+  Endpoint to_{{{0, {}}}, &driver_};
   std::byte users_[256] = {};
 };
 
@@ -117,7 +117,7 @@ TEST_F(PosterTest, AnEndpointTakesItsShareAndLessForStreamedPayload) {
   EXPECT_EQ(poster_.take(to_, Use::kWrite), nullptr);
   while (OutgoingPacket* const packet = poster_.take(to_, Use::kFirst)) first.push_back(packet);
   EXPECT_EQ(first.size(), 12u);
-  Endpoint other(0, &driver_, {});
+  Endpoint other({{0, {}}}, &driver_);
   OutgoingPacket* const others = poster_.take(other, Use::kData);
   ASSERT_NE(others, nullptr) << "somebody else's share is untouched";
   EXPECT_EQ(others->endpoint, &other);
@@ -144,7 +144,7 @@ TEST_F(PosterTest, WhatTheDriverCopiedIsFreeAtOnce) {
   poster_.post(taken(100));
   ASSERT_EQ(driver_.accepted.size(), 1u);
   EXPECT_EQ(driver_.accepted[0].size(), 100u);
-  EXPECT_EQ(core_.counters.packets_sent, 1u);
+  EXPECT_EQ(core_.counters.drivers[0].packets_sent, 1u);
   expect_nothing_held();
 }
 
@@ -180,6 +180,16 @@ TEST_F(PosterTest, WhatDidNotLeaveFailsItsMessage) {
   expect_nothing_held();
 }
 
+TEST_F(PosterTest, WhatDidNotLeaveByARouteThatWasGivenUpIsNoMatter) {
+  driver_.script = {StatusCode::kInProgress};
+  OutgoingPacket& packet = taken(100);
+  poster_.post(packet);
+  ++to_.detours;
+  poster_.posted(packet, {StatusCode::kUnreachable, "nobody is there"});
+  EXPECT_FALSE(to_.post_failed);
+  expect_nothing_held();
+}
+
 TEST_F(PosterTest, WhatIsPushedBackStaysAndIsTriedAgain) {
   driver_.script = {StatusCode::kAgain, StatusCode::kAgain};
   OutgoingPacket& packet = taken(100);
@@ -188,7 +198,7 @@ TEST_F(PosterTest, WhatIsPushedBackStaysAndIsTriedAgain) {
   EXPECT_TRUE(to_.active);
   EXPECT_EQ(core_.posts, 1u);
   EXPECT_FALSE(poster_.retry(to_));
-  EXPECT_EQ(core_.counters.packets_sent, 0u);
+  EXPECT_EQ(core_.counters.drivers[0].packets_sent, 0u);
   EXPECT_TRUE(poster_.retry(to_));
   EXPECT_TRUE(poster_.retry(to_)) << "nothing waits any more";
   EXPECT_EQ(driver_.accepted.size(), 1u);
@@ -322,7 +332,7 @@ TEST_F(PosterTest, FillingCountsWhatIsCopiedGatheredAndWritten) {
 }
 
 TEST(Poster, CreditLeavesInPiecesThatAFrameCanCarry) {
-  Endpoint endpoint(0, nullptr, {});
+  Endpoint endpoint({{0, {}}}, nullptr);
   endpoint.to_return = endpoint.charged = (std::uint64_t{1} << 32) + 5;
   EXPECT_EQ(returnable_credit(endpoint), 0xFFFFFFFFu);
   credit_returned(endpoint, 0xFFFFFFFFu);

@@ -13,7 +13,7 @@ constexpr std::uint32_t kRefusedTurns = 20000;
 
 Status gone_by(const Endpoint& endpoint, const Status& reported) {
   if (endpoint.goodbye_sent) return {StatusCode::kClosed, "the connection was closed"};
-  if (reported.code() == StatusCode::kUnreachable) return reported;
+  if (reported.code() == StatusCode::kUnreachable) return after_detours(endpoint, reported);
   const std::string why = reported.ok() ? "without a reason" : std::string(reported.message());
   return {StatusCode::kPeerFailed, "the peer's connection ended without goodbye: " + why};
 }
@@ -68,7 +68,9 @@ void Progress::handle(std::size_t fabric, const Completion& completion) {
       return;
     case Completion::Kind::kDisconnected: {
       Endpoint* const endpoint = peers_.of_connection(fabric, completion.connection);
-      if (endpoint != nullptr) core_.end(*endpoint, gone_by(*endpoint, completion.status));
+      if (endpoint != nullptr && !peers_.detour(*endpoint, completion.status)) {
+        core_.end(*endpoint, gone_by(*endpoint, completion.status));
+      }
       return;
     }
   }

@@ -118,7 +118,7 @@ class Hostile : public ::testing::Test {
     raw_.look();
     ASSERT_EQ(victim_.gone.size(), 1u);
     EXPECT_EQ(victim_.gone[0].second.code(), code) << victim_.gone[0].second.message();
-    EXPECT_EQ(peer_address(*victim_.gone[0].first), raw_.address());
+    EXPECT_EQ(route(*victim_.gone[0].first).address, raw_.address());
     raw_.look();
     EXPECT_EQ(victim_.gone.size(), 1u);
   }
@@ -128,8 +128,7 @@ class Hostile : public ::testing::Test {
   }
   /// The victim sends `bytes` to the raw peer; the id under which it waits.
   std::uint32_t victim_sends(std::size_t bytes) {
-    Endpoint& to =
-        *victim_.messenger->connect(0, raw_.address().data(), raw_.address().size()).value();
+    Endpoint& to = *victim_.messenger->connect({{0, raw_.address()}}).value();
     victim_.send(to, 1, pattern(bytes));
     raw_.look();
     return raw_.heard_last(FrameKind::kMessage).id;

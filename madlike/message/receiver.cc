@@ -31,8 +31,10 @@ void Receiver::release(const Endpoint& from, void* buffer) {
 
 // A whole packet mostly.
 Status Receiver::first_piece(Endpoint& from, const Completion& arrived, void** buffer) {
-  ++core_.counters.packets_received;
   const Segment bytes = arrived.bytes;
+  DriverCounters& counters = core_.counters.drivers[from.route().driver];
+  ++counters.packets_received;
+  counters.bytes_received += bytes.size + arrived.rest;
   Frame frame;
   Status status = decode_frame(bytes, &frame, arrived.rest);
   if (status.ok() && from.hello_received == (frame.kind == FrameKind::kHello)) {

@@ -17,8 +17,7 @@ TEST_F(Hostile, ClearsThatDoNotFit) {
     Side victim(network_, small_credit());
     RawPeer raw(network_, victim);
     raw.hello();
-    Endpoint& to =
-        *victim.messenger->connect(0, raw.address().data(), raw.address().size()).value();
+    Endpoint& to = *victim.messenger->connect({{0, raw.address()}}).value();
     Sent& sent = victim.send(to, 1, pattern(20000));
     raw.look();
     Frame clear = frame_of(FrameKind::kClear, raw.heard_last(FrameKind::kMessage).id, 20000);

@@ -8,10 +8,10 @@ namespace {
 
 TEST(Sender, ASmallMessageIsOnePacketAndDoneAtOnce) {
   Pair p;
-  const std::uint64_t before = p.a.messenger->counters().packets_sent;
+  const std::uint64_t before = p.a.messenger->counters().drivers[0].packets_sent;
   Sent& sent = p.a.send(p.to_b, 1, pattern(8), "header");
   EXPECT_TRUE(sent.status.ok());
-  EXPECT_EQ(p.a.messenger->counters().packets_sent, before + 1);
+  EXPECT_EQ(p.a.messenger->counters().drivers[0].packets_sent, before + 1);
   EXPECT_TRUE(p.a.messenger->idle());
   EXPECT_EQ(p.a.messenger->counters().staged_bytes, 8u);
   settle(p.a, p.b);
@@ -93,7 +93,9 @@ LoopbackOptions corking() {
   return options;
 }
 
-std::uint64_t packets(const Side& side) { return side.messenger->counters().packets_sent; }
+std::uint64_t packets(const Side& side) {
+  return side.messenger->counters().drivers[0].packets_sent;
+}
 
 TEST(Sender, CollectsSmallMessagesBehindTheFirstEight) {
   Pair p(corking());

@@ -100,18 +100,21 @@ struct Arrived {
 
 class Side final : public MessageEvents {
  public:
-  explicit Side(std::shared_ptr<LoopbackNetwork> network, const MessengerConfig& config = {}) {
-    auto owned = std::make_unique<LoopbackDriver>(std::move(network));
-    driver = owned.get();
+  explicit Side(std::shared_ptr<LoopbackNetwork> network, const MessengerConfig& config = {})
+      : Side(std::vector<std::shared_ptr<LoopbackNetwork>>{std::move(network)}, config) {}
+  /// With a driver on each of the networks.
+  explicit Side(const std::vector<std::shared_ptr<LoopbackNetwork>>& networks,
+                const MessengerConfig& config = {}) {
     std::vector<std::unique_ptr<Driver>> drivers;
-    drivers.push_back(std::move(owned));
+    for (const auto& network : networks) {
+      drivers.push_back(std::make_unique<LoopbackDriver>(network));
+      routes.push_back({routes.size(), drivers.back()->address()});
+    }
+    driver = static_cast<LoopbackDriver*>(drivers.front().get());
     messenger = std::make_unique<Messenger>(config, *this, std::move(drivers));
   }
 
-  Endpoint& to(const Side& other) {
-    const std::vector<std::byte>& address = other.driver->address();
-    return *messenger->connect(0, address.data(), address.size()).value();
-  }
+  Endpoint& to(const Side& other) { return *messenger->connect(other.routes).value(); }
 
   Status send_header(Endpoint& to, std::uint8_t handler, const std::string& text) {
     return messenger->send_header(to, handler, segment(text));
@@ -187,7 +190,8 @@ class Side final : public MessageEvents {
   std::deque<Arrived> arrived;
   std::vector<std::pair<Endpoint*, Status>> gone;
   bool misaligned = false;
-  LoopbackDriver* driver = nullptr;
+  LoopbackDriver* driver = nullptr;      // the first one
+  std::vector<Route> routes;             // to this side
   std::unique_ptr<Messenger> messenger;  // last: ends first
 
  private:

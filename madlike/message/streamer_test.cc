@@ -42,11 +42,11 @@ TEST(Streamer, PacketsAreFlushedWhereTheMessageSays) {
   for (std::uint64_t flush : {0u, 1000u, 10000u}) {
     Pair p(options, config);
     p.a.flush_bytes = flush;
-    const std::uint64_t before = p.a.messenger->counters().packets_sent;
+    const std::uint64_t before = p.a.messenger->counters().drivers[0].packets_sent;
     p.a.send(p.to_b, 1, pattern(100000));
     settle(p.a, p.b);
     p.expect_all_whole();
-    const std::uint64_t packets = p.a.messenger->counters().packets_sent - before - 1;
+    const std::uint64_t packets = p.a.messenger->counters().drivers[0].packets_sent - before - 1;
     EXPECT_EQ(packets, flush == 0 ? 2u : 100000 / flush);
   }
 }

@@ -3,20 +3,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <fstream>
+#include <utility>
 
 namespace mad {
 namespace {
 
+using Bytes = std::vector<std::byte>;
+
 constexpr std::size_t kHeadBytes = 4;
 constexpr std::byte kMagic{'m'};
-
-static_assert(kHeadBytes + EngineAddress::kNodeBytes + 1 + EngineAddress::kFabricMax +
-                      EngineAddress::kDriverAddressMax <=
-                  110,
-              "a card must fit MAD_ADDRESS_MAX");
+constexpr unsigned kNameMask = 0x1f;
+constexpr unsigned kEarlierShift = 5;
+static_assert(EngineAddress::kFabricMax <= kNameMask && EngineAddress::kMostFabrics <= 4,
+              "both are in one byte");
 
 std::uint64_t fnv1a(const std::string& text) {
   std::uint64_t hash = 0xcbf29ce484222325u;
@@ -24,29 +26,111 @@ std::uint64_t fnv1a(const std::string& text) {
   return hash;
 }
 
-void append_u64(std::vector<std::byte>& out, std::uint64_t value) {
-  for (int shift = 0; shift < 64; shift += 8) out.push_back(std::byte(value >> shift & 0xff));
-}
-
 Status not_an_address(const std::string& why) {
   return Status(StatusCode::kInvalidArgument, "not an engine's address: " + why);
 }
 
+/// What an address has of an earlier one, at the same places.
+struct Common {
+  std::size_t earlier = 0;  // its number
+  std::size_t first = 0;    // bytes at the beginning
+  std::size_t last = 0;     // bytes at the end
+};
+
+Common common(const Bytes& address, const Bytes& earlier, std::size_t number) {
+  const std::size_t size = std::min(address.size(), earlier.size());
+  Common out;
+  out.earlier = number;
+  while (out.first < size && address[out.first] == earlier[out.first]) ++out.first;
+  if (address.size() > earlier.size()) return out;
+  while (out.last < size - out.first &&
+         address[size - 1 - out.last] == earlier[size - 1 - out.last]) {
+    ++out.last;
+  }
+  return out;
+}
+
+Common most_common(const std::vector<FabricAddress>& fabrics, std::size_t number) {
+  Common best;
+  for (std::size_t i = 0; i < number; ++i) {
+    const Common with = common(fabrics[number].address, fabrics[i].address, i);
+    if (with.first + with.last > best.first + best.last) best = with;
+  }
+  return best;
+}
+
+/// Takes bytes from the front of what is left.
+class Reader {
+ public:
+  Reader(const std::byte* bytes, std::size_t size) : next_(bytes), left_(size) {}
+  bool has(std::size_t size) const { return left_ >= size; }
+  bool empty() const { return left_ == 0; }
+  unsigned number() { return std::to_integer<unsigned>(*take(1)); }
+  const std::byte* take(std::size_t size) {
+    left_ -= size;
+    return std::exchange(next_, next_ + size);
+  }
+
+ private:
+  const std::byte* next_;
+  std::size_t left_;
+};
+
+bool read_fabric(Reader& in, std::vector<FabricAddress>* fabrics) {
+  if (!in.has(1)) return false;
+  const unsigned word = in.number();
+  const std::size_t name_bytes = word & kNameMask;
+  if (name_bytes > EngineAddress::kFabricMax || !in.has(name_bytes + 3)) return false;
+  FabricAddress out;
+  out.fabric.assign(reinterpret_cast<const char*>(in.take(name_bytes)), name_bytes);
+  const std::size_t size = in.number();
+  Common with;
+  with.earlier = word >> kEarlierShift;
+  with.first = in.number();
+  with.last = in.number();
+  const std::size_t shared = with.first + with.last;
+  if (size > EngineAddress::kDriverAddressMax || shared > size || !in.has(size - shared)) {
+    return false;
+  }
+  const Bytes none;
+  const Bytes& earlier = with.earlier < fabrics->size() ? (*fabrics)[with.earlier].address : none;
+  if (with.first > earlier.size() || (with.last > 0 && size > earlier.size())) return false;
+  const std::byte* const own = in.take(size - shared);
+  out.address.assign(earlier.begin(), earlier.begin() + static_cast<std::ptrdiff_t>(with.first));
+  out.address.insert(out.address.end(), own, own + (size - shared));
+  for (std::size_t i = size - with.last; i < size; ++i) out.address.push_back(earlier[i]);
+  fabrics->push_back(std::move(out));
+  return true;
+}
+
 }  // namespace
 
+std::string FabricAddress::key() const {
+  std::string key = fabric;
+  key.push_back('\0');
+  key.append(reinterpret_cast<const char*>(address.data()), address.size());
+  return key;
+}
+
 std::vector<std::byte> EngineAddress::encode() const {
-  const std::size_t process_bytes = 1 + fabric.size() + driver_address.size();
-  std::vector<std::byte> out = {kMagic, std::byte{kVersion}, std::byte(node.size()),
-                                std::byte(process_bytes)};
+  Bytes out = {kMagic, std::byte{kVersion}, std::byte(node.size()), std::byte(fabrics.size())};
   out.insert(out.end(), node.begin(), node.end());
-  out.push_back(std::byte(fabric.size()));
-  for (const char c : fabric) out.push_back(std::byte(c));
-  out.insert(out.end(), driver_address.begin(), driver_address.end());
+  for (std::size_t i = 0; i < fabrics.size(); ++i) {
+    const auto& [name, address] = fabrics[i];
+    const Common with = most_common(fabrics, i);
+    out.push_back(std::byte(name.size() | with.earlier << kEarlierShift));
+    for (const char c : name) out.push_back(std::byte(c));
+    for (const std::size_t number : {address.size(), with.first, with.last}) {
+      out.push_back(std::byte(number));
+    }
+    out.insert(out.end(), address.begin() + static_cast<std::ptrdiff_t>(with.first),
+               address.end() - static_cast<std::ptrdiff_t>(with.last));
+  }
   return out;
 }
 
 Result<EngineAddress> EngineAddress::decode(const void* bytes, std::size_t size) {
-  const auto* in = static_cast<const std::byte*>(bytes);
+  const auto* const in = static_cast<const std::byte*>(bytes);
   if (size < kHeadBytes || in[0] != kMagic) {
     return not_an_address("it must be the bytes that mad_engine_address() gave");
   }
@@ -56,45 +140,48 @@ Result<EngineAddress> EngineAddress::decode(const void* bytes, std::size_t size)
                       ", this libmad speaks version " + std::to_string(kVersion) +
                       "; both sides need the same libmad");
   }
-  const std::size_t node_bytes = std::to_integer<std::size_t>(in[2]);
-  const std::size_t process_bytes = std::to_integer<std::size_t>(in[3]);
-  if (kHeadBytes + node_bytes + process_bytes != size) {
-    return not_an_address("it says " + std::to_string(kHeadBytes + node_bytes + process_bytes) +
-                          " bytes and has " + std::to_string(size));
-  }
-  const std::byte* process = in + kHeadBytes + node_bytes;
-  const std::size_t name_bytes = process_bytes > 0 ? std::to_integer<std::size_t>(process[0]) : 0;
-  if (process_bytes < 1 + name_bytes || name_bytes > kFabricMax ||
-      process_bytes - 1 - name_bytes > kDriverAddressMax ||
-      (node_bytes != 0 && node_bytes != kNodeBytes)) {
+  const auto node_bytes = std::to_integer<std::size_t>(in[2]);
+  const auto fabrics = std::to_integer<std::size_t>(in[3]);
+  Reader rest(in + kHeadBytes, size - kHeadBytes);
+  if ((node_bytes != 0 && node_bytes != kNodeBytes) || !rest.has(node_bytes) || fabrics == 0 ||
+      fabrics > kMostFabrics) {
     return not_an_address("its parts have impossible lengths");
   }
   EngineAddress address;
-  address.node.assign(in + kHeadBytes, process);
-  address.fabric.assign(reinterpret_cast<const char*>(process + 1), name_bytes);
-  address.driver_address.assign(process + 1 + name_bytes, process + process_bytes);
+  const std::byte* const node = rest.take(node_bytes);
+  address.node.assign(node, node + node_bytes);
+  for (std::size_t i = 0; i < fabrics; ++i) {
+    if (!read_fabric(rest, &address.fabrics)) {
+      return not_an_address("that of its fabric " + std::to_string(i + 1) + " is not one");
+    }
+  }
+  if (!rest.empty()) return not_an_address("it is longer than it says");
   return address;
 }
 
-std::string EngineAddress::process_key() const {
-  std::string key = fabric;
-  key.push_back('\0');
-  key.append(reinterpret_cast<const char*>(driver_address.data()), driver_address.size());
-  return key;
+std::string EngineAddress::fabric_names() const {
+  std::string names;
+  for (const FabricAddress& each : fabrics) {
+    if (!names.empty()) names += ';';
+    names += each.fabric;
+  }
+  return names;
 }
 
 std::vector<std::byte> this_node() {
-  std::string boot;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
-  if (boot.empty()) {
+  std::string identity;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), identity);
+  if (identity.empty()) {
     char name[256] = {};
-    if (gethostname(name, sizeof(name) - 1) == 0) boot = name;
+    if (gethostname(name, sizeof(name) - 1) == 0) identity = name;
   }
   struct stat net {};
-  const bool have_net = stat("/proc/self/ns/net", &net) == 0;
-  std::vector<std::byte> out;
-  append_u64(out, fnv1a(boot));
-  append_u64(out, have_net ? static_cast<std::uint64_t>(net.st_ino) : 0);
+  if (stat("/proc/self/ns/net", &net) == 0) identity += ' ' + std::to_string(net.st_ino);
+  const std::uint64_t hash = fnv1a(identity);
+  Bytes out;
+  for (std::size_t i = 0; i < EngineAddress::kNodeBytes; ++i) {
+    out.push_back(std::byte(hash >> (8 * i) & 0xff));
+  }
   return out;
 }
 

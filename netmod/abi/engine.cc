@@ -19,12 +19,25 @@ namespace {
 
 constexpr int kGoodbyeMilliseconds = 2000;
 
-mad::EngineAddress address_of(const mad::Driver& driver) {
+mad::Result<mad::EngineAddress> address_on(
+    const std::vector<std::unique_ptr<mad::Driver>>& fabrics) {
   mad::EngineAddress address;
   address.node = mad::this_node();
-  address.fabric = driver.caps().name;
-  address.driver_address = driver.address();
-  return address;
+  for (const auto& fabric : fabrics) {
+    address.fabrics.push_back({fabric->caps().name, fabric->address()});
+  }
+  const std::size_t size = address.encode().size();
+  if (size <= MAD_ADDRESS_MAX) return address;
+  return Status(StatusCode::kInvalidArgument,
+                "an engine's addresses on the fabrics '" + address.fabric_names() + "' take " +
+                    std::to_string(size) + " bytes, and there is room for " +
+                    std::to_string(MAD_ADDRESS_MAX) + "; name fewer fabrics");
+}
+
+std::vector<bool> beyond_host(const std::vector<std::unique_ptr<mad::Driver>>& drivers) {
+  std::vector<bool> out;
+  for (const auto& driver : drivers) out.push_back(driver->caps().beyond_host);
+  return out;
 }
 
 mad::MessengerConfig messenger_config(const mad_config& config) {
@@ -144,33 +157,35 @@ auto held_by(Pool* pool, Operation* operation) {
 }  // namespace
 
 mad::Result<std::unique_ptr<mad_engine>> mad_engine::open(const mad_config& config) {
-  auto fabric = mad::open_fabric(config.fabric != nullptr ? config.fabric : mad::kDefaultFabric,
-                                 config.interface != nullptr ? config.interface : "");
-  if (!fabric.ok()) return fabric.status();
-  auto self = mad::open_self_fabric();
+  auto fabrics = mad::open_fabrics(config.fabric != nullptr ? config.fabric : mad::kDefaultFabric,
+                                   config.interface != nullptr ? config.interface : "");
+  if (!fabrics.ok()) return fabrics.status();
+  std::vector<std::unique_ptr<mad::Driver>> drivers = std::move(*fabrics);
+  auto address = address_on(drivers);
+  if (!address.ok()) return address.status();
+  drivers.push_back(mad::open_self_fabric());
   const std::string costs_file = config.costs_file != nullptr ? config.costs_file : "";
   const mad::Tuning tuning = tuning_of(config);
-  std::vector<mad::Policy> policies;  // in PeerTable's order
-  for (const mad::Driver* driver : {fabric.value().get(), self.get()}) {
+  std::vector<mad::Policy> policies;
+  for (const auto& driver : drivers) {
     auto costs = mad::read_costs(costs_file, driver->caps().name);
     if (!costs.ok()) return costs.status();
     policies.emplace_back(driver->caps(), costs.value(), tuning);
   }
   std::unique_ptr<mad_engine> engine(
-      new mad_engine(config, std::move(policies), std::move(fabric.value()), std::move(self)));
-  engine->trace_ = mad::Trace::from_environment(engine->fabric());
+      new mad_engine(config, std::move(*address), std::move(drivers), std::move(policies)));
+  engine->trace_ = mad::Trace::from_environment(engine->fabric_names());
   return engine;
 }
 
-mad_engine::mad_engine(const mad_config& config, std::vector<mad::Policy> policies,
-                       std::unique_ptr<mad::Driver> fabric, std::unique_ptr<mad::Driver> self)
+mad_engine::mad_engine(const mad_config& config, mad::EngineAddress address,
+                       std::vector<std::unique_ptr<mad::Driver>> drivers,
+                       std::vector<mad::Policy> policies)
     : callbacks_(config.callbacks),
       context_(config.context),
       policies_(std::move(policies)),
-      peers_(this, address_of(*fabric), self->address()) {
-  std::vector<std::unique_ptr<mad::Driver>> drivers(mad::PeerTable::kDrivers);
-  drivers[mad::PeerTable::kFabric] = std::move(fabric);
-  drivers[mad::PeerTable::kSelf] = std::move(self);
+      peers_(this, std::move(address), beyond_host(drivers), drivers.back()->address()),
+      fabric_names_(peers_.own().fabric_names()) {
   auto& events = static_cast<mad::MessageEvents&>(*this);
   messenger_ =
       std::make_unique<mad::Messenger>(messenger_config(config), events, std::move(drivers));
@@ -200,13 +215,12 @@ Status mad_engine::send_header(mad_peer& to, std::uint8_t handler, mad::Segment 
 
 Status mad_engine::send(mad_peer& to, std::uint8_t handler, mad::Segment header,
                         const mad::Payload& payload, mad_path path, mad_op* op) {
-  const mad::Policy& policy = policies_[mad::driver_index(*to.endpoint)];
-  const mad::Plan plan = send_plan(policy, payload, path);
+  const mad::Plan plan = send_plan(policy(to), payload, path);
   auto operation = held_by(&sends_, sends_.acquire(this, op));
   if (trace_ != nullptr) {
     mad::Trace::Decision decision = decision_of(payload, path, plan, *op);
     decision.peer = to.number;
-    predict(policy, payload, &decision);
+    predict(policy(to), payload, &decision);
     operation->traced = trace_->decided(decision);
   }
   operation->payload_bytes = payload.bytes;
@@ -233,13 +247,14 @@ Status mad_engine::receive(mad_incoming* incoming, const mad::Payload& payload, 
   mad::IncomingMessage& message = *incoming->message;
   const std::uint64_t bytes = std::min(incoming->payload_bytes, payload.bytes);
   const std::uint32_t peer = incoming->peer;
+  const mad::Policy& policy = policies_[incoming->driver];
   incoming_.release(incoming);
   if (bytes == 0) {
     messenger_->discard(message);
     *received = 0;
     return {};
   }
-  const mad::Plan plan = receive_plan(policies_[mad::PeerTable::kFabric], payload, path);
+  const mad::Plan plan = receive_plan(policy, payload, path);
   auto operation = held_by(&receives_, static_cast<mad::ReceiveOperation*>(nullptr));
   mad::PayloadSink* sink = nullptr;
   try {
@@ -283,14 +298,23 @@ void mad_engine::discard(mad_incoming* incoming) {
 
 const mad_counters& mad_engine::counters() {
   const mad::MessageCounters& of_messages = messenger_->counters();
-  counters_.packets_sent = of_messages.packets_sent;
-  counters_.packets_received = of_messages.packets_received;
+  counters_.packets_sent = counters_.packets_received = 0;
+  for (const mad::DriverCounters& of_driver : of_messages.drivers) {
+    counters_.packets_sent += of_driver.packets_sent;
+    counters_.packets_received += of_driver.packets_received;
+  }
   counters_.staged_bytes = of_messages.staged_bytes;
   counters_.referenced_bytes = of_messages.referenced_bytes;
   counters_.written_bytes = of_messages.written_bytes;
   counters_.unexpected_bytes = of_messages.unexpected_bytes;
   counters_.checked_bytes = of_messages.checked_bytes;
   return counters_;
+}
+
+mad_fabric_counters mad_engine::fabric_counters(std::size_t fabric) const {
+  const mad::DriverCounters& counters = messenger_->counters().drivers[fabric];
+  return {address().fabrics[fabric].fabric.c_str(), counters.packets_sent, counters.bytes_sent,
+          counters.packets_received, counters.bytes_received};
 }
 
 void mad_engine::on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segment header,
@@ -307,7 +331,8 @@ void mad_engine::on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segm
   mad_peer& peer = peers_.of(from);
   mad_incoming* const incoming =
       message == nullptr ? nullptr
-                         : incoming_.acquire(mad_incoming{message, payload_bytes, peer.number});
+                         : incoming_.acquire(mad_incoming{message, payload_bytes, peer.number,
+                                                          mad::route(from).driver});
   const InCallback scope(&callback_depth_);
   callbacks_.on_message(context_, &peer, handler, header.data, header.size, payload_bytes,
                         incoming);

@@ -29,6 +29,7 @@ struct mad_incoming {
   mad::IncomingMessage* message;
   std::uint64_t payload_bytes;
   std::uint32_t peer;  // its number
+  std::size_t driver;  // its index
 };
 
 namespace mad {
@@ -68,10 +69,18 @@ struct mad_engine final : private mad::MessageEvents {
   static mad::Result<std::unique_ptr<mad_engine>> open(const mad_config& config);
   ~mad_engine() override;
 
-  const std::string& fabric() const { return peers_.own().fabric; }
+  /// Its fabrics' names, e.g. "ucx:posix;tcp".
+  const std::string& fabric_names() const { return fabric_names_; }
+  std::size_t fabrics() const { return address().fabrics.size(); }
   const mad::EngineAddress& address() const { return peers_.own(); }
-  const mad::DriverCaps& caps() const { return policy().caps(); }
-  const mad::Policy& policy() const { return policies_[mad::PeerTable::kFabric]; }
+  /// Of a fabric by its number, or of the self fabric behind them.
+  const mad::Policy& policy(std::size_t fabric) const { return policies_[fabric]; }
+  const mad::Policy& policy(const mad_peer& peer) const {
+    return policies_[mad::route(*peer.endpoint).driver];
+  }
+  bool is_self(const mad_peer& peer) const {
+    return mad::route(*peer.endpoint).driver == peers_.self();
+  }
   std::size_t max_header_bytes() const { return messenger_->max_header_bytes(); }
   bool idle() const { return messenger_->idle(); }
   bool flushed() const { return messenger_->flushed(); }
@@ -98,6 +107,7 @@ struct mad_engine final : private mad::MessageEvents {
   void discard(mad_incoming* incoming);
 
   const mad_counters& counters();
+  mad_fabric_counters fabric_counters(std::size_t fabric) const;
 
   /// The Madeleine messages: those of mad::kMadeleineHandler.
   mad::SessionHub& sessions() { return *sessions_; }
@@ -109,8 +119,9 @@ struct mad_engine final : private mad::MessageEvents {
   friend struct mad::SendOperation;
   friend struct mad::ReceiveOperation;
 
-  mad_engine(const mad_config& config, std::vector<mad::Policy> policies,
-             std::unique_ptr<mad::Driver> fabric, std::unique_ptr<mad::Driver> self);
+  /// `drivers` are the fabrics and the self fabric, `address` and `policies` theirs.
+  mad_engine(const mad_config& config, mad::EngineAddress address,
+             std::vector<std::unique_ptr<mad::Driver>> drivers, std::vector<mad::Policy> policies);
   void give_back_operations();
   void release_gone();
   void finish_send(mad::SendOperation& operation, const mad::Status& status);
@@ -129,8 +140,9 @@ struct mad_engine final : private mad::MessageEvents {
   bool closing_ = false;
 
   std::unique_ptr<mad::Trace> trace_;  // null: nobody asked for one
-  std::vector<mad::Policy> policies_;  // one for each of PeerTable's drivers
+  std::vector<mad::Policy> policies_;  // one for each driver
   mad::PeerTable peers_;
+  std::string fabric_names_;
   mad::SlabPool<mad::SendOperation> sends_;
   mad::SlabPool<mad::ReceiveOperation> receives_;
   mad::SlabPool<mad_incoming> incoming_;

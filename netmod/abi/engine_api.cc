@@ -33,6 +33,12 @@ std::string describe(const mad::DriverCaps& caps) {
          (caps.remote_write ? "with" : "without") + " remote writes";
 }
 
+void tell_of(const mad_engine& engine) {
+  for (std::size_t i = 0; i < engine.fabrics(); ++i) {
+    std::fprintf(stderr, "libmad: %s\n", describe(engine.policy(i).caps()).c_str());
+  }
+}
+
 int give_address(const char* function, const mad::EngineAddress& address, void* out,
                  std::size_t* size) {
   if (out == nullptr) return null_argument(function, "address");
@@ -72,7 +78,7 @@ extern "C" int mad_engine_open(const mad_config* config, mad_engine** out) {
     auto engine = mad_engine::open(*config);
     if (!engine.ok()) return mad::to_abi(engine.status());
     *out = engine.value().release();
-    if (verbose()) std::fprintf(stderr, "libmad: %s\n", describe((*out)->caps()).c_str());
+    if (verbose()) tell_of(**out);
     return MAD_SUCCESS;
   });
 }
@@ -88,13 +94,30 @@ extern "C" void mad_engine_close(mad_engine* engine) {
 }
 
 extern "C" const char* mad_engine_fabric(const mad_engine* engine) {
-  return engine == nullptr ? "" : engine->fabric().c_str();
+  return engine == nullptr ? "" : engine->fabric_names().c_str();
 }
 
 extern "C" int mad_engine_address(const mad_engine* engine, void* address, size_t* size) {
   return guarded([&]() -> int {
     if (engine == nullptr) return null_argument("mad_engine_address", "engine");
     return give_address("mad_engine_address", engine->address(), address, size);
+  });
+}
+
+extern "C" int mad_address_fabrics(const void* address, size_t size, char* names, size_t room) {
+  return guarded([&]() -> int {
+    if (address == nullptr) return null_argument("mad_address_fabrics", "address");
+    if (names == nullptr) return null_argument("mad_address_fabrics", "names");
+    const auto decoded = mad::EngineAddress::decode(address, size);
+    if (!decoded.ok()) return mad::to_abi(decoded.status());
+    const std::string list = decoded.value().fabric_names();
+    if (room <= list.size()) {
+      return fail(MAD_ERR_ARGUMENT, "mad_address_fabrics: the names need " +
+                                        std::to_string(list.size() + 1) + " bytes, the room has " +
+                                        std::to_string(room) + "; MAD_FABRICS_BYTES suffice");
+    }
+    std::memcpy(names, list.c_str(), list.size() + 1);
+    return MAD_SUCCESS;
   });
 }
 
@@ -161,6 +184,11 @@ extern "C" int mad_peer_release(mad_engine* engine, mad_peer* peer) {
   });
 }
 
+extern "C" const char* mad_peer_fabric(const mad_engine* engine, const mad_peer* peer) {
+  if (engine == nullptr || peer == nullptr || peer->endpoint == nullptr) return "";
+  return engine->policy(*peer).caps().name.c_str();
+}
+
 extern "C" int mad_engine_progress(mad_engine* engine, int* events) {
   return guarded([&]() -> int {
     if (engine == nullptr) return null_argument("mad_engine_progress", "engine");
@@ -191,6 +219,23 @@ extern "C" int mad_engine_flushed(const mad_engine* engine) {
 
 extern "C" size_t mad_max_header_bytes(const mad_engine* engine) {
   return engine == nullptr || engine->closing() ? 0 : engine->max_header_bytes();
+}
+
+extern "C" int mad_engine_fabric_counters(const mad_engine* engine, int number,
+                                          mad_fabric_counters* out) {
+  return guarded([&]() -> int {
+    if (engine == nullptr) return null_argument("mad_engine_fabric_counters", "engine");
+    if (out == nullptr) return null_argument("mad_engine_fabric_counters", "out");
+    if (engine->closing()) return being_closed("mad_engine_fabric_counters");
+    const auto fabric = static_cast<std::size_t>(number);
+    if (number < 0 || fabric >= engine->fabrics()) {
+      return fail(MAD_ERR_ARGUMENT, "mad_engine_fabric_counters: no fabric " +
+                                        std::to_string(number) + "; the engine has " +
+                                        std::to_string(engine->fabrics()));
+    }
+    *out = engine->fabric_counters(fabric);
+    return MAD_SUCCESS;
+  });
 }
 
 extern "C" const mad_counters* mad_engine_counters(mad_engine* engine) {

@@ -53,6 +53,39 @@ TEST(EngineApi, OpenRefusesWhatItCannotServe) {
   EXPECT_EQ(engine, nullptr);
 }
 
+TEST(EngineApi, TheFabricsOfAListAreCountedApart) {
+  mad_config config = loopback();
+  config.fabric = "loopback;tcp";
+  config.interface = "lo";
+  mad_engine* engine = nullptr;
+  ASSERT_EQ(mad_engine_open(&config, &engine), MAD_SUCCESS) << error();
+  EXPECT_STREQ(mad_engine_fabric(engine), "loopback;tcp");
+  mad_fabric_counters counters;
+  ASSERT_EQ(mad_engine_fabric_counters(engine, 1, &counters), MAD_SUCCESS);
+  EXPECT_STREQ(counters.name, "tcp");
+  EXPECT_EQ(counters.bytes_sent, 0u);
+  EXPECT_EQ(mad_engine_fabric_counters(engine, 2, &counters), MAD_ERR_ARGUMENT);
+  EXPECT_NE(error().find("no fabric 2; the engine has 2"), std::string::npos) << error();
+  EXPECT_EQ(mad_engine_fabric_counters(engine, -1, &counters), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_engine_fabric_counters(nullptr, 0, &counters), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_engine_fabric_counters(engine, 0, nullptr), MAD_ERR_ARGUMENT);
+
+  char address[MAD_ADDRESS_MAX];
+  size_t size = sizeof(address);
+  ASSERT_EQ(mad_engine_address(engine, address, &size), MAD_SUCCESS);
+  char names[MAD_FABRICS_BYTES];
+  ASSERT_EQ(mad_address_fabrics(address, size, names, sizeof(names)), MAD_SUCCESS);
+  EXPECT_STREQ(names, "loopback;tcp");
+  EXPECT_EQ(mad_address_fabrics(address, size, names, 12), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_address_fabrics(address, size, names, 13), MAD_SUCCESS);
+  EXPECT_EQ(mad_address_fabrics(address, 3, names, sizeof(names)), MAD_ERR_ARGUMENT);
+  mad_peer* self = nullptr;
+  ASSERT_EQ(mad_engine_peer(engine, address, size, &self), MAD_SUCCESS);
+  EXPECT_STREQ(mad_peer_fabric(engine, self), "loopback");
+  EXPECT_STREQ(mad_peer_fabric(engine, nullptr), "");
+  mad_engine_close(engine);
+}
+
 TEST(EngineApi, TheDefaultFabricIsTcp) {
   mad_config config;
   mad_config_init(&config);

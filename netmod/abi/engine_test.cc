@@ -61,8 +61,8 @@ mad::Payload bytes(std::vector<char>& memory) {
 }
 
 TEST_F(Engine, KnowsItself) {
-  EXPECT_EQ(engine->fabric(), "loopback");
-  EXPECT_EQ(engine->address().fabric, "loopback");
+  EXPECT_EQ(engine->fabric_names(), "loopback");
+  EXPECT_EQ(engine->address().fabrics.at(0).fabric, "loopback");
   EXPECT_EQ(engine->address().node, mad::this_node());
   EXPECT_FALSE(engine->in_callback());
   EXPECT_FALSE(engine->closing());

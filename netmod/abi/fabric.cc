@@ -1,12 +1,16 @@
 #include "netmod/abi/fabric.h"
 
 #include <filesystem>
+#include <set>
 #include <system_error>
+#include <utility>
 
+#include "madlike/driver/door/handshake.h"
 #include "madlike/driver/loopback/loopback.h"
 #include "madlike/driver/ofi/ofi.h"
 #include "madlike/driver/tcp/tcp.h"
 #include "madlike/driver/ucx/names.h"
+#include "netmod/abi/address.h"
 #include "netmod/abi/ucx_plugin.h"
 
 namespace mad {
@@ -17,6 +21,7 @@ constexpr const char* kLoopback = "loopback";
 constexpr const char* kTcp = "tcp";
 constexpr const char* kOfi = "ofi";
 constexpr const char* kOfiPrefix = "ofi:";
+constexpr char kBetween = ';';
 
 // What a network is for engines of several hosts, this is for the engines of one process: a place
 // they all share.  It is made at first use and never changes.
@@ -48,6 +53,7 @@ const std::vector<std::string>& fabrics_to_try() {
 
 // The directory first: asking libfabric for verbs takes a third of a second.
 Result<std::unique_ptr<Driver>> open_auto_fabric(const std::string& interface,
+                                                 const std::optional<DoorSecret>& secret,
                                                  const std::string& rdma_devices) {
   std::error_code error;
   const std::filesystem::directory_iterator devices(rdma_devices, error), none;
@@ -55,22 +61,26 @@ Result<std::unique_ptr<Driver>> open_auto_fabric(const std::string& interface,
     auto verbs = open_provider("verbs", interface);
     if (verbs.ok()) return verbs;
   }
-  return open_fabric(kTcp, interface);
+  return open_fabric(kTcp, interface, secret);
 }
 
-Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const std::string& interface) {
-  if (name == kAuto) return open_auto_fabric(interface);
+Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const std::string& interface,
+                                            const std::optional<DoorSecret>& secret) {
+  if (name == kAuto) return open_auto_fabric(interface, secret);
   if (name == kLoopback) {
     return std::unique_ptr<Driver>(std::make_unique<LoopbackDriver>(process_network()));
   }
   if (name == kTcp) {
     TcpOptions options;
     options.interface = interface;
+    options.secret = secret;
     return open_tcp(options);
   }
   if (is_ucx(name)) {
-    const Result<UcxOptions> options = ucx_options(name, interface);
-    return options.ok() ? open_ucx_plugin(*options) : options.status();
+    Result<UcxOptions> options = ucx_options(name, interface);
+    if (!options.ok()) return options.status();
+    options->secret = secret;
+    return open_ucx_plugin(*options);
   }
   if (name == kOfi) return open_provider(OfiOptions().provider, interface);
   const std::string prefix = kOfiPrefix;
@@ -79,6 +89,39 @@ Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const std::
   }
   return Status(StatusCode::kNotFound,
                 "no fabric '" + name + "'; the fabrics are " + fabric_names());
+}
+
+std::vector<std::string> fabric_list(const std::string& names) {
+  std::vector<std::string> list;
+  for (std::size_t begin = 0; begin <= names.size(); begin += list.back().size() + 1) {
+    list.push_back(names.substr(begin, names.find(kBetween, begin) - begin));
+  }
+  return list;
+}
+
+// Addresses of one secret are shorter in a card.
+Result<std::vector<std::unique_ptr<Driver>>> open_fabrics(const std::string& names,
+                                                          const std::string& interface) {
+  const auto wrong = [&](const std::string& what) {
+    return Status(StatusCode::kInvalidArgument,
+                  "the list of fabrics '" + names + "' " + what +
+                      "; a list is e.g. ucx:posix;tcp, those first that are preferred");
+  };
+  const std::vector<std::string> list = fabric_list(names);
+  if (list.size() > EngineAddress::kMostFabrics) {
+    return wrong("has more than " + std::to_string(EngineAddress::kMostFabrics));
+  }
+  const DoorSecret secret = random_secret();
+  std::vector<std::unique_ptr<Driver>> drivers;
+  std::set<std::string> opened;
+  for (const std::string& each : list) {
+    auto driver = open_fabric(each, interface, secret);
+    if (!driver.ok()) return driver.status();
+    const std::string& name = driver.value()->caps().name;
+    if (!opened.insert(name).second) return wrong("names " + name + " twice");
+    drivers.push_back(std::move(*driver));
+  }
+  return drivers;
 }
 
 std::unique_ptr<Driver> open_self_fabric() {

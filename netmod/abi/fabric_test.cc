@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace mad {
 namespace {
@@ -53,7 +54,7 @@ TEST(Fabric, UcxByItsTransports) {
 
 TEST(Fabric, AutoIsTcpWithoutRdmaDevices) {
   for (const char* devices : {"/nonexistent", "/proc/self/task"}) {  // none, and none that work
-    const auto opened = open_auto_fabric("lo", devices);
+    const auto opened = open_auto_fabric("lo", {}, devices);
     ASSERT_TRUE(opened.ok()) << opened.status().message();
     EXPECT_EQ(opened.value()->caps().name, "tcp");
   }
@@ -91,6 +92,32 @@ TEST(Fabric, UnknownProviderAndInterfaceAreNotFound) {
     EXPECT_EQ(interface.status().code(), StatusCode::kNotFound) << name;
     EXPECT_NE(interface.status().message().find("no-such-interface"), std::string::npos) << name;
   }
+}
+
+TEST(Fabrics, AListGivesADriverForEach) {
+  auto opened = open_fabrics("ucx:posix;ofi;tcp", "lo");
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  std::vector<std::string> names;
+  for (const auto& driver : *opened) names.push_back(driver->caps().name);
+  EXPECT_EQ(names, (std::vector<std::string>{"ucx:posix", "ofi:tcp", "tcp"}));
+  EXPECT_FALSE(opened.value()[0]->caps().beyond_host);
+  EXPECT_TRUE(opened.value()[1]->caps().beyond_host);
+  EXPECT_TRUE(opened.value()[2]->caps().beyond_host);
+}
+
+TEST(Fabrics, WhatIsNoListIsRefused) {
+  const auto refused = [](const char* names) {
+    const auto opened = open_fabrics(names, "lo");
+    EXPECT_FALSE(opened.ok()) << names;
+    return opened.ok() ? "" : std::string(opened.status().message());
+  };
+  EXPECT_NE(refused("tcp;ofi:tcp;ofi").find("names ofi:tcp twice"), std::string::npos);
+  EXPECT_NE(refused("tcp;auto").find("names tcp twice"), std::string::npos);
+  EXPECT_NE(refused("tcp;pigeon").find("no fabric 'pigeon'"), std::string::npos);
+  for (const char* names : {"", ";", "tcp;", ";tcp", "tcp; ucx", "tcp,ucx"}) {
+    EXPECT_NE(refused(names).find("no fabric '"), std::string::npos) << names;
+  }
+  EXPECT_NE(refused("loopback;tcp;ofi:tcp;ofi:sockets;ucx").find("more than 4"), std::string::npos);
 }
 
 }  // namespace

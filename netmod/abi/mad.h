@@ -29,7 +29,9 @@ extern "C" {
 #endif
 
 #define MAD_ABI_VERSION 2
-#define MAD_ADDRESS_MAX 110 /* bytes of an engine's address; MPI's port names can carry as much */
+#define MAD_ADDRESS_MAX 110   /* bytes of an engine's address; MPI's port names can carry as much */
+#define MAD_FABRICS_MAX 4     /* fabrics of one engine */
+#define MAD_FABRICS_BYTES 128 /* their names, as one text with its end */
 
 typedef struct mad_engine mad_engine;
 typedef struct mad_peer mad_peer;
@@ -233,7 +235,9 @@ typedef struct mad_config {
   uint32_t abi_version;     /* MAD_ABI_VERSION */
   const char* fabric;       /* "auto" (RDMA where there is some, else tcp), "tcp", "ofi:PROVIDER",
                                "ofi" (= ofi:tcp), "ucx" (shared memory or tcp), "ucx:posix",
-                               "ucx:tcp", "ucx:posix,cma", "loopback"; NULL: auto */
+                               "ucx:tcp", "ucx:posix,cma", "loopback"; or several, as
+                               "ucx:posix;tcp": each peer is reached by the first that reaches it;
+                               NULL: auto */
   const char* interface;    /* network interface, e.g. "lo", "eth0"; NULL: the fabric's choice */
   uint64_t eager_limit;     /* 0: default */
   uint64_t flush_threshold; /* bytes prepared before a packet is flushed; 0: default */
@@ -255,7 +259,7 @@ MAD_API void mad_config_init(mad_config* config);
 MAD_API int mad_engine_open(const mad_config* config, mad_engine** out);
 /* Flushes, says goodbye to connected peers (waits at most 2 s) and frees everything. */
 MAD_API void mad_engine_close(mad_engine* engine);
-MAD_API const char* mad_engine_fabric(const mad_engine* engine); /* e.g. "tcp" */
+MAD_API const char* mad_engine_fabric(const mad_engine* engine); /* e.g. "ucx:posix;tcp" */
 
 /* The names of the fabrics this library was built with, e.g. "tcp, ofi:tcp, ofi:sockets,
  * ofi:PROVIDER, ucx, loopback". */
@@ -263,6 +267,9 @@ MAD_API const char* mad_fabric_names(void);
 
 /* This engine's address; *size is the room and becomes the length (<= MAD_ADDRESS_MAX). */
 MAD_API int mad_engine_address(const mad_engine* engine, void* address, size_t* size);
+
+/* The names of the fabrics that an address is on, e.g. "ucx:posix;tcp"; `room` bytes for them. */
+MAD_API int mad_address_fabrics(const void* address, size_t size, char* names, size_t room);
 
 /* The peer at `address`; the engine's own address gives the peer for sends to self.  The same
  * address gives the same peer until that is gone, then a new one: whoever is there now is another
@@ -276,6 +283,10 @@ MAD_API int mad_peer_address(const mad_peer* peer, void* address, size_t* size);
 MAD_API int mad_peer_touch(mad_engine* engine, mad_peer* peer);
 /* MAD_SUCCESS while alive or never contacted; else the status it went with, from then on. */
 MAD_API int mad_peer_status(const mad_peer* peer);
+
+/* The fabric that the peer is reached by, or, before anything came from it, tried by; "loopback"
+ * for the engine itself; "" once it is gone. */
+MAD_API const char* mad_peer_fabric(const mad_engine* engine, const mad_peer* peer);
 
 /* The caller names a peer that is gone no more: its record is freed (else with the engine).
  * Allowed in on_peer_gone().  MAD_ERR_ARGUMENT: it is not gone. */
@@ -333,6 +344,19 @@ typedef struct mad_counters {
   uint64_t checked_bytes;    /* payload received with a checksum */
 } mad_counters;
 MAD_API const mad_counters* mad_engine_counters(mad_engine* engine);
+
+/* What one of the engine's fabrics carried since open: messages, Madeleine's and libmad's own
+ * frames. */
+typedef struct mad_fabric_counters {
+  const char* name;
+  uint64_t packets_sent;
+  uint64_t bytes_sent; /* with what was written remotely */
+  uint64_t packets_received;
+  uint64_t bytes_received; /* without what peers wrote remotely */
+} mad_fabric_counters;
+/* Of fabric `number` (0 ...) of the engine's list.  MAD_ERR_ARGUMENT: it has fewer. */
+MAD_API int mad_engine_fabric_counters(const mad_engine* engine, int number,
+                                       mad_fabric_counters* out);
 
 /* ---- Madeleine ---- */
 

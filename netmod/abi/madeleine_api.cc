@@ -14,6 +14,7 @@
 
 struct mad_packing {
   mad_engine* engine;
+  const mad::Policy* policy;  // for what it sends
   mad::PackingSession* session;
 };
 
@@ -115,8 +116,9 @@ extern "C" int mad_begin_packing(mad_engine* engine, mad_peer* peer, mad_packing
       return fail(peer->status, std::string(kName) + ": the peer is gone");
     }
     auto handle = std::make_unique<mad_packing>();
-    const bool to_self = mad::driver_index(*peer->endpoint) == mad::PeerTable::kSelf;
+    const bool to_self = engine->is_self(*peer);
     handle->engine = engine;
+    handle->policy = &engine->policy(*peer);
     handle->session = &engine->sessions().begin_packing(*peer->endpoint, to_self);
     *out = handle.release();
     return MAD_SUCCESS;
@@ -149,8 +151,7 @@ extern "C" int mad_pack_layout(mad_packing* session, const void* base, uint64_t 
       const Segment run = single_run(memory, count, *type->program, bytes);
       return mad::to_abi(session->session->pack(run, mode));
     }
-    const mad_engine& engine = *session->engine;
-    const mad::Plan plan = engine.policy().send(type->program->shape(), count, mad::Mode::kAuto);
+    const mad::Plan plan = session->policy->send(type->program->shape(), count, mad::Mode::kAuto);
     mad::PieceSource piece;
     piece.source =
         std::make_unique<mad::LayoutSource>(type->program, memory, count, plan.reference_from);

@@ -1,39 +1,63 @@
 #include "netmod/abi/peer_table.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "netmod/abi/routes.h"
 
 namespace mad {
 
-PeerTable::PeerTable(mad_engine* engine, EngineAddress own, std::vector<std::byte> self_address)
+PeerTable::PeerTable(mad_engine* engine, EngineAddress own, std::vector<bool> beyond_host,
+                     std::vector<std::byte> self_address)
     : engine_(engine),
       own_(std::move(own)),
-      own_key_(own_.process_key()),
+      beyond_host_(std::move(beyond_host)),
       self_address_(std::move(self_address)) {}
 
+mad_peer* PeerTable::known(const EngineAddress& address) const {
+  for (const FabricAddress& each : address.fabrics) {
+    const auto found = live_.find(each.key());
+    if (found != live_.end()) return found->second;
+  }
+  return nullptr;
+}
+
+bool PeerTable::is_own(const EngineAddress& address) const {
+  const auto ours = [this](const FabricAddress& each) {
+    const auto same = [&](const FabricAddress& own) { return own.key() == each.key(); };
+    return std::any_of(own_.fabrics.begin(), own_.fabrics.end(), same);
+  };
+  return std::any_of(address.fabrics.begin(), address.fabrics.end(), ours);
+}
+
+// Of a peer that connected to us only one address is known until its card is seen.
 Result<mad_peer*> PeerTable::find(Messenger& messenger, const EngineAddress& address) {
-  const std::string key = address.process_key();
-  const auto known = live_.find(key);
-  if (known != live_.end()) {
-    mad_peer* const peer = known->second;
-    if (peer->address.node.empty()) peer->address.node = address.node;
+  if (mad_peer* const peer = known(address)) {
+    if (peer->address.node.empty()) name(*peer, address);
     return peer;
   }
-  if (address.fabric != own_.fabric) {
-    return Status(StatusCode::kUnreachable, "the address is one of fabric '" + address.fabric +
-                                                "', this engine is on '" + own_.fabric + "'");
+  const bool self = is_own(address);
+  std::vector<Route> routes;
+  if (self) {
+    routes.push_back({this->self(), self_address_});
+  } else {
+    routes = routes_between(own_, beyond_host_, address);
   }
-  const bool self = key == own_key_;
-  const std::vector<std::byte>& target = self ? self_address_ : address.driver_address;
-  auto endpoint = messenger.connect(self ? kSelf : kFabric, target.data(), target.size());
+  if (routes.empty()) {
+    return Status(StatusCode::kUnreachable, "no fabric reaches it: its address is on '" +
+                                                address.fabric_names() + "', this engine on '" +
+                                                own_.fabric_names() + "'");
+  }
+  auto endpoint = messenger.connect(std::move(routes));
   if (!endpoint.ok()) return endpoint.status();
   return &bind(*endpoint.value(), address);
 }
 
 mad_peer& PeerTable::adopt(Endpoint& endpoint) {
-  if (driver_index(endpoint) == kSelf) return bind(endpoint, own_);
+  const Route& its = route(endpoint);
+  if (its.driver == self()) return bind(endpoint, own_);
   EngineAddress address;
-  address.fabric = own_.fabric;
-  address.driver_address = peer_address(endpoint);
+  address.fabrics.push_back({own_.fabrics[its.driver].fabric, its.address});
   return bind(endpoint, address);
 }
 
@@ -44,17 +68,23 @@ mad_peer& PeerTable::bind(Endpoint& endpoint, const EngineAddress& address) {
   peer.engine = engine_;
   peer.endpoint = &endpoint;
   peer.number = met_++;
-  peer.address = address;
-  live_[address.process_key()] = &peer;
+  name(peer, address);
   all_.emplace(&peer, std::move(made));
   set_user_data(endpoint, &peer);
   return peer;
 }
 
+void PeerTable::name(mad_peer& peer, const EngineAddress& address) {
+  peer.address = address;
+  for (const FabricAddress& each : address.fabrics) live_[each.key()] = &peer;
+}
+
 void PeerTable::gone(mad_peer& peer, mad_status status) {
   peer.status = status;
-  const auto found = live_.find(peer.address.process_key());
-  if (found != live_.end() && found->second == &peer) live_.erase(found);
+  for (const FabricAddress& each : peer.address.fabrics) {
+    const auto found = live_.find(each.key());
+    if (found != live_.end() && found->second == &peer) live_.erase(found);
+  }
 }
 
 void PeerTable::forget(Endpoint& endpoint) {

@@ -1,5 +1,7 @@
 // PeerTable: the peers of one engine, by address.
 //
+// A peer may have addresses on several fabrics.
+//
 // The same address gives the same peer, whether the caller named it first or it connected to us
 // first, until that peer is gone.  It stays gone, for those who hold it: an engine that is found at
 // its address afterwards is another one (ports are used again), and so is its peer.  Its record
@@ -23,17 +25,16 @@ namespace mad {
 
 class PeerTable {
  public:
-  /// Indices of the messenger's drivers.
-  static constexpr std::size_t kFabric = 0;
-  static constexpr std::size_t kSelf = 1;
-  static constexpr std::size_t kDrivers = 2;
-
-  /// `own` is the engine's address, `self_address` that of its self fabric.
-  PeerTable(mad_engine* engine, EngineAddress own, std::vector<std::byte> self_address);
+  /// `own` is the engine's address, on the messenger's first drivers; of these, `beyond_host` says
+  /// which may reach other hosts.  The driver behind them is the self fabric, `self_address` its.
+  PeerTable(mad_engine* engine, EngineAddress own, std::vector<bool> beyond_host,
+            std::vector<std::byte> self_address);
 
   const EngineAddress& own() const { return own_; }
+  /// Index of the self fabric.
+  std::size_t self() const { return own_.fabrics.size(); }
 
-  /// The peer whose card the caller holds; kUnreachable: a card of another fabric.
+  /// The peer whose card the caller holds; kUnreachable: there is no fabric in common.
   Result<mad_peer*> find(Messenger& messenger, const EngineAddress& address);
 
   /// The peer behind an endpoint, also of one that connected to us.
@@ -54,14 +55,17 @@ class PeerTable {
  private:
   mad_peer& adopt(Endpoint& endpoint);
   mad_peer& bind(Endpoint& endpoint, const EngineAddress& address);
+  mad_peer* known(const EngineAddress& address) const;
+  bool is_own(const EngineAddress& address) const;
+  void name(mad_peer& peer, const EngineAddress& address);
 
   mad_engine* engine_;
   std::uint32_t met_ = 0;
   EngineAddress own_;
-  std::string own_key_;
+  std::vector<bool> beyond_host_;
   std::vector<std::byte> self_address_;
   std::unordered_map<const mad_peer*, std::unique_ptr<mad_peer>> all_;
-  std::unordered_map<std::string, mad_peer*> live_;  // by address
+  std::unordered_map<std::string, mad_peer*> live_;  // by each of their addresses
 };
 
 }  // namespace mad

@@ -24,7 +24,7 @@ class PeerTableTest : public ::testing::Test {
     auto fabric = std::make_unique<LoopbackDriver>(network);
     auto self = std::make_unique<LoopbackDriver>(std::make_shared<LoopbackNetwork>());
     own = card(*fabric);
-    table = std::make_unique<PeerTable>(nullptr, own, self->address());
+    table = std::make_unique<PeerTable>(nullptr, own, std::vector<bool>{true}, self->address());
     std::vector<std::unique_ptr<Driver>> drivers;
     drivers.push_back(std::move(fabric));
     drivers.push_back(std::move(self));
@@ -34,8 +34,7 @@ class PeerTableTest : public ::testing::Test {
   static EngineAddress card(const Driver& driver) {
     EngineAddress address;
     address.node.assign(EngineAddress::kNodeBytes, std::byte{1});
-    address.fabric = driver.caps().name;
-    address.driver_address = driver.address();
+    address.fabrics = {{driver.caps().name, driver.address()}};
     return address;
   }
 
@@ -53,13 +52,13 @@ TEST_F(PeerTableTest, OneAddressIsOnePeer) {
   ASSERT_TRUE(first.ok() && again.ok());
   EXPECT_EQ(first.value(), again.value());
   EXPECT_EQ(&table->of(*first.value()->endpoint), first.value());
-  EXPECT_EQ(driver_index(*first.value()->endpoint), PeerTable::kFabric);
+  EXPECT_EQ(route(*first.value()->endpoint).driver, 0u);
 }
 
 TEST_F(PeerTableTest, OwnAddressIsReachedByTheSelfFabric) {
   const auto self = table->find(*messenger, own);
   ASSERT_TRUE(self.ok());
-  EXPECT_EQ(driver_index(*self.value()->endpoint), PeerTable::kSelf);
+  EXPECT_EQ(route(*self.value()->endpoint).driver, table->self());
 }
 
 TEST_F(PeerTableTest, PeersAreNumberedAsTheyAreMet) {
@@ -73,8 +72,7 @@ TEST_F(PeerTableTest, PeersAreNumberedAsTheyAreMet) {
 
 TEST_F(PeerTableTest, WhoConnectedToUsGetsItsNodeWhenItsCardIsSeen) {
   const EngineAddress address = card(other);
-  const auto endpoint = messenger->connect(PeerTable::kFabric, address.driver_address.data(),
-                                           address.driver_address.size());
+  const auto endpoint = messenger->connect({{0, other.address()}});
   ASSERT_TRUE(endpoint.ok());
   mad_peer& adopted = table->of(*endpoint.value());
   EXPECT_TRUE(adopted.address.node.empty());
@@ -103,10 +101,7 @@ TEST_F(PeerTableTest, WhoIsGoneStaysGoneAndItsAddressGivesAnother) {
 TEST_F(PeerTableTest, WhoConnectsFromTheAddressOfOneThatIsGoneIsAnother) {
   const EngineAddress address = card(other);
   const auto endpoint_there = [&]() -> Endpoint& {
-    return *messenger
-                ->connect(PeerTable::kFabric, address.driver_address.data(),
-                          address.driver_address.size())
-                .value();
+    return *messenger->connect({{0, other.address()}}).value();
   };
   mad_peer& first = table->of(endpoint_there());
   ASSERT_TRUE(messenger->touch(*first.endpoint).ok());
@@ -140,9 +135,22 @@ TEST_F(PeerTableTest, ARecordGoesWhenCallerAndEngineNameItNoMore) {
   EXPECT_EQ(table->size(), 0u);
 }
 
+TEST_F(PeerTableTest, EachOfItsAddressesNamesThePeer) {
+  mad_peer* const met = &table->of(*messenger->connect({{0, other.address()}}).value());
+  EngineAddress two = card(other);
+  two.fabrics.push_back({"tcp", std::vector<std::byte>(16)});
+  EXPECT_EQ(table->find(*messenger, two).value(), met) << "who came by one of them";
+  EngineAddress one = two;
+  one.fabrics.erase(one.fabrics.begin());
+  EXPECT_EQ(table->find(*messenger, one).value(), met) << "as its card says";
+  EXPECT_EQ(met->address.fabric_names(), "loopback;tcp");
+  table->gone(*met, MAD_ERR_CLOSED);
+  EXPECT_EQ(table->find(*messenger, one).status().code(), StatusCode::kUnreachable);
+}
+
 TEST_F(PeerTableTest, AnotherFabricIsUnreachable) {
   EngineAddress address = card(other);
-  address.fabric = "ofi:tcp";
+  address.fabrics[0].fabric = "ofi:tcp";
   const auto peer = table->find(*messenger, address);
   ASSERT_FALSE(peer.ok());
   EXPECT_EQ(peer.status().code(), StatusCode::kUnreachable);
@@ -151,7 +159,7 @@ TEST_F(PeerTableTest, AnotherFabricIsUnreachable) {
 
 TEST_F(PeerTableTest, AnEmptyDriverAddressIsRefused) {
   EngineAddress address = card(other);
-  address.driver_address.clear();
+  address.fabrics[0].address.clear();
   const auto peer = table->find(*messenger, address);
   ASSERT_FALSE(peer.ok());
   EXPECT_EQ(peer.status().code(), StatusCode::kInvalidArgument);

@@ -19,6 +19,7 @@ enum { MPIDI_MAD_HANDLER_DYNAMIC = 253, MPIDI_MAD_HANDLER_FINALIZE = 254 };
 
 typedef struct {
   mad_engine* engine;    /* NULL outside init .. finalize */
+  char open_error[512];  /* why there is none though there should be */
   mad_path default_path; /* what the control variable says */
   bool verbose;          /* MAD_VERBOSE is set */
   bool connected;        /* the world's addresses are exchanged */

@@ -39,7 +39,9 @@ cvars:
       description : >-
         The fabric to communicate over. One of auto (an RDMA device where there is one, else tcp),
         tcp, ofi:PROVIDER, e.g. ofi:sockets, ucx (shared memory on one host, else tcp), or ucx: and
-        some of posix, cma, tcp with commas. If empty, auto. The same on all ranks.
+        some of posix, cma, tcp with commas; or several with semicolons between, e.g. ucx:posix;tcp,
+        of which the first that reaches a process is used for that process. If empty, auto. The
+        same on all ranks.
 
     - name        : MPIR_CVAR_CH4_MAD_INTERFACE
       category    : CH4_MAD
@@ -157,6 +159,11 @@ fn_fail:
   goto fn_exit;
 }
 
+/* After an error MPICH aborts, and mpiexec's proxy ends all ranks.  If another is in the middle of
+ * asking the proxy something, the proxy dies of the broken pipe and takes this rank's error text
+ * along. */
+static void let_others_come(void) { usleep(START_UP_MICROSECONDS); }
+
 int MPIDI_MAD_init_local(int* tag_bits) {
   int mpi_errno = MPI_SUCCESS;
   mad_config config;
@@ -164,8 +171,9 @@ int MPIDI_MAD_init_local(int* tag_bits) {
   memset(&MPIDI_MAD_global, 0, sizeof(MPIDI_MAD_global));
   mpi_errno = read_configuration(&config);
   MPIR_ERR_CHECK(mpi_errno);
-  MPIR_ERR_CHKANDJUMP1(mad_engine_open(&config, &MPIDI_MAD_global.engine) < 0, mpi_errno,
-                       MPI_ERR_OTHER, "**mad_open", "**mad_open %s", mad_last_error());
+  /* The other ranks are told, so that all of them say who cannot take part. */
+  if (mad_engine_open(&config, &MPIDI_MAD_global.engine) < 0)
+    MPL_strncpy(MPIDI_MAD_global.open_error, mad_last_error(), sizeof(MPIDI_MAD_global.open_error));
   mpi_errno = MPIDI_MAD_switch_init();
   MPIR_ERR_CHECK(mpi_errno);
   MPIDI_MAD_pvars_init();
@@ -175,10 +183,7 @@ int MPIDI_MAD_init_local(int* tag_bits) {
 fn_exit:
   return mpi_errno;
 fn_fail:
-  /* MPICH aborts now, and mpiexec's proxy ends all ranks.  If another is in the middle of asking
-   * the proxy something, the proxy dies of the broken pipe and takes this rank's error text along.
-   */
-  usleep(START_UP_MICROSECONDS);
+  let_others_come();
   goto fn_exit;
 }
 
@@ -186,6 +191,7 @@ int MPIDI_MAD_init_world(void) {
   int mpi_errno = MPIDI_MAD_exchange_addresses();
 
   MPIDI_MAD_global.connected = (mpi_errno == MPI_SUCCESS);
+  if (mpi_errno != MPI_SUCCESS) let_others_come();
   return mpi_errno;
 }
 

@@ -7,7 +7,9 @@
 
 #define CATEGORY "CH4_MAD"
 
-static mad_counters last; /* what remains when the engine is closed */
+/* What remains when the engine is closed. */
+static mad_counters last;
+static mad_fabric_counters last_of_fabrics[MAD_FABRICS_MAX];
 
 /* `place` is the counter's offset in mad_counters. */
 static void read_counter(void* place, void* object, int count, void* value) {
@@ -23,6 +25,35 @@ static void add(const char* name, size_t offset, const char* description) {
                             1, MPI_T_ENUM_NULL, MPI_T_VERBOSITY_USER_BASIC, MPI_T_BIND_NO_OBJECT,
                             MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS, read_counter,
                             NULL, CATEGORY, description);
+}
+
+static void read_fabrics(mad_fabric_counters* out) {
+  memset(out, 0, MAD_FABRICS_MAX * sizeof(*out));
+  for (int i = 0; i < MAD_FABRICS_MAX; i++)
+    if (mad_engine_fabric_counters(MPIDI_MAD_global.engine, i, &out[i]) < 0) break;
+}
+
+/* `place` is the counter's offset in mad_fabric_counters. */
+static void read_fabric_counter(void* place, void* object, int count, void* value) {
+  mad_fabric_counters now[MAD_FABRICS_MAX];
+  const mad_fabric_counters* fabrics = last_of_fabrics;
+  unsigned long long* values = value;
+
+  if (MPIDI_MAD_global.engine) {
+    read_fabrics(now);
+    fabrics = now;
+  }
+  for (int i = 0; i < count; i++)
+    memcpy(&values[i], (const char*)&fabrics[i] + (uintptr_t)place, sizeof(values[i]));
+}
+
+/* One counter for each fabric, in the order of the list of fabrics. */
+static void add_by_fabric(const char* name, size_t offset, const char* description) {
+  MPIR_T_PVAR_REGISTER_impl(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, name, (void*)offset,
+                            MAD_FABRICS_MAX, MPI_T_ENUM_NULL, MPI_T_VERBOSITY_USER_BASIC,
+                            MPI_T_BIND_NO_OBJECT,
+                            MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS,
+                            read_fabric_counter, NULL, CATEGORY, description);
 }
 
 /* A family of counters, one for each path.  The engine counts what needs no path under the first.
@@ -59,6 +90,14 @@ static void add_all(void) {
       "payload bytes kept for messages that no receive waited for");
   add("mad_checked_bytes", offsetof(mad_counters, checked_bytes),
       "payload bytes received with a checksum");
+  add_by_fabric("mad_fabric_packets_sent", offsetof(mad_fabric_counters, packets_sent),
+                "packets sent by each fabric of the list");
+  add_by_fabric("mad_fabric_bytes_sent", offsetof(mad_fabric_counters, bytes_sent),
+                "bytes sent by each fabric of the list, with those of remote writes");
+  add_by_fabric("mad_fabric_packets_received", offsetof(mad_fabric_counters, packets_received),
+                "packets received by each fabric of the list");
+  add_by_fabric("mad_fabric_bytes_received", offsetof(mad_fabric_counters, bytes_received),
+                "bytes received by each fabric of the list, without those of remote writes");
 }
 
 void MPIDI_MAD_pvars_init(void) {
@@ -72,4 +111,5 @@ void MPIDI_MAD_pvars_finalize(void) {
   const mad_counters* counters = mad_engine_counters(MPIDI_MAD_global.engine);
 
   if (counters) last = *counters;
+  read_fabrics(last_of_fabrics);
 }

@@ -68,9 +68,10 @@ std::string fabric_text(const Policy& policy) {
   const Costs& costs = policy.costs();
   const mad::RunLimits& limits = policy.limits();
   std::string out = fmt::format(
-      "fabric {}: {} segments and {} bytes a packet, {} bytes injected, {} remote writes{}\n",
-      caps.name, caps.max_iov, caps.max_packet_bytes, caps.inject_bytes,
-      caps.remote_write ? "with" : "without", caps.scattered_writes ? " to many runs" : "");
+      "fabric {}: {}{} segments and {} bytes a packet, {} bytes injected, {} remote writes{}\n",
+      caps.name, caps.beyond_host ? "" : "this host only, ", caps.max_iov, caps.max_packet_bytes,
+      caps.inject_bytes, caps.remote_write ? "with" : "without",
+      caps.scattered_writes ? " to many runs" : "");
   out += fmt::format(
       "{} costs, ns: message {:.0f}, byte {:.3f}, packet {:.0f}, segment {:.0f}, run in place "
       "{:.0f}, page {:.0f}\n  copied runs:",

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "madlike/driver/ip/address.h"
@@ -27,7 +28,8 @@ struct Options {
 };
 
 void add_options(CLI::App* app, Options* options) {
-  app->add_option("FABRIC", options->fabrics, "only these, by name; default: all there may be");
+  app->add_option("FABRIC", options->fabrics,
+                  "only these, by name or as a list; default: all there may be");
   app->add_option("--interface", options->interface, "network interface; default: the fabric's");
   app->add_option(
       "--costs", options->costs_file,
@@ -84,11 +86,20 @@ std::string interfaces_text() {
   return out + "\n";
 }
 
+/// Those of lists, too.
+std::vector<std::string> each_of(const std::vector<std::string>& names) {
+  std::vector<std::string> out;
+  for (const std::string& list : names) {
+    for (std::string& fabric : mad::fabric_list(list)) out.push_back(std::move(fabric));
+  }
+  return out;
+}
+
 /// Whether all of them can be used.
 bool print(const std::vector<std::string>& fabrics, const Options& options, std::ostream& out) {
   out << interfaces_text();
   bool all = true;
-  for (const std::string& fabric : fabrics) {
+  for (const std::string& fabric : each_of(fabrics)) {
     std::string why;
     const std::string text = text_of(fabric, options, &why);
     out << "\n"

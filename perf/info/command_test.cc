@@ -58,6 +58,14 @@ TEST(Info, cma_is_tried_where_it_is_asked_for) {
   EXPECT_TRUE(has(alone.out, "needs posix")) << alone.out;
 }
 
+TEST(Info, a_list_is_each_of_its_fabrics) {
+  const Answer answer = call({"loopback;ucx:posix;ofi:pigeon", "--interface", "lo"});
+  EXPECT_EQ(answer.code, 1);
+  EXPECT_TRUE(has(answer.out, "fabric loopback: this host only, ")) << answer.out;
+  EXPECT_TRUE(has(answer.out, "fabric ucx:posix: this host only, ")) << answer.out;
+  EXPECT_TRUE(has(answer.out, "fabric ofi:pigeon cannot be used: ")) << answer.out;
+}
+
 TEST(Info, an_interface_that_is_none_is_said) {
   const Answer answer = call({"--interface", "nosuch0", "tcp"});
   EXPECT_EQ(answer.code, 1);

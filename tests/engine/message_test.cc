@@ -378,6 +378,7 @@ TEST_P(Message, UnmatchedHeadsStayWithinTheCredit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engine, Message, ::testing::ValuesIn(kFabrics), fabric_test_name);
+INSTANTIATE_TEST_SUITE_P(Lists, Message, ::testing::ValuesIn(kLists), fabric_test_name);
 
 }  // namespace
 }  // namespace mad::test

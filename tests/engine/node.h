@@ -20,11 +20,13 @@ namespace mad::test {
 inline constexpr const char* kFabrics[] = {"loopback", "tcp", "ofi:tcp", "ucx", "ucx:posix,cma"};
 inline constexpr const char* kNetworks[] = {"tcp", "ofi:tcp", "ucx", "ucx:posix,cma"};
 
+/// Several fabrics of one engine.
+inline constexpr const char* kLists[] = {"ucx:posix;tcp", "loopback;ucx:tcp;tcp"};
+
 /// A fabric's name as a test's.
 inline std::string test_name(std::string fabric) {
-  std::replace_if(
-      fabric.begin(), fabric.end(), [](char letter) { return letter == ':' || letter == ','; },
-      '_');
+  const auto is_mark = [](char c) { return c == ':' || c == ';' || c == ','; };
+  std::replace_if(fabric.begin(), fabric.end(), is_mark, '_');
   return fabric;
 }
 /// The same, for INSTANTIATE_TEST_SUITE_P.

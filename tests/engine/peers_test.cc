@@ -105,6 +105,7 @@ TEST_P(Peers, ManyPeersTalkToEachOther) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engine, Peers, ::testing::ValuesIn(kFabrics), fabric_test_name);
+INSTANTIATE_TEST_SUITE_P(Lists, Peers, ::testing::ValuesIn(kLists), fabric_test_name);
 
 TEST(Addresses, OfAnotherVersionAreRefused) {
   Node a("loopback"), b("loopback");

@@ -123,9 +123,7 @@ class Side final : public MessageEvents {
   int gone() const { return gone_; }
   StatusCode gone_why() const { return gone_why_; }
 
-  void open(const Side& other) {
-    peer_ = messenger_->connect(0, other.address().data(), other.address().size()).value();
-  }
+  void open(const Side& other) { peer_ = messenger_->connect({{0, other.address()}}).value(); }
 
   // Sends a little, answers a little, progresses.
   void step() {

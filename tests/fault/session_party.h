@@ -41,7 +41,7 @@ class SessionParty final : private MessageEvents {
   Messenger& messenger() { return *messenger_; }
   const std::vector<std::byte>& address() const { return driver_->address(); }
   Endpoint& endpoint(const SessionParty& other) {
-    return *messenger_->connect(0, other.address().data(), other.address().size()).value();
+    return *messenger_->connect({{0, other.address()}}).value();
   }
   PackingSession& begin_packing(const SessionParty& to) {
     return hub_->begin_packing(endpoint(to), &to == this);

@@ -21,6 +21,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 sys.dont_write_bytecode = True  # the checkout stays as it is
 
+import hosts  # noqa: E402
 from table import TESTS, Test  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
@@ -135,13 +136,34 @@ def stop(process: "subprocess.Popen[str]") -> str:
     return ""
 
 
-def execute(test: Test, prefix: Path, binary: Path, factor: float) -> Tuple[Optional[int], str]:
-    """The exit status (None: time ran out) and everything printed."""
+def ranks(test: Test, binary: Path) -> List[str]:
+    """What mpiexec is to run."""
     program = [str(binary), *test.args]
     if test.shell:
         # mpiexec tells of a death by SIGUSR1, to the shell as well.
         program = ["sh", "-c", 'trap : USR1; "$@"; exit $?', "sh", *program]
-    command = [str(prefix / "bin" / "mpiexec"), *test.mpiexec, "-n", str(test.np), *program]
+    if test.apart:
+        alone = 'mount -t tmpfs tmpfs /dev/shm && "$@"'
+        program = ["unshare", "--mount", "--ipc", "--pid", "--fork", "--mount-proc", "sh", "-c", alone, "sh", *program]
+    if not test.env_of_others:
+        return ["-n", str(test.np), *program]
+    settings = [word for name, value in test.env_of_others.items() for word in ("-env", name, value)]
+    return ["-n", "1", *program, ":", "-n", str(test.np - 1), *settings, *program]
+
+
+def execute(test: Test, prefix: Path, binary: Path, factor: float) -> Tuple[Optional[int], str]:
+    """The exit status (None: time ran out) and everything printed."""
+    mpiexec = [str(prefix / "bin" / "mpiexec"), *test.mpiexec]
+    if not test.two_hosts:
+        return wait_for([*mpiexec, *ranks(test, binary)], test, factor)
+    try:
+        with hosts.two_hosts(test.np) as (before, options):
+            return wait_for([*before, *mpiexec, *options, *ranks(test, binary)], test, factor)
+    except hosts.NoHosts as reason:
+        raise Skip(f"no two hosts here: {reason}") from reason
+
+
+def wait_for(command: Sequence[str], test: Test, factor: float) -> Tuple[Optional[int], str]:
     tag = f"{os.getpid()}-{time.monotonic_ns()}"
     process = subprocess.Popen(command, env={**environment(test), TAG: tag}, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

@@ -1,5 +1,6 @@
 """The test programs' runs, as data."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Dict, Tuple
 
@@ -30,6 +31,9 @@ class Test:
     # -disable-auto-cleanup; a shell turns the signal into an exit status.
     shell: bool = False
     timeout: int = 60  # seconds
+    two_hosts: bool = False  # half of the ranks on each, see hosts.py
+    env_of_others: Dict[str, str] = field(default_factory=dict)  # of all ranks but the first
+    apart: bool = False  # each rank without the processes and the shared memory of the others, as in containers
 
 
 def _variable(name: str, value: str) -> Dict[str, str]:
@@ -46,11 +50,19 @@ def _counters(name: str, args: Tuple[str, ...], env: Dict[str, str]) -> Test:
 
 
 def _death(scene: str, fabric: str = "tcp", ranks: int = 3) -> Test:
-    suffix = {"tcp": "", "ofi:tcp": "-ofi", "ucx:posix,cma": "-ucx-cma"}.get(fabric, "-" + fabric.replace(":", "-"))
+    suffix = {"tcp": "", "ofi:tcp": "-ofi"}.get(fabric, "-" + re.sub("[:;,]", "-", fabric))
     name = f"death-{scene}{suffix}"
     return Test(name, "death", ranks, args=(scene,), env=_variable("FABRIC", fabric), mpiexec=("-disable-auto-cleanup",),
                 expect="ok" if scene == "leaving" else "survives", shell=True)  # fmt: skip
 
+
+def _two_hosts(name: str, program: str, fabrics: str) -> Test:
+    # The fabrics choose their interface: the wire between the hosts.
+    env = {**_variable("FABRIC", fabrics), **_variable("INTERFACE", "")}
+    return Test(f"two-hosts-{name}", program, 4, env=env, two_hosts=True, timeout=120)
+
+
+_LIST = "ucx:posix;tcp"
 
 TESTS = (
     # Point to point.
@@ -89,6 +101,14 @@ TESTS = (
     *(Test(f"{program}-ucx-cma", program, np, env=_variable("FABRIC", "ucx:posix,cma"), timeout=180)
       for program, np in (("stress", 4), ("rma", 3), ("large", 2), ("parting", 2))),
     Test("combiners-sockets", "combiners", 2, env=_variable("FABRIC", "ofi:sockets")),
+    # Several fabrics in one job.
+    *(Test(f"{program}-list", program, np, env=_variable("FABRIC", _LIST), timeout=120)
+      for program, np in (("hello", 4), ("collectives", 4), ("ports", 4), ("spawn", 2), ("parting", 2))),
+    *(Test(f"{program}-apart", program, 3, env={**_variable("FABRIC", _LIST), "MPIR_CVAR_NOLOCAL": "1"}, apart=True,
+           expect="prints", texts=(f"ok {program}", "ucx: no shared memory with 127.0.0.1")) for program in ("hello", "collectives")),
+    _two_hosts("ucx-posix", "two_hosts", "ucx:posix;tcp"),
+    _two_hosts("collectives", "collectives", _LIST),
+    _two_hosts("ports", "ports", _LIST),
     # Everything else that MPI does.
     Test("collectives", "collectives", 4),
     Test("rma", "rma", 3, timeout=120),
@@ -126,6 +146,14 @@ TESTS = (
     _refused("bad-path", "DATATYPE_PATH", "express", "express", PATHS),
     _refused("bad-fabric", "FABRIC", "carrier:pigeon", "carrier:pigeon", "ofi:tcp"),
     _refused("bad-provider", "FABRIC", "ofi:pigeon", "pigeon"),
+    _refused("bad-list", "FABRIC", "tcp;tcp", "'tcp;tcp' names tcp twice", "rank 0 on", "rank 1 on"),
+    _refused("bad-in-list", "FABRIC", "tcp;carrier:pigeon", "carrier:pigeon", "ofi:tcp"),
+    Test("init-other-list", "hello", 3, env=_variable("FABRIC", "tcp"), env_of_others=_variable("FABRIC", _LIST),
+         expect="refused", texts=("rank 0 on", "has the fabric tcp, rank 1 on", "rank 2 on", _LIST,
+                                  "MPIR_CVAR_CH4_MAD_FABRIC must choose the same"), timeout=30),
+    Test("init-one-cannot", "hello", 3, env=_variable("FABRIC", "tcp"), env_of_others=_variable("FABRIC", "ofi:pigeon"),
+         expect="refused", texts=("[0] ch4:mad: rank 1 on", "[1] ch4:mad: rank 1 on", "[2] ch4:mad: rank 2 on", "pigeon"),
+         timeout=30),
     _refused("bad-transport", "FABRIC", "ucx:pigeon", "ucx:pigeon", "ucx:posix"),
     _refused("cma-alone", "FABRIC", "ucx:cma,tcp", "ucx:cma,tcp", "needs posix"),
     _refused("bad-interface", "INTERFACE", "nosuch0", "nosuch0"),
@@ -143,6 +171,7 @@ TESTS = (
     _death("scattering", ranks=8),
     *(_death(scene, fabric) for fabric in ("ofi:tcp", "ucx:tcp", "ucx", "ucx:posix,cma")
       for scene in ("receiving", "sending-gapped", "any-source", "one-sided", "leaving")),
+    *(_death(scene, _LIST) for scene in ("receiving", "one-sided", "leaving")),
     Test("last-words", "last_words", 3),
     Test("sessions", "sessions", 2),
     # The benchmark.

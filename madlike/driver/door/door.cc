@@ -26,7 +26,7 @@ constexpr int kAttempts = 4;
 Door::Door(const DoorOptions& options, TcpSocket listener, std::vector<std::byte> socket_address,
            TcpWatch watch)
     : options_(options),
-      own_{std::move(socket_address), random_secret()},
+      own_{std::move(socket_address), options.secret ? *options.secret : random_secret()},
       address_(own_.bytes()),
       watch_(std::move(watch)),
       listener_(std::move(listener)),

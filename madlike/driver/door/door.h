@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ struct DoorOptions {
   std::string fabric;     // as sentences name it, e.g. "tcp"
   DoorMagic magic{};      // tells its engines from those of other fabrics
   std::string interface;  // network interface, e.g. "lo"; empty: the first that others can reach
+  std::optional<DoorSecret> secret;  // of this engine's address; empty: a new one
   /// How long a host may leave a connection attempt without any answer.  A host that answered may
   /// take its time: its engine accepts when it is polled.  Time without look() does not count.
   std::chrono::milliseconds connect_timeout{10000};

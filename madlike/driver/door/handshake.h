@@ -21,12 +21,12 @@
 #include <vector>
 
 #include "madlike/base/status.h"
+#include "madlike/driver/door/secret.h"
 
 namespace mad {
 
 /// What a fabric's messages begin with, e.g. "MADTCP".
 using DoorMagic = std::array<char, 6>;
-using DoorSecret = std::array<std::byte, 16>;
 using DoorNonce = std::array<std::byte, 16>;
 using DoorKey = std::array<std::byte, 32>;
 

@@ -92,6 +92,7 @@ Completion LoopbackPort::take_piece(std::size_t most) {
 LoopbackNetwork::LoopbackNetwork(const LoopbackOptions& options)
     : queue_depth_(options.queue_depth), state_(std::make_unique<State>()) {
   caps_.name = "loopback";
+  caps_.beyond_host = false;
   caps_.max_iov = options.max_iov;
   caps_.max_packet_bytes = options.max_packet_bytes;
   caps_.inject_bytes = options.inject_bytes;

@@ -36,6 +36,7 @@ Result<std::unique_ptr<Driver>> open_tcp(const TcpOptions& options) {
     return Status(StatusCode::kInvalidArgument, "tcp: too few or too small receive chunks");
   }
   DoorOptions door_options;
+  door_options.secret = options.secret;
   door_options.fabric = "tcp";
   door_options.magic = kMagic;
   door_options.interface = options.interface;

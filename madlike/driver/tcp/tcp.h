@@ -9,15 +9,18 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "madlike/base/status.h"
+#include "madlike/driver/door/secret.h"
 #include "madlike/driver/driver.h"
 
 namespace mad {
 
 struct TcpOptions {
   std::string interface;  // network interface, e.g. "lo"; empty: the first that others can reach
+  std::optional<DoorSecret> secret;           // of the engine's address; empty: a new one
   std::size_t max_packet_bytes = 257 * 1024;  // 256 KiB of payload and the headers before it
   std::size_t piece_bytes = 16 * 1024;        // read of a long packet before its receiver is asked
   std::size_t receive_chunks = 16;  // of 132 KiB; packets that are not yet released stand in them

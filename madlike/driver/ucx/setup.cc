@@ -17,7 +17,7 @@ constexpr DoorMagic kMagic{'M', 'A', 'D', 'U', 'C', 'X'};
 
 /// A number that nobody can guess, and not 0.
 template <typename Number>
-Number random_secret() {
+Number random_number() {
   Number number = 0;
   const DoorNonce random = random_nonce();
   std::memcpy(&number, random.data(), sizeof(number));
@@ -42,6 +42,7 @@ Result<std::unique_ptr<Driver>> UcxDriver::open(const UcxOptions& options) {
     return Status(StatusCode::kInvalidArgument, "ucx: without a transport, or with cma alone");
   }
   DoorOptions door_options;
+  door_options.secret = options.secret;
   door_options.fabric = "ucx";
   door_options.magic = kMagic;
   door_options.interface = options.interface;
@@ -67,6 +68,7 @@ Status UcxDriver::open_fabric() {
   timer_ = TcpSocket(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
   if (!timer_) return tcp_status(StatusCode::kNoMemory, "a timer for ucx", errno);
   caps_.name = ucx_name(options_);
+  caps_.beyond_host = options_.tcp;
   caps_.remote_write = true;
   caps_.scattered_writes = true;
   caps_.max_iov = caps_.max_packet_bytes = caps_.inject_bytes = caps_.max_write_bytes = SIZE_MAX;
@@ -103,8 +105,8 @@ void UcxDriver::set_state(UcxConnection& connection, State state) {
 }
 
 UcxConnection& UcxDriver::add_connection(const DoorAddress& address) {
-  UcxConnection& connection = connections_.add(address, random_secret<std::uint32_t>());
-  if (options_.cma) connection.word = random_secret<std::uint64_t>();
+  UcxConnection& connection = connections_.add(address, random_number<std::uint32_t>());
+  if (options_.cma) connection.word = random_number<std::uint64_t>();
   UcxOperation& operation = connection.operation;
   operation.driver = this;
   operation.connection = connection.id;

@@ -9,17 +9,20 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "madlike/base/status.h"
+#include "madlike/driver/door/secret.h"
 #include "madlike/driver/driver.h"
 
 namespace mad {
 
 struct UcxOptions {
   std::string interface;  // network interface, e.g. "lo"; empty: the first that others can reach
-  bool posix = true;      // shared memory, with peers of this host
-  bool tcp = true;        // with all others
+  std::optional<DoorSecret> secret;  // of the engine's address; empty: a new one
+  bool posix = true;                 // shared memory, with peers of this host
+  bool tcp = true;                   // with all others
   /// Long writes between processes of this host by the kernel's copy, where it may be used; else as
   /// without.  Not without posix.
   bool cma = false;

@@ -47,7 +47,7 @@ class InboundMessageTest : public ::testing::Test {
   static constexpr std::uint64_t kBytes = 100;
 
   InboundMessageTest() {
-    Endpoint* const to = a_.messenger->connect(0, b_.address.data(), b_.address.size()).value();
+    Endpoint* const to = a_.messenger->connect({{0, b_.address}}).value();
     for (std::size_t i = 0; i < kChunks; ++i) {
       sources_[i] = BytesSource({bytes_.data(), bytes_.size()});
       messages_[i].source = &sources_[i];

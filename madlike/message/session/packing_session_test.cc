@@ -133,7 +133,7 @@ TEST_F(SessionTest, ManyShortPiecesFillFewChunks) {
                                }).ok());
                  }}});
   EXPECT_EQ(got, sent);
-  EXPECT_LT(a.messenger().counters().packets_sent, 40u) << "100 KB in chunks of 32 KiB";
+  EXPECT_LT(a.messenger().counters().drivers[0].packets_sent, 40u) << "100 KB in chunks of 32 KiB";
 }
 
 TEST_F(SessionTest, ADeadReceiverIsAnErrorOfThePackingCalls) {

@@ -31,6 +31,10 @@ static void add(int index) {
   }
   memcpy(counters[counter_count].name, name, sizeof(name));
   MPI_T_pvar_handle_alloc(session, index, NULL, &counters[counter_count].handle, &elements);
+  if (elements > kMaxElements) {
+    fprintf(stderr, "%s has %d elements\n", name, elements);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
   counter_count++;
 }
 
@@ -49,15 +53,19 @@ void counters_close(void) {
   MPI_T_finalize();
 }
 
-uint64_t counter_read(const char* name) {
-  unsigned long long value = 0;
+void counter_read_all(const char* name, unsigned long long values[kMaxElements]) {
   for (int i = 0; i < counter_count; i++) {
     if (strcmp(counters[i].name, name) != 0) continue;
-    if (MPI_T_pvar_read(session, counters[i].handle, &value) == MPI_SUCCESS) return value;
+    if (MPI_T_pvar_read(session, counters[i].handle, values) == MPI_SUCCESS) return;
   }
   fprintf(stderr, "cannot read performance variable %s\n", name);
   MPI_Abort(MPI_COMM_WORLD, 1);
-  return 0;
+}
+
+uint64_t counter_read(const char* name) {
+  unsigned long long values[kMaxElements] = {0};
+  counter_read_all(name, values);
+  return values[0];
 }
 
 uint64_t counter_of_path(const char* family, const char* path) {

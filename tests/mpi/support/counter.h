@@ -13,6 +13,9 @@ void counters_close(void);
 
 /* Ends the program if there is no such variable. */
 uint64_t counter_read(const char* name);
+/* The same of one with several elements. */
+enum { kMaxElements = 8 };
+void counter_read_all(const char* name, unsigned long long values[kMaxElements]);
 /* "mad_FAMILY_PATH". */
 uint64_t counter_of_path(const char* family, const char* path);
 

@@ -1,0 +1,93 @@
+"""Two hosts on one machine: network, host name, mounts and shared memory of their own, and a wire between.
+
+Nothing of it outlives the processes in it, and nothing reaches the machine's own network.
+"""
+
+import shlex
+import shutil
+import subprocess
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Iterator, List, Tuple
+
+NAMES = ("mad-east", "mad-west")
+_ADDRESSES = ("10.77.0.1", "10.77.0.2")
+_WIRE = "madwire"
+_LONGEST_S = 900
+# Its end is the host's.
+_HOST = ("echo {name} > /proc/sys/kernel/hostname && mount -t tmpfs -o size=1g tmpfs /dev/shm && "
+         "ip link set lo up && echo ready && exec sleep {seconds}")  # fmt: skip
+# What mpiexec calls in the place of ssh: HOST COMMAND...
+_LAUNCHER = """#!/bin/sh
+while [ "${{1#-}}" != "$1" ]; do shift; done
+[ "$1" = {address} ] || {{ echo "no host $1" >&2; exit 1; }}
+shift
+exec {enter} sh -c "$*"
+"""
+
+
+class NoHosts(Exception):
+    """They cannot be had here; the reason."""
+
+
+def _enter(holder: "subprocess.Popen[str]") -> List[str]:
+    return ["nsenter", "--target", str(holder.pid), "--net", "--uts", "--mount"]
+
+
+def _run(command: List[str]) -> None:
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0:
+        raise NoHosts(f"{' '.join(command)}: {done.stdout.strip()}")
+
+
+def _start(name: str) -> "subprocess.Popen[str]":
+    script = _HOST.format(name=name, seconds=_LONGEST_S)
+    holder = subprocess.Popen(["unshare", "--net", "--uts", "--mount", "sh", "-c", script], text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
+    assert holder.stdout is not None
+    said = holder.stdout.readline().strip()
+    if said != "ready":
+        _end(holder)
+        raise NoHosts(f"no network namespace of its own: {said}")
+    return holder
+
+
+def _end(holder: "subprocess.Popen[str]") -> None:
+    holder.kill()
+    holder.wait()
+    if holder.stdout is not None:
+        holder.stdout.close()
+
+
+def _connect(east: "subprocess.Popen[str]", west: "subprocess.Popen[str]") -> None:
+    _run([*_enter(east), "ip", "link", "add", _WIRE, "type", "veth", "peer", "name", _WIRE, "netns", str(west.pid)])
+    for holder, address in zip((east, west), _ADDRESSES):
+        _run([*_enter(holder), "ip", "address", "add", f"{address}/24", "dev", _WIRE])
+        _run([*_enter(holder), "ip", "link", "set", _WIRE, "up"])
+
+
+@contextmanager
+def two_hosts(ranks: int) -> Iterator[Tuple[List[str], List[str]]]:
+    """What stands before mpiexec, and its options, to run that many ranks, half of them on each host.
+
+    NoHosts: this user or this kernel cannot make namespaces.
+    """
+    for tool in ("unshare", "nsenter", "ip"):
+        if shutil.which(tool) is None:
+            raise NoHosts(f"there is no {tool}")
+    holders: "List[subprocess.Popen[str]]" = []
+    with tempfile.TemporaryDirectory(prefix="mad-hosts-") as directory:
+        try:
+            for name in NAMES:
+                holders.append(_start(name))
+            _connect(*holders)
+            launcher = Path(directory) / "launch"
+            launcher.write_text(_LAUNCHER.format(address=_ADDRESSES[1], enter=shlex.join(_enter(holders[1]))))
+            launcher.chmod(0o755)
+            hosts = ",".join(f"{address}:{ranks // 2}" for address in _ADDRESSES)
+            yield _enter(holders[0]), ["-hosts", hosts, "-iface", _WIRE, "-launcher", "ssh", "-launcher-exec",
+                                       str(launcher)]  # fmt: skip
+        finally:
+            for holder in holders:
+                _end(holder)
