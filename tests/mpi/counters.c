@@ -162,8 +162,8 @@ static void paths(void) {
   MPI_Type_free(&longs), MPI_Type_free(&shorts), MPI_Type_free(&mixed);
 }
 
-/* Which path is the cheapest for long runs with short ones between them follows from what the fabric
- * costs its sender; its receiver takes the long ones in place. */
+/* Which path is the cheapest for long runs with short ones between them follows from what the
+ * fabric costs its sender; its receiver takes the long ones in place. */
 static void automatic(const char* of_mixed) {
   MPI_Datatype longs = equal_blocks(kLong), shorts = equal_blocks(kShort), mixed = mixed_blocks();
   const uint64_t staged = strcmp(of_mixed, "hybrid") == 0 ? kPairs * kShort : kMixedBytes;
