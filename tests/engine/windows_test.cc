@@ -72,7 +72,7 @@ class Windows : public ::testing::TestWithParam<std::tuple<const char*, Rows>> {
 TEST_P(Windows, BytesStandWhereTheLayoutSaysAndNowhereElse) {
   const Rows& rows = std::get<1>(GetParam());
   const std::string fabric = std::get<0>(GetParam());
-  const bool scatters = fabric == "tcp" || fabric == "ucx";
+  const bool scatters = fabric == "tcp" || fabric.compare(0, 3, "ucx") == 0;
   for (const bool in_blocks : {false, true}) {
     for (const std::size_t less : {0u, 70016u}) {  // the last run is cut, or not begun
       const Bytes data = pattern((rows.count * rows.bytes - less) / 64 * 64, in_blocks);

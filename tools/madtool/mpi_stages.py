@@ -23,7 +23,6 @@ _SUITE_TEST_S = 120
 _SUITE_LAST_START_S = 18 * 60.0
 # Of one fabric in full, after the start of the first program.
 _PROGRAM_LAST_START_S = 5 * 60.0
-_FABRIC_TEST_S = 60
 _FABRIC_LAST_START_S = 11 * 60.0
 
 
@@ -94,7 +93,7 @@ def run_fabric(named: Optional[str] = None) -> Tally:
     say(f"fabric: {fabric}; to run the same again: tools/mad test fabric --fabric {fabric}")
     begin = time.monotonic()
     tally = _programs("MPI programs over one", f"--fabric={fabric}", f"--last-start={_PROGRAM_LAST_START_S}")
-    conditions = Conditions(_FABRIC_TEST_S, conformance_suite.over(fabric), begin + _FABRIC_LAST_START_S)
+    conditions = Conditions(_SUITE_TEST_S, conformance_suite.over(fabric), begin + _FABRIC_LAST_START_S)
     directories = fabrics.rotated(number, conformance_fabrics.DIRECTORIES)
     known = conformance.known_differences(fabric=fabric)
     return tally + conformance.run(conformance_suite.mad_suite(), directories, known, conditions) + why_not
