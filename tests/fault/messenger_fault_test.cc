@@ -206,7 +206,8 @@ INSTANTIATE_TEST_SUITE_P(Fabrics, MessengerOverFaults,
                                            "ucx:posix"),
                          [](const auto& info) {
                            std::string name = info.param;
-                           std::replace(name.begin(), name.end(), ':', '_');
+                           const auto is_mark = [](char c) { return c == ':' || c == ','; };
+                           std::replace_if(name.begin(), name.end(), is_mark, '_');
                            return name;
                          });
 
