@@ -84,6 +84,11 @@ class Programs(unittest.TestCase):
         self.assertNotIn("init-bad-fabric", [test.name.partition("@")[0] for test in mpi_table.over("tcp")])
         self.assertIn("init-bad-fabric", [test.name for test in mpi_table.by_default()])
 
+    def test_some_are_run_over_a_list_as_well(self) -> None:
+        over = {test.name: test.env["MPIR_CVAR_CH4_MAD_FABRIC"] for test in mpi_table.by_default() if "@" in test.name}
+        self.assertEqual({name for name, fabric in over.items() if fabric == mpi_table.LIST},
+                         {f"{name}@{mpi_table.LIST}" for name in mpi_table.LISTED})  # fmt: skip
+
     def test_names_are_unique(self) -> None:
         for tests in (mpi_table.by_default(), mpi_table.over("ofi:tcp")):
             names = [test.name for test in tests]
@@ -93,7 +98,7 @@ class Programs(unittest.TestCase):
         return [test.name for test in mpi_run.chosen(over, False, words)]
 
     def test_patterns_choose_with_and_without_the_fabric(self) -> None:
-        self.assertEqual(self.names("hello"), ["hello"])
+        self.assertEqual(self.names("hello"), ["hello", f"hello@{mpi_table.LIST}"])
         self.assertEqual(self.names("hello", over=("tcp", "ucx:tcp")), ["hello@tcp", "hello@ucx:tcp"])
         self.assertEqual(self.names("hello@u*", over=("tcp", "ucx:tcp")), ["hello@ucx:tcp"])
         self.assertRaises(SystemExit, self.names, "hello@u*", over=("tcp",))
@@ -109,8 +114,8 @@ class Programs(unittest.TestCase):
 
     def test_a_fabric_is_not_taken_from_the_environment(self) -> None:
         with mock.patch.dict(os.environ, {"MPIR_CVAR_CH4_MAD_FABRIC": "ofi:sockets"}):
-            (hello,) = mpi_run.chosen((), False, ["hello"])
-            self.assertNotIn("MPIR_CVAR_CH4_MAD_FABRIC", mpi_run.environment(hello))
+            (alone,) = mpi_run.chosen((), False, ["hello-alone"])
+            self.assertNotIn("MPIR_CVAR_CH4_MAD_FABRIC", mpi_run.environment(alone))
 
 
 class Stages(CacheTest):
