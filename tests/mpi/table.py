@@ -197,7 +197,7 @@ LISTED = ("hello", "collectives", "ports", "spawn", "parting", "death-receiving"
 
 
 def by_default() -> List[Test]:
-    """All there is over the default fabric, that about no fabric included, and some over a list; the numbers are tcp's."""
+    """All there is over the default fabric, with what is about none, and some over a list; the numbers are tcp's."""
     alone = [test if test.fabric in (EVERY, NONE) else test.over(test.fabric)
              for test in TESTS if test.fabric in (EVERY, NONE, "tcp")]  # fmt: skip
     return alone + [test.over(LIST) for test in TESTS if test.name in LISTED]

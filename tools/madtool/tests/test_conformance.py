@@ -211,7 +211,8 @@ class Runner(CacheTest):
     def test_has_the_settings_and_the_time_limit(self) -> None:
         script = f"""env > {self.scratch}/env
 for word; do case $word in -junitfile=*) touch "${{word#-junitfile=}}";; esac; done"""
-        self.assertEqual(self.run_directory(script, Conditions(10, conformance_suite.over("a:b"))), [NOT_RUN, NOT_RUN])
+        conditions = Conditions(10, conformance_suite.over("a:b"))
+        self.assertEqual(self.run_directory(script, conditions), [NOT_RUN, NOT_RUN])
         environment = (self.scratch / "env").read_text().splitlines()
         for line in ("MPIR_CVAR_CH4_MAD_FABRIC=a:b", "MPIR_CVAR_CH4_MAD_INTERFACE=lo", "MPITEST_TIMEOUT=10"):
             self.assertIn(line, environment)

@@ -51,7 +51,7 @@ class Turns(CacheTest):
         self.assertEqual(sorted(fabrics.rotated(7, names)), sorted(names))
 
     def test_a_turn_is_one_more_at_each_commit(self) -> None:
-        identity = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a"}
+        identity = {f"GIT_{who}_{what}": "a" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
         with mock.patch.object(fabrics, "CHECKOUT", self.scratch), mock.patch.dict(os.environ, identity):
             self.assertEqual(fabrics.turn(), 0)
             subprocess.run(["git", "init", "-q", "."], cwd=self.scratch, check=True)
@@ -136,7 +136,8 @@ class Stages(CacheTest):
 
         with mock.patch.object(mpi_stages, "run_logged", side_effect=run_logged), \
                 mock.patch.object(mpich_build, "need_prefix", return_value=self.scratch), \
-                mock.patch.object(conformance_suite, "mad_suite"), mock.patch.object(conformance, "run", side_effect=run), \
+                mock.patch.object(conformance_suite, "mad_suite"), \
+                mock.patch.object(conformance, "run", side_effect=run), \
                 mock.patch.object(fabrics, "turn", return_value=6), \
                 mock.patch.object(fabrics, "unusable", return_value=why_not or {}):  # fmt: skip
             (chosen,) = [one for one in test_command.stages(fabric) if one.name == stage]
