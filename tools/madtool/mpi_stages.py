@@ -4,7 +4,7 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import Callable, Dict, List, Optional
+from typing import Callable, Dict, Optional
 
 from madtool import conformance, conformance_fabrics, conformance_suite, fabrics, mpich_build, netmod_install
 from madtool.conformance_suite import Conditions
@@ -52,7 +52,7 @@ def _count(text: str, log: Path, code: int) -> Tally:
     if not counts:
         return Tally(failed=1, notes=(f"ended with {code}; last lines of {log}:\n{tail(log, 60)}",))
     passed, failed, skipped = map(int, counts[-1])
-    notes: List[str] = _NOT_PASSED.findall(text)
+    notes = [" ".join(line.split()) for line in _NOT_PASSED.findall(text)]
     if failed or code != 0:
         notes.append(f"the whole output is in {log}")
     return Tally(passed, failed if failed or code == 0 else 1, skipped, tuple(notes))
