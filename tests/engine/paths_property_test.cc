@@ -149,6 +149,13 @@ INSTANTIATE_TEST_SUITE_P(
                       Setting{"tcp_small_packets", "tcp", 300, 100, 10},
                       Setting{"ofi_tcp", "ofi:tcp", 0, 0, 10},
                       Setting{"ofi_tcp_rendezvous", "ofi:tcp", 1, 0, 10},
+                      Setting{"ofi_sockets", "ofi:sockets", 0, 0, 5},
+                      Setting{"ofi_sockets_rendezvous", "ofi:sockets", 1, 0, 5},
+                      Setting{"ucx_tcp", "ucx:tcp", 0, 0, 10},
+                      Setting{"ucx_tcp_rendezvous", "ucx:tcp", 1, 0, 10},
+                      Setting{"ucx_posix", "ucx:posix", 0, 0, 10},
+                      Setting{"ucx_posix_rendezvous", "ucx:posix", 1, 0, 10},
+                      Setting{"ucx_posix_small_packets", "ucx:posix", 300, 100, 10},
                       Setting{"ucx_posix_cma", "ucx:posix,cma", 0, 0, 10},
                       Setting{"ucx_posix_cma_long", "ucx:posix,cma", 1, 0, 4, 1000}),
     [](const auto& info) { return std::string(info.param.name); });

@@ -1,5 +1,6 @@
 // Duel: two messengers over drivers that misbehave, each sending random messages and answering the
-// other's at once, later or not at all; everything from one seed.
+// other's at once, later or not at all; everything from one seed.  The drivers below are those of a
+// loopback network as narrow as the seed makes it, or of a fabric of this host, as it is.
 #ifndef TESTS_FAULT_DUEL_H_
 #define TESTS_FAULT_DUEL_H_
 
@@ -17,6 +18,7 @@
 
 #include "madlike/driver/loopback/loopback.h"
 #include "madlike/message/messenger.h"
+#include "netmod/abi/fabric.h"
 #include "tests/fault/faulty_driver.h"
 
 namespace mad::test {
@@ -327,16 +329,22 @@ struct Duelist {
 class Duel {
  public:
   template <typename Change>
-  Duel(std::uint64_t seed, Change change) : random_(seed) {
+  Duel(const std::string& fabric, std::uint64_t seed, Change change) : random_(seed) {
     auto network = std::make_shared<LoopbackNetwork>(random_fabric(random_));
+    const auto open = [&]() -> std::unique_ptr<Driver> {
+      if (fabric == "loopback") return std::make_unique<LoopbackDriver>(network);
+      return std::move(*open_fabric(fabric, "lo"));
+    };
     Duelist first, second;
     first.config = random_config(random_);
     second.config = random_config(random_);
     first.plan = random_faults(random_);
     second.plan = random_faults(random_);
     change(random_, first, second);
-    a = std::make_unique<Side>(random_(), first.config, wrap(network, first.plan));
-    b = std::make_unique<Side>(random_(), second.config, wrap(network, second.plan));
+    a = std::make_unique<Side>(random_(), first.config,
+                               std::make_unique<FaultyDriver>(open(), first.plan));
+    b = std::make_unique<Side>(random_(), second.config,
+                               std::make_unique<FaultyDriver>(open(), second.plan));
     a->open(*b);
     b->open(*a);
   }
@@ -355,10 +363,6 @@ class Duel {
   std::unique_ptr<Side> b;
 
  private:
-  static std::unique_ptr<FaultyDriver> wrap(const std::shared_ptr<LoopbackNetwork>& network,
-                                            const FaultPlan& plan) {
-    return std::make_unique<FaultyDriver>(std::make_unique<LoopbackDriver>(network), plan);
-  }
   Random random_;
 };
 

@@ -14,11 +14,24 @@
 namespace mad::test {
 namespace {
 
-TEST(MessengerOverFaults, EverythingArrivesOnceInOrderAndRight) {
+class MessengerOverFaults : public ::testing::TestWithParam<const char*> {
+ protected:
+  bool on_loopback() const { return GetParam() == std::string("loopback"); }
+  /// Loopback, as narrow as it likes to be, has the most to show.
+  std::vector<std::uint64_t> some(std::uint64_t count) const {
+    return seeds(on_loopback() ? count : count / 10);
+  }
+  /// Whether there were enough of something that goes wrong now and then.
+  bool enough(std::uint64_t times, std::uint64_t wanted) const {
+    return times > (on_loopback() ? wanted : 0) || std::getenv("MAD_TEST_SEED") != nullptr;
+  }
+};
+
+TEST_P(MessengerOverFaults, EverythingArrivesOnceInOrderAndRight) {
   FaultCounts total;
-  for (const std::uint64_t seed : seeds(60)) {
+  for (const std::uint64_t seed : some(60)) {
     SCOPED_TRACE("MAD_TEST_SEED=" + std::to_string(seed));
-    Duel duel(seed, [](Random&, Duelist&, Duelist&) {});
+    Duel duel(GetParam(), seed, [](Random&, Duelist&, Duelist&) {});
     Side& a = *duel.a;
     Side& b = *duel.b;
     ASSERT_TRUE(duel.run_until([&] {
@@ -37,17 +50,17 @@ TEST(MessengerOverFaults, EverythingArrivesOnceInOrderAndRight) {
     total.overtakings += a.faults().overtakings;
     total.refused_exposures += a.faults().refused_exposures;
   }
-  if (std::getenv("MAD_TEST_SEED") != nullptr) return;
-  EXPECT_GT(total.refused_posts, 1000u);
-  EXPECT_GT(total.delayed, 1000u);
-  EXPECT_GT(total.overtakings, 1000u);
-  EXPECT_GT(total.refused_exposures, 10u);
+  EXPECT_TRUE(enough(total.refused_posts, 1000)) << total.refused_posts;
+  EXPECT_TRUE(enough(total.delayed, 1000)) << total.delayed;
+  // Where a driver is done with what it takes at once, there is nothing to overtake.
+  EXPECT_TRUE(!on_loopback() || enough(total.overtakings, 1000)) << total.overtakings;
+  EXPECT_TRUE(enough(total.refused_exposures, 10)) << total.refused_exposures;
 }
 
-TEST(MessengerOverFaults, ACutConnectionEndsEveryOperationOnce) {
-  for (const std::uint64_t seed : seeds(80)) {
+TEST_P(MessengerOverFaults, ACutConnectionEndsEveryOperationOnce) {
+  for (const std::uint64_t seed : some(80)) {
     SCOPED_TRACE("MAD_TEST_SEED=" + std::to_string(seed));
-    Duel duel(seed, [](Random& random, Duelist& a, Duelist&) {
+    Duel duel(GetParam(), seed, [](Random& random, Duelist& a, Duelist&) {
       a.plan.dies_at = 1 + up_to(random, 100);
     });
     Side& a = *duel.a;
@@ -72,11 +85,11 @@ TEST(MessengerOverFaults, ACutConnectionEndsEveryOperationOnce) {
   }
 }
 
-TEST(MessengerOverFaults, AnEngineThatDiesEndsEveryOperationOfTheOther) {
-  for (const std::uint64_t seed : seeds(80)) {
+TEST_P(MessengerOverFaults, AnEngineThatDiesEndsEveryOperationOfTheOther) {
+  for (const std::uint64_t seed : some(80)) {
     SCOPED_TRACE("MAD_TEST_SEED=" + std::to_string(seed));
     bool dead = false;
-    Duel duel(seed, [&](Random& random, Duelist& a, Duelist&) {
+    Duel duel(GetParam(), seed, [&](Random& random, Duelist& a, Duelist&) {
       a.plan.dies_at = 1 + up_to(random, 100);
       a.plan.at_death = [&dead] { dead = true; };
     });
@@ -94,11 +107,11 @@ TEST(MessengerOverFaults, AnEngineThatDiesEndsEveryOperationOfTheOther) {
   }
 }
 
-TEST(MessengerOverFaults, FailedRemoteWritesEndEveryOperationOnce) {
+TEST_P(MessengerOverFaults, FailedRemoteWritesEndEveryOperationOnce) {
   std::uint64_t failed = 0;
-  for (const std::uint64_t seed : seeds(60)) {
+  for (const std::uint64_t seed : some(60)) {
     SCOPED_TRACE("MAD_TEST_SEED=" + std::to_string(seed));
-    Duel duel(seed, [](Random&, Duelist& a, Duelist&) { a.plan.fail_write = 200; });
+    Duel duel(GetParam(), seed, [](Random&, Duelist& a, Duelist&) { a.plan.fail_write = 200; });
     Side& a = *duel.a;
     Side& b = *duel.b;
     ASSERT_TRUE(duel.run_until([&] {
@@ -111,13 +124,13 @@ TEST(MessengerOverFaults, FailedRemoteWritesEndEveryOperationOnce) {
     b.check(false);
     failed += a.faults().failed_writes;
   }
-  EXPECT_TRUE(failed > 10u || std::getenv("MAD_TEST_SEED") != nullptr);
+  EXPECT_TRUE(enough(failed, 10)) << failed;
 }
 
-TEST(MessengerOverFaults, AGoodbyeIsNotADeath) {
-  for (const std::uint64_t seed : seeds(20)) {
+TEST_P(MessengerOverFaults, AGoodbyeIsNotADeath) {
+  for (const std::uint64_t seed : some(20)) {
     SCOPED_TRACE("MAD_TEST_SEED=" + std::to_string(seed));
-    Duel duel(seed, [](Random&, Duelist&, Duelist&) {});
+    Duel duel(GetParam(), seed, [](Random&, Duelist&, Duelist&) {});
     Side& a = *duel.a;
     Side& b = *duel.b;
     ASSERT_TRUE(duel.run_until([&] {
@@ -141,13 +154,13 @@ bool settles(Duel& duel) {
   });
 }
 
-TEST(MessengerOverFaults, AFlippedBitFailsItsMessageAlone) {
+TEST_P(MessengerOverFaults, AFlippedBitFailsItsMessageAlone) {
   std::uint64_t flips = 0;
-  for (const std::uint64_t seed : seeds(60)) {
+  for (const std::uint64_t seed : some(60)) {
     SCOPED_TRACE("MAD_TEST_SEED=" + std::to_string(seed));
     Ledgers ledgers;
     const bool both = seed % 3 != 0;  // else b's messages have no sums, and no bit of them flips
-    Duel duel(seed, [&](Random& random, Duelist& a, Duelist& b) {
+    Duel duel(GetParam(), seed, [&](Random& random, Duelist& a, Duelist& b) {
       a.config.checksum = true;
       b.config.checksum = both;
       a.plan.tap = &ledgers.of_a;
@@ -164,16 +177,16 @@ TEST(MessengerOverFaults, AFlippedBitFailsItsMessageAlone) {
     EXPECT_TRUE(duel.a->alive() && duel.b->alive());
     flips += duel.a->faults().flipped_bits + duel.b->faults().flipped_bits;
   }
-  EXPECT_TRUE(flips > 500u || std::getenv("MAD_TEST_SEED") != nullptr) << flips;
+  EXPECT_TRUE(enough(flips, 500)) << flips;
 }
 
 // Without sums nobody claims to know.
-TEST(MessengerOverFaults, AFlippedBitPassesUnseenWithoutChecksums) {
+TEST_P(MessengerOverFaults, AFlippedBitPassesUnseenWithoutChecksums) {
   std::uint64_t flips = 0;
-  for (const std::uint64_t seed : seeds(10)) {
+  for (const std::uint64_t seed : some(10)) {
     SCOPED_TRACE("MAD_TEST_SEED=" + std::to_string(seed));
     Ledgers ledgers;
-    Duel duel(seed, [&](Random&, Duelist& a, Duelist& b) {
+    Duel duel(GetParam(), seed, [&](Random&, Duelist& a, Duelist& b) {
       b.config.checksum = true;
       a.plan.tap = &ledgers.of_a;
       b.plan.tap = &ledgers.of_b;
@@ -185,8 +198,18 @@ TEST(MessengerOverFaults, AFlippedBitPassesUnseenWithoutChecksums) {
     EXPECT_GT(duel.a->counters().checked_bytes, 0u);
     flips += duel.a->faults().flipped_bits;
   }
-  EXPECT_TRUE(flips > 50u || std::getenv("MAD_TEST_SEED") != nullptr) << flips;
+  EXPECT_TRUE(enough(flips, 50)) << flips;
 }
+
+INSTANTIATE_TEST_SUITE_P(Fabrics, MessengerOverFaults,
+                         ::testing::Values("loopback", "tcp", "ofi:tcp", "ofi:sockets", "ucx:tcp",
+                                           "ucx:posix"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           const auto is_mark = [](char c) { return c == ':' || c == ','; };
+                           std::replace_if(name.begin(), name.end(), is_mark, '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace mad::test

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Builds the MPI test programs with the mpicc of a prefix and runs them with its mpiexec.
 
-    tests/mpi/run.py --prefix DIR [NAME...]
+    tests/mpi/run.py --prefix DIR [--fabric F]... [--smoke] [NAME...]
 
-NAMEs choose tests by name or by shell pattern ('death-*'). The runs are in table.py. The last line counts
-what passed, failed and was skipped; the exit status is 1 if anything failed.
+NAMEs choose tests by name or by shell pattern ('death-*'). The runs are in table.py; over the default fabric if
+none is named. The last line counts what passed, failed and was skipped; the exit status is 1 if anything failed.
 """
 
 import argparse
 import fnmatch
+import math
 import os
 import signal
 import subprocess
@@ -16,13 +17,14 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Tuple
 
 sys.dont_write_bytecode = True  # the checkout stays as it is
 
 import hosts  # noqa: E402
-from table import TESTS, Test  # noqa: E402
+from table import Test, by_default, over  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 PINGPONG = HERE.parent.parent / "perf" / "pingpong"
@@ -102,13 +104,13 @@ class Builder:
 
 def environment(test: Test) -> Dict[str, str]:
     """The caller's, but with our settings as the table has them, and no costs of his; the interface is lo."""
-    kept = {SETTINGS + "INTERFACE", SETTINGS + "FABRIC"}
+    interface = SETTINGS + "INTERFACE"
     env = {
         name: value
         for name, value in os.environ.items()
-        if name not in ("MAD_VERBOSE", "MAD_TRACE") and (name in kept or not name.startswith(SETTINGS))
+        if name not in ("MAD_VERBOSE", "MAD_TRACE") and (name == interface or not name.startswith(SETTINGS))
     }
-    env.setdefault(SETTINGS + "INTERFACE", "lo")
+    env.setdefault(interface, "lo")
     env["XDG_CONFIG_HOME"] = os.devnull
     env.update(test.env)
     return env
@@ -211,6 +213,8 @@ def skip_reason(output: str) -> str:
 
 def run_one(test: Test, prefix: Path, builder: Builder, factor: float) -> Tuple[str, str, str]:
     """(passed, failed or skipped; why; what was printed)."""
+    if test.skip:
+        return "skipped", test.skip, ""
     try:
         status, output = execute(test, prefix, builder.binary(test.program), factor)
     except Skip as reason:
@@ -224,11 +228,14 @@ def run_one(test: Test, prefix: Path, builder: Builder, factor: float) -> Tuple[
     return ("failed" if wrong else "passed"), wrong, output if wrong else ""
 
 
-def run_all(tests: Sequence[Test], prefix: Path, builder: Builder, factor: float) -> Dict[str, int]:
+def run_all(tests: Sequence[Test], prefix: Path, builder: Builder, factor: float, last_start: float) -> Dict[str, int]:
+    """Runs them until the clock says `last_start`, in seconds as time.monotonic(); the others are skipped."""
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     width = max(len(test.name) for test in tests)
     for test in tests:
         start = time.monotonic()
+        if start > last_start:
+            test = replace(test, skip=test.skip or "no time left")
         result, why, output = run_one(test, prefix, builder, factor)
         counts[result] += 1
         line = f"{test.name:<{width}}  {test.np:>2} ranks  {result:<7} {time.monotonic() - start:6.1f} s"
@@ -241,13 +248,17 @@ def run_all(tests: Sequence[Test], prefix: Path, builder: Builder, factor: float
 # ---- the command ----
 
 
-def chosen(patterns: Sequence[str]) -> List[Test]:
-    if not patterns:
-        return list(TESTS)
+def chosen(fabrics: Sequence[str], smoke: bool, patterns: Sequence[str]) -> List[Test]:
+    """The tests over these fabrics, or over the default one; of them those that a pattern names."""
+    tests = [test for fabric in fabrics for test in over(fabric, smoke)] if fabrics else by_default()
+
+    def fits(test: Test, pattern: str) -> bool:
+        return any(fnmatch.fnmatch(name, pattern) for name in (test.name, test.name.partition("@")[0]))
+
     for pattern in patterns:
-        if not any(fnmatch.fnmatch(test.name, pattern) for test in TESTS):
+        if not any(fits(test, pattern) for test in tests):
             sys.exit(f"run.py: no test {pattern}; --list names them")
-    return [test for test in TESTS if any(fnmatch.fnmatch(test.name, pattern) for pattern in patterns)]
+    return [test for test in tests if not patterns or any(fits(test, pattern) for pattern in patterns)]
 
 
 def main() -> int:
@@ -255,26 +266,32 @@ def main() -> int:
     parser.add_argument("--prefix", type=Path, help="where bin/mpicc and bin/mpiexec are")
     parser.add_argument("--build", type=Path, metavar="DIR", help="where the programs go (default: a temporary "
                         "directory)")  # fmt: skip
+    parser.add_argument("--fabric", action="append", default=[], metavar="F", help="over this one; may be repeated")
+    parser.add_argument("--smoke", action="store_true", help="over each fabric only a little of everything")
+    parser.add_argument("--last-start", type=float, default=math.inf, metavar="S", help="no test is started later "
+                        "than so many seconds after the command")  # fmt: skip
     parser.add_argument("--patience", type=float, default=1.0, metavar="X", help="all time limits times X")
     parser.add_argument("--list", action="store_true", help="print the tests' names")
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these tests")
     arguments = parser.parse_args()
-    tests = chosen(arguments.names)
+    begin = time.monotonic()
+    tests = chosen(arguments.fabric, arguments.smoke, arguments.names)
     if arguments.list:
         print("\n".join(test.name for test in tests))
         return 0
+    if arguments.smoke and not arguments.fabric:
+        parser.error("--smoke needs a --fabric")
     if arguments.prefix is None or not (arguments.prefix / "bin" / "mpicc").exists():
         parser.error("--prefix must name a directory with bin/mpicc and bin/mpiexec")
     prefix = arguments.prefix.resolve()
     with tempfile.TemporaryDirectory(prefix="mad-mpi-tests-") as temporary:
         build = (arguments.build or Path(temporary)).resolve()
         build.mkdir(parents=True, exist_ok=True)
-        start = time.monotonic()
         builder = Builder(prefix, build)
         programs = sorted({test.program for test in tests})
         builder.build(programs)
-        print(f"built {len(programs)} programs in {time.monotonic() - start:.1f} s", flush=True)
-        counts = run_all(tests, prefix, builder, arguments.patience)
+        print(f"built {len(programs)} programs in {time.monotonic() - begin:.1f} s", flush=True)
+        counts = run_all(tests, prefix, builder, arguments.patience, begin + arguments.last_start)
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     return 1 if counts["failed"] else 0
 

@@ -12,8 +12,10 @@ from madtool import (
     calibrate,
     compare,
     conformance,
+    conformance_fabrics,
     conformance_suite,
     explain,
+    fabrics,
     info,
     mpich_build,
     netmod_install,
@@ -50,7 +52,7 @@ def _test(arguments: argparse.Namespace) -> int:
         for stage in test_command.stages():
             print(f"{stage.name:<12} {stage.budget_min:>3g} min  {stage.what}")
         return 0
-    report = test_command.run(arguments.stages)
+    report = test_command.run(arguments.stages, arguments.fabric)
     for line in report.lines():
         print(line)
     print(report.total, flush=True)
@@ -60,15 +62,23 @@ def _test(arguments: argparse.Namespace) -> int:
 def _conformance(arguments: argparse.Namespace) -> int:
     if arguments.mpi:
         suite = conformance_suite.prepare(Path(arguments.mpi).absolute(), mpich_build.named_source())
-        known = {}
+        known = Path(os.devnull)
     else:
         suite = conformance_suite.mad_suite()
-        known = conformance.known_differences()
+        known = conformance.KNOWN
     if arguments.known:
-        known = conformance.known_differences(Path(arguments.known))
+        known = Path(arguments.known)
     table = Path(arguments.table).absolute() if arguments.table else None
-    names = arguments.directories or list(conformance.DEFAULT)
-    tally = conformance.run(suite, names, known, arguments.timeout, table)
+    if arguments.fabric:
+        names = arguments.directories or list(conformance_fabrics.DIRECTORIES)
+        over = conformance_fabrics.Run(suite, names, arguments.timeout, known, arguments.fresh)
+        tally = over.all(conformance_fabrics.named(arguments.fabric), table)
+    else:
+        names = arguments.directories or list(conformance.DEFAULT)
+        conditions = conformance_suite.Conditions(arguments.timeout)
+        tally = conformance.run(suite, names, conformance.known_differences(known), conditions, table)
+    for note in tally.notes:
+        say(note)
     print(tally, flush=True)
     return 1 if tally.failed else 0
 
@@ -121,13 +131,18 @@ def _parser() -> argparse.ArgumentParser:
                                "last line counts what passed, failed and was skipped.")  # fmt: skip
     test.add_argument("stages", nargs="*", metavar="STAGE", help="only these stages (default: all)")
     test.add_argument("--list", action="store_true", help="print the stages and their time budgets")
+    test.add_argument("--fabric", metavar="F", help="of the stage fabric (default: the one whose turn it is)")
     test.set_defaults(function=_test)
 
     suite = commands.add_parser("conformance", help="MPICH's own test suite on the built MPI",
                                 description="Runs directories of MPICH's test suite. Fails on what is not "
                                 "in tests/mpich/known_differences.txt.")  # fmt: skip
     suite.add_argument("directories", nargs="*", metavar="DIR", help="directories of the suite (default: "
-                       + " ".join(conformance.DEFAULT) + ")")  # fmt: skip
+                       + " ".join(conformance.DEFAULT) + "; with --fabric: "
+                       + " ".join(conformance_fabrics.DIRECTORIES) + ")")  # fmt: skip
+    suite.add_argument("--fabric", action="append", metavar="F", help="over this one, on lo; may be repeated; all: "
+                       + " ".join(fabrics.FABRICS) + ". What is done is kept, and not run again")  # fmt: skip
+    suite.add_argument("--fresh", action="store_true", help="with --fabric: forget what is kept of these")
     suite.add_argument("--timeout", type=int, default=120, metavar="S", help="seconds a test may take where "
                        "its own line does not say more (default 120)")  # fmt: skip
     suite.add_argument("--mpi", metavar="PREFIX", help="judge the MPI installed there instead, without known "

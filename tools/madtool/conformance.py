@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import Dict, List, Optional, Sequence
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from madtool import conformance_suite
 from madtool.conformance_results import FAIL, NOT_RUN, Result, Verdict, parse_known, table
@@ -18,9 +18,9 @@ DEFAULT = ("pt2pt", "datatype", "comm", "attr", "info", "init", "errhan", "error
 _SHOWN_LINES = 12
 
 
-def known_differences(path: Path = KNOWN) -> Dict[str, str]:
+def known_differences(path: Path = KNOWN, fabric: str = "") -> Dict[str, str]:
     try:
-        return parse_known(path.read_text())
+        return parse_known(path.read_text(), fabric)
     except OSError:
         return {}
     except ValueError as error:
@@ -33,49 +33,56 @@ def _explain(result: Result) -> List[str]:
     return [f"{result.key}: {what}", *(f"    {line[:200]}" for line in lines)]
 
 
-def run(suite: conformance_suite.Suite, names: Sequence[str], known: Dict[str, str], timeout_s: int,
-        table_file: Optional[Path] = None, last_start_s: float = float("inf")) -> Tally:  # fmt: skip
-    """Runs the directories, prints the table and every failure; returns the counts.
-
-    A directory whose turn comes later than `last_start_s` is not run; it counts as one skipped, and is named.
-    """
+def check(suite: conformance_suite.Suite, names: Sequence[str]) -> None:
+    """Refuses what is no directory of the suite."""
     there = conformance_suite.directories(suite)
     unknown = [name for name in names if name.split("/")[0] not in there]
     if unknown:
         raise Missing(f"the suite has no directory {', '.join(unknown)}; it has: {' '.join(there)}")
+
+
+def one(suite: conformance_suite.Suite, name: str, known: Dict[str, str],
+        conditions: conformance_suite.Conditions) -> Tuple[Verdict, float]:  # fmt: skip
+    """Runs a directory; its verdict, and how many seconds that took."""
+    begin = time.monotonic()
+    verdict = Verdict(conformance_suite.run_directory(suite, name, conditions), known)
+    seconds = time.monotonic() - begin
+    say(f"{name}: {len(verdict.passed)} passed, {len(verdict.new_failures)} failed, "
+        f"{len(verdict.known_failures)} known, {len(verdict.skipped)} skipped in {clock(seconds)}")  # fmt: skip
+    return verdict, seconds
+
+
+def run(suite: conformance_suite.Suite, names: Sequence[str], known: Dict[str, str],
+        conditions: conformance_suite.Conditions, table_file: Optional[Path] = None) -> Tally:  # fmt: skip
+    """Runs the directories, prints the table and every failure; returns the counts.
+
+    What no time is left for counts as skipped, and is named.
+    """
+    check(suite, names)
     verdicts: Dict[str, Verdict] = {}
     seconds: Dict[str, float] = {}
-    start = time.monotonic()
-    late: List[str] = []
     for name in names:
-        begin = time.monotonic()
-        if begin - start > last_start_s:
-            late.append(name)
-            continue
-        verdicts[name] = Verdict(conformance_suite.run_directory(suite, name, timeout_s), known)
-        seconds[name] = time.monotonic() - begin
-        verdict = verdicts[name]
-        say(f"{name}: {len(verdict.passed)} passed, {len(verdict.new_failures)} failed, "
-            f"{len(verdict.known_failures)} known, {len(verdict.skipped)} skipped in {clock(seconds[name])}")  # fmt: skip
+        verdicts[name], seconds[name] = one(suite, name, known, conditions)
     lines = table(verdicts, seconds)
     print("\n".join(lines))
-    tally = Tally(skipped=len(late), notes=tuple(f"no time left for {name}" for name in late))
-    for verdict in verdicts.values():
-        tally += _report(verdict)
+    tally = sum((report(name, verdict) for name, verdict in verdicts.items()), Tally())
     if table_file is not None:
         write_table(table_file, conformance_suite.version(suite.prefix), lines, verdicts)
     return tally
 
 
-def _report(verdict: Verdict) -> Tally:
+def report(name: str, verdict: Verdict) -> Tally:
+    """Prints what did not go as it should in a directory; its counts."""
     for result in verdict.new_failures:
         print("\n".join(_explain(result)))
     for result in verdict.known_failures:
         print(f"{result.key}: {result.outcome}, as known: {verdict.known[result.key]}")
     for result in verdict.mended:
         print(f"{result.key}: passes, though listed as a known difference: {verdict.known[result.key]}")
-    skipped = len(verdict.skipped) + len(verdict.known_failures)
-    return Tally(len(verdict.passed), len(verdict.new_failures), skipped)
+    late = verdict.late
+    notes = (f"no time left for {len(late)} of {name}, from {late[0].key} on",) if late else ()
+    skipped = len(verdict.skipped) + len(verdict.known_failures) + len(late)
+    return Tally(len(verdict.passed), len(verdict.new_failures), skipped, notes)
 
 
 def write_table(path: Path, title: str, lines: List[str], verdicts: Dict[str, Verdict]) -> None:

@@ -7,15 +7,14 @@ lists and the reports have in common (the suite's own numbers are blank in its r
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Dict, Iterator, List
+from typing import Dict, Iterator, List, NamedTuple
 
-PASS, FAIL, SKIP, NOT_RUN = "pass", "fail", "skip", "not run"
+PASS, FAIL, SKIP, NOT_RUN, LATE = "pass", "fail", "skip", "not run", "no time left"
 # Worst last: a key that a list has twice counts as its worst outcome.
-_ORDER = (SKIP, PASS, NOT_RUN, FAIL)
+_ORDER = (SKIP, PASS, LATE, NOT_RUN, FAIL)
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     key: str
     outcome: str
     seconds: float = 0.0
@@ -82,19 +81,22 @@ def parse_report(text: str) -> List[Result]:
     return results
 
 
-def complete(expected: List[Listed], results: List[Result]) -> List[Result]:
-    """One result a key, in the lists' order; listed tests that no report names are `not run`."""
+def complete(expected: List[Listed], results: List[Result], missing: str = NOT_RUN) -> List[Result]:
+    """One result a key, in the lists' order; listed tests that no report names are `missing`."""
     by_key: Dict[str, Result] = {}
     for result in results:
         other = by_key.get(result.key)
         if other is None or _ORDER.index(result.outcome) > _ORDER.index(other.outcome):
             by_key[result.key] = result
     keys = dict.fromkeys([listed.key for listed in expected] + list(by_key))
-    return [by_key.get(key, Result(key, NOT_RUN)) for key in keys]
+    return [by_key.get(key, Result(key, missing)) for key in keys]
 
 
-def parse_known(text: str) -> Dict[str, str]:
-    """The known differences: lines `KEY  # REASON`; a reason is not optional."""
+def parse_known(text: str, fabric: str = "") -> Dict[str, str]:
+    """The known differences: lines `[@FABRIC] KEY  # REASON`; a reason is not optional.
+
+    Those that name a fabric are known over that one only.
+    """
     known = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -102,7 +104,10 @@ def parse_known(text: str) -> Dict[str, str]:
         key, separator, reason = line.partition("#")
         if not separator or not reason.strip():
             raise ValueError(f"line {number}: a known difference needs `# REASON`")
-        known[" ".join(key.split())] = reason.strip()
+        words = key.split()
+        over = words.pop(0)[1:] if words[0].startswith("@") else fabric
+        if over == fabric:
+            known[" ".join(words)] = reason.strip()
     return known
 
 
@@ -125,6 +130,10 @@ class Verdict:
         return self._with(SKIP)
 
     @property
+    def late(self) -> List[Result]:
+        return self._with(LATE)
+
+    @property
     def new_failures(self) -> List[Result]:
         """What failed, or should have run and did not, without being known."""
         return [result for result in self._with(FAIL, NOT_RUN) if result.key not in self.known]
@@ -144,7 +153,7 @@ def table(verdicts: "Dict[str, Verdict]", seconds: "Dict[str, float]") -> List[s
     sums = [0, 0, 0, 0, 0.0]
     for name, verdict in verdicts.items():
         row = [len(verdict.passed), len(verdict.new_failures), len(verdict.known_failures),
-               len(verdict.skipped), seconds.get(name, 0.0)]  # fmt: skip
+               len(verdict.skipped + verdict.late), seconds.get(name, 0.0)]  # fmt: skip
         sums = [a + b for a, b in zip(sums, row)]
         lines.append(_row(name, row))
     return [*lines, _row("all", sums)]

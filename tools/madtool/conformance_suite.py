@@ -7,9 +7,12 @@ its runner compiles them one by one; libmpi is shared, so they stay good when th
 import os
 import shutil
 import subprocess
-from dataclasses import dataclass
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Dict, List, Tuple
+from typing import Dict, Iterator, List, Mapping, Tuple
 
 from madtool import conformance_results as results
 from madtool import lock, mpich_build, source
@@ -39,6 +42,20 @@ class Suite:
     @property
     def mpiexec(self) -> Path:
         return self.home / "mpiexec"
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Under which tests run: seconds each may take, environment variables, and when the last may start."""
+
+    timeout_s: int
+    settings: Mapping[str, str] = field(default_factory=dict)
+    last_start: float = float("inf")  # as time.monotonic()
+
+
+def over(fabric: str) -> Dict[str, str]:
+    """The settings that choose a fabric."""
+    return {"MPIR_CVAR_CH4_MAD_FABRIC": fabric, "MPIR_CVAR_CH4_MAD_INTERFACE": "lo"}
 
 
 def _suite_source(mpich: "str | None") -> Tuple[Path, str]:
@@ -121,34 +138,56 @@ def compile_programs(suite: Suite, directory: str, tests: List[results.Listed]) 
                        count=r"^\s+CCLD\s", unit="programs", total=len(missing), check=False)  # fmt: skip
 
 
-def run_directory(suite: Suite, directory: str, timeout_s: int) -> List[results.Result]:
+@contextmanager
+def _ending(stop: Path, last_start: float) -> Iterator[None]:
+    """Has the suite's runner start no more tests from `last_start` on: it looks for the file before each."""
+    stop.unlink(missing_ok=True)
+    left = last_start - time.monotonic()
+    timer = threading.Timer(min(left, threading.TIMEOUT_MAX), stop.write_text, ["no time left\n"])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+def run_directory(suite: Suite, directory: str, conditions: Conditions) -> List[results.Result]:
     """Compiles and runs the tests of one directory under the suite's own runner."""
     safe = directory.replace("/", "-")
-    with lock.held(suite.home / f"{safe}.lock", directory):  # two runners would write one report
-        return _run_directory(suite, directory, safe, timeout_s)
-
-
-def _run_directory(suite: Suite, directory: str, safe: str, timeout_s: int) -> List[results.Result]:
     tests = expected(suite, directory)
+    if time.monotonic() > conditions.last_start:
+        return results.complete(tests, [], results.LATE)
+    with lock.held(suite.home / f"{safe}.lock", directory):  # two runners would write one report
+        return _run_directory(suite, directory, tests, suite.home / safe, conditions)
+
+
+def _run_directory(suite: Suite, directory: str, tests: List[results.Listed], place: Path,
+                   conditions: Conditions) -> List[results.Result]:  # fmt: skip
+    """The runner's files are beside `place`."""
     compile_programs(suite, directory, tests)
-    report = suite.home / f"{safe}.junit.xml"
-    progress = suite.home / f"{safe}.progress"
+    report, progress, stop = (place.with_suffix(suffix) for suffix in (".junit.xml", ".progress", ".stop"))
     for stale in (report, progress):
         stale.unlink(missing_ok=True)
-    environment = _environment()
+    environment = {**_environment(), **conditions.settings}
     environment.update(
-        MPITEST_TIMEOUT=str(timeout_s),
+        MPITEST_TIMEOUT=str(conditions.timeout_s),
         MPITEST_CLEANUP="0",
         MPITEST_MEMORY_TOTAL=str(_memory_gib()),
+        MPITEST_STOPTEST=str(stop),
         MAD_SUITE_PROGRESS=str(progress),
     )
     command = [str(suite.objects / "runtests"), f"-srcdir={suite.objects / 'source'}", "-tests=testlist",
                f"-testdirs={directory}", f"-mpiexec={suite.mpiexec}", f"-junitfile={report}"]  # fmt: skip
-    run_logged(command, logs_dir() / f"suite-{safe}.log", directory, cwd=suite.objects, env=environment,
-               count=".", counted_in=progress, unit="tests", total=len(tests), check=False)  # fmt: skip
+    log = logs_dir() / f"suite-{place.name}.log"
+    with _ending(stop, conditions.last_start):
+        run_logged(command, log, directory, cwd=suite.objects, env=environment, count=".", counted_in=progress,
+                   unit="tests", total=len(tests), check=False)  # fmt: skip
     if not report.is_file():
-        raise Failure(f"the suite's runner left no report for {directory}; see {logs_dir() / f'suite-{safe}.log'}")
-    return results.complete(tests, results.parse_report(report.read_text(errors="replace")))
+        raise Failure(f"the suite's runner left no report for {directory}; see {log}")
+    missing = results.LATE if stop.exists() else results.NOT_RUN
+    return results.complete(tests, results.parse_report(report.read_text(errors="replace")), missing)
 
 
 def _memory_gib() -> int:

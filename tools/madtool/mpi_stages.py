@@ -4,22 +4,26 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import Callable, Dict, List
+from typing import Callable, Dict, Optional
 
-from madtool import conformance, conformance_suite, mpich_build, netmod_install
-from madtool.log import clock, run_logged, tail
+from madtool import conformance, conformance_fabrics, conformance_suite, fabrics, mpich_build, netmod_install
+from madtool.conformance_suite import Conditions
+from madtool.log import clock, run_logged, say, tail
 from madtool.paths import CHECKOUT, cache_root, digest, logs_dir
 from madtool.stages import Tally
 
 PROGRAMS = CHECKOUT / "tests" / "mpi" / "run.py"
 _LAST_LINE = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.MULTILINE)
-_FAILED = re.compile(r"^\S+ +\d+ ranks +failed .*$", re.MULTILINE)
+_NOT_PASSED = re.compile(r"^\S+ +\d+ ranks +(?:failed|skipped) .*$", re.MULTILINE)
 _REPEATED_BUILD_S = 30.0
-# Of MPICH's suite, the short directories first: none is started late, so on a slow machine one long one is skipped.
+# Of MPICH's suite, the short directories first: no test is started late.
 SUITE = ("datatype", "pt2pt", "part", "attr", "topo", "init", "errhan", "info", "group", "comm", "errors", "coll",
          "rma")  # fmt: skip
 _SUITE_TEST_S = 120
 _SUITE_LAST_START_S = 18 * 60.0
+# Of one fabric in full, after the start of the first program.
+_PROGRAM_LAST_START_S = 5 * 60.0
+_FABRIC_LAST_START_S = 11 * 60.0
 
 
 def _checks(build: mpich_build.Build) -> "Dict[str, Callable[[], bool]]":
@@ -48,25 +52,48 @@ def _count(text: str, log: Path, code: int) -> Tally:
     if not counts:
         return Tally(failed=1, notes=(f"ended with {code}; last lines of {log}:\n{tail(log, 60)}",))
     passed, failed, skipped = map(int, counts[-1])
-    notes: List[str] = _FAILED.findall(text)
+    notes = [" ".join(line.split()) for line in _NOT_PASSED.findall(text)]
     if failed or code != 0:
         notes.append(f"the whole output is in {log}")
     return Tally(passed, failed if failed or code == 0 else 1, skipped, tuple(notes))
 
 
-def run_programs() -> Tally:
-    """The programs of tests/mpi under mpiexec."""
+def _programs(what: str, *options: str) -> Tally:
     prefix = mpich_build.need_prefix()
-    log = logs_dir() / "mpi-programs.log"
+    log = logs_dir() / f"{what.replace(' ', '-').lower()}.log"
     place = cache_root() / "mpi-tests" / digest(str(prefix))
-    command = [sys.executable, "-B", str(PROGRAMS), "--prefix", str(prefix), "--build", str(place)]
-    code = run_logged(command, log, "MPI programs", count=r" ranks  (passed|failed|skipped) ", unit="programs",
+    command = [sys.executable, "-B", str(PROGRAMS), "--prefix", str(prefix), "--build", str(place), *options]
+    code = run_logged(command, log, what, count=r" ranks +(passed|failed|skipped) ", unit="programs",
                       check=False)  # fmt: skip
     return _count(log.read_text(errors="replace"), log, code)
 
 
+def run_programs() -> Tally:
+    """The programs of tests/mpi under mpiexec, and some of them over each other fabric."""
+    tally = _programs("MPI programs")
+    usable, why_not = fabrics.usable(fabrics.OTHERS)
+    if usable:
+        tally += _programs("smoke tests", "--smoke", *(f"--fabric={fabric}" for fabric in usable))
+    return tally + why_not
+
+
 def run_suite() -> Tally:
     """MPICH's own test suite."""
-    suite = conformance_suite.mad_suite()
-    return conformance.run(suite, SUITE, conformance.known_differences(), _SUITE_TEST_S,
-                           last_start_s=_SUITE_LAST_START_S)  # fmt: skip
+    conditions = Conditions(_SUITE_TEST_S, last_start=time.monotonic() + _SUITE_LAST_START_S)
+    return conformance.run(conformance_suite.mad_suite(), SUITE, conformance.known_differences(), conditions)
+
+
+def run_fabric(named: Optional[str] = None) -> Tally:
+    """All programs, and the heart of MPICH's suite, over the fabric that is named or whose turn it is."""
+    number = fabrics.turn()
+    usable, why_not = fabrics.usable([named] if named else fabrics.OTHERS)
+    if not usable:
+        return why_not
+    fabric = fabrics.in_turn(number, usable)
+    say(f"fabric: {fabric}; to run the same again: tools/mad test fabric --fabric {fabric}")
+    begin = time.monotonic()
+    tally = _programs("MPI programs over one", f"--fabric={fabric}", f"--last-start={_PROGRAM_LAST_START_S}")
+    conditions = Conditions(_SUITE_TEST_S, conformance_suite.over(fabric), begin + _FABRIC_LAST_START_S)
+    directories = fabrics.rotated(number, conformance_fabrics.DIRECTORIES)
+    known = conformance.known_differences(fabric=fabric)
+    return tally + conformance.run(conformance_suite.mad_suite(), directories, known, conditions) + why_not

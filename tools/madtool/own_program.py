@@ -2,6 +2,7 @@
 
 import argparse
 import subprocess
+from pathlib import Path
 from typing import List, Sequence
 
 from madtool import bazel, packages
@@ -18,9 +19,14 @@ def given(arguments: argparse.Namespace, options: Sequence[str]) -> List[str]:
     return words
 
 
-def run(name: str, words: Sequence[str]) -> int:
-    """Builds perf/NAME/NAME and runs it; returns its exit code."""
+def built(name: str) -> Path:
+    """perf/NAME/NAME of this checkout, built."""
     packages.ensure(packages.PACKAGES)
     with stage(f"{name}: building"):
         bazel.build([f"//perf/{name}"], name)
-    return subprocess.run([str(bazel.bin_dir() / "perf" / name / name), *words], check=False).returncode
+    return bazel.bin_dir() / "perf" / name / name
+
+
+def run(name: str, words: Sequence[str]) -> int:
+    """Builds perf/NAME/NAME and runs it; returns its exit code."""
+    return subprocess.run([str(built(name)), *words], check=False).returncode

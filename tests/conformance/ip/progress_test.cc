@@ -1,4 +1,8 @@
 // The shared receive buffers.
+#include <deque>
+#include <map>
+#include <utility>
+
 #include "tests/conformance/ip/engine.h"
 
 namespace mad {
@@ -71,6 +75,53 @@ TEST_P(IpDriverTest, PeersThatStopInAPacketKeepNobodyElseOut) {
 }
 
 MAD_FOR_ALL_FABRICS_OVER_IP(IpDriverTest);
+
+// Long and short ones, while receive buffers come back late and all at once.
+TEST_P(PatientIpDriverTest, PacketsOfManyPeersKeepTheirOrder) {
+  constexpr std::size_t kPeers = 10, kPackets = 60, kLate = 20;
+  struct Peer {
+    std::deque<Bytes> packets;  // outlive the engine
+    std::unique_ptr<Engine> engine;
+    ConnectionId to_a = 0;
+  };
+  std::vector<Peer> peers(kPeers);
+  Engine a(options());
+  a.station.keep = true;
+  std::vector<Engine*> all{&a};
+  for (Peer& peer : peers) {
+    peer.engine = std::make_unique<Engine>(options());
+    peer.to_a = peer.engine->connect(a);
+    all.push_back(peer.engine.get());
+  }
+  const auto post_some = [](Peer& peer) {
+    while (peer.packets.size() < kPackets) {
+      const std::size_t size = peer.packets.size() % 4 == 3 ? 64 : long_packet(*peer.engine);
+      Bytes bytes = number_of(peer.packets.size(), size);
+      const Segment segment{bytes.data(), bytes.size()};
+      const Status status = peer.engine->driver->post_send(peer.to_a, {&segment, 1}, nullptr);
+      ASSERT_FALSE(status.error()) << status.message();
+      if (status.again()) return;
+      peer.packets.push_back(std::move(bytes));
+    }
+  };
+  std::size_t polls = 0;
+  ASSERT_TRUE(pump(all, [&] {
+    for (Peer& peer : peers) post_some(peer);
+    if (++polls % kLate == 0) {
+      for (void* buffer : std::exchange(a.station.kept, {})) a.driver->release(buffer);
+    }
+    return a.station.received.size() == kPeers * kPackets;
+  })) << a.station.received.size();
+  for (void* buffer : a.station.kept) a.driver->release(buffer);
+  std::map<ConnectionId, std::size_t> next;
+  for (const Station::Received& packet : a.station.received) {
+    const std::size_t number = next[packet.connection]++;
+    EXPECT_EQ(Bytes(packet.bytes.begin(), packet.bytes.begin() + sizeof(number)), number_of(number))
+        << "packet " << number << " of " << packet.connection;
+  }
+}
+
+MAD_FOR_PATIENT_FABRICS_OVER_IP(PatientIpDriverTest);
 
 }  // namespace
 }  // namespace mad

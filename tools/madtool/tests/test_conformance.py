@@ -2,14 +2,15 @@
 
 import contextlib
 import io
+import time
 import unittest
-from pathlib import Path
-from typing import Dict, List, Tuple
+from typing import Dict, List, Optional, Tuple
 from unittest import mock
 
-from madtool import conformance, conformance_suite
+from madtool import conformance, conformance_fabrics, conformance_suite, fabrics
 from madtool.conformance_results import (
     FAIL,
+    LATE,
     NOT_RUN,
     PASS,
     SKIP,
@@ -21,6 +22,7 @@ from madtool.conformance_results import (
     parse_known,
     parse_report,
 )
+from madtool.conformance_suite import Conditions
 from madtool.errors import Failure, Missing
 from madtool.tests.support import CacheTest, call
 
@@ -74,6 +76,12 @@ class Reports(unittest.TestCase):
         self.assertEqual(outcomes["pt2pt/sendrecv1 4"], PASS)
         self.assertEqual(outcomes["pt2pt/big 2 -n=5 A=1"], NOT_RUN)
 
+    def test_what_no_time_was_left_for_is_said_so(self) -> None:
+        expected = [Listed("a/x 2", "a", "x"), Listed("a/y 2", "a", "y")]
+        results = complete(expected, [Result("a/x 2", PASS)], LATE)
+        self.assertEqual([result.outcome for result in results], [PASS, LATE])
+        self.assertEqual(Verdict(results).new_failures, [])
+
     def test_a_key_listed_twice_counts_as_its_worst(self) -> None:
         both = [Result("a/b 2", FAIL), Result("a/b 2", PASS)]
         for order in (both, both[::-1]):
@@ -102,6 +110,12 @@ class Known(CacheTest):
     def test_parse(self) -> None:
         text = "# heading\n\npt2pt/sendflood   8  # 8 ranks on 2 cores\n"
         self.assertEqual(parse_known(text), {"pt2pt/sendflood 8": "8 ranks on 2 cores"})
+
+    def test_one_that_names_a_fabric_is_known_there_alone(self) -> None:
+        text = "a/x 2  # everywhere\n@ofi:shm a/y  2 K=V  # upstream\n@tcp a/y 2 K=V  # ours\n"
+        self.assertEqual(parse_known(text), {"a/x 2": "everywhere"})
+        self.assertEqual(parse_known(text, "ofi:shm"), {"a/x 2": "everywhere", "a/y 2 K=V": "upstream"})
+        self.assertEqual(parse_known(text, "tcp"), {"a/x 2": "everywhere", "a/y 2 K=V": "ours"})
 
     def test_a_reason_is_needed(self) -> None:
         for line in ("pt2pt/sendflood 8", "pt2pt/sendflood 8 #  "):
@@ -160,26 +174,127 @@ class Command(CacheTest):
         self.assertEqual(code, 2)
         self.assertIn("coll", err)
 
-    def test_directories_whose_turn_comes_too_late_are_named(self) -> None:
+    def test_what_comes_too_late_is_skipped_and_named(self) -> None:
+        late = [Result("a/x 1", PASS), Result("a/y 1", LATE), Result("a/z 1", LATE)]
         suite = conformance_suite.Suite(self.scratch, self.scratch)
-        with mock.patch.object(conformance_suite, "directories", return_value=["a", "b"]), \
-                mock.patch.object(conformance_suite, "run_directory", return_value=[Result("a/x 1", PASS)]), \
+        with mock.patch.object(conformance_suite, "directories", return_value=["a"]), \
+                mock.patch.object(conformance_suite, "run_directory", return_value=late), \
                 contextlib.redirect_stdout(io.StringIO()):  # fmt: skip
-            tally = conformance.run(suite, ["a", "b"], {}, 10, last_start_s=-1.0)
-            self.assertEqual((tally.passed, tally.skipped), (0, 2))
-            self.assertEqual(tally.notes, ("no time left for a", "no time left for b"))
-            self.assertEqual(conformance.run(suite, ["a"], {}, 10).passed, 1)
+            tally = conformance.run(suite, ["a"], {}, Conditions(10))
+        self.assertEqual((tally.passed, tally.failed, tally.skipped), (1, 0, 2))
+        self.assertEqual(tally.notes, ("no time left for 2 of a, from a/y 1 on",))
 
     def test_prefix_without_mpi_is_2(self) -> None:
         self.assertEqual(call(["conformance", "--mpi", str(self.scratch)])[0], 2)
 
 
-class RunnerThatLeavesNothing(CacheTest):
-    def test_is_a_failure_and_not_an_empty_success(self) -> None:
-        suite = conformance_suite.Suite(self.scratch, self.scratch)
+class Runner(CacheTest):
+    """The suite's runner, and what it is told."""
+
+    def suite(self, script: str) -> conformance_suite.Suite:
         place = self.scratch / "build" / "coll"
         place.mkdir(parents=True)
-        (place / "testlist").write_text("")
-        Path(self.scratch / "build" / "runtests").write_text("#!/bin/sh\nexit 0\n")
-        (self.scratch / "build" / "runtests").chmod(0o755)
-        self.assertRaises(Failure, conformance_suite.run_directory, suite, "coll", 10)
+        (place / "testlist").write_text("x 2\ny 2\n")
+        for name in "xy":
+            (place / name).touch()  # compiled
+        runner = self.scratch / "build" / "runtests"
+        runner.write_text(f"#!/bin/sh\n{script}\n")
+        runner.chmod(0o755)
+        return conformance_suite.Suite(self.scratch, self.scratch)
+
+    def run_directory(self, script: str, conditions: Conditions) -> List[str]:
+        return [one.outcome for one in conformance_suite.run_directory(self.suite(script), "coll", conditions)]
+
+    def test_that_leaves_nothing_is_a_failure_and_not_an_empty_success(self) -> None:
+        self.assertRaises(Failure, self.run_directory, "exit 0", Conditions(10))
+
+    def test_has_the_settings_and_the_time_limit(self) -> None:
+        script = f"""env > {self.scratch}/env
+for word; do case $word in -junitfile=*) touch "${{word#-junitfile=}}";; esac; done"""
+        conditions = Conditions(10, conformance_suite.over("a:b"))
+        self.assertEqual(self.run_directory(script, conditions), [NOT_RUN, NOT_RUN])
+        environment = (self.scratch / "env").read_text().splitlines()
+        for line in ("MPIR_CVAR_CH4_MAD_FABRIC=a:b", "MPIR_CVAR_CH4_MAD_INTERFACE=lo", "MPITEST_TIMEOUT=10"):
+            self.assertIn(line, environment)
+
+    def test_is_told_when_there_is_no_time_left(self) -> None:
+        # Bounded by the runner's own patience.
+        script = """i=0
+while [ ! -s "$MPITEST_STOPTEST" ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i + 1)); done
+for word; do case $word in -junitfile=*)
+  echo '<testcase name=" - ./coll/x 2  " time="1"></testcase>' > "${word#-junitfile=}";; esac; done"""
+        soon = time.monotonic() + 0.3
+        self.assertEqual(self.run_directory(script, Conditions(10, last_start=soon)), [PASS, LATE])
+
+    def test_is_not_started_when_there_is_none_before(self) -> None:
+        conditions = Conditions(10, last_start=time.monotonic() - 1)
+        self.assertEqual(self.run_directory("exit 1", conditions), [LATE, LATE])
+
+
+class OverFabrics(CacheTest):
+    """`--fabric` on a suite whose runs are given."""
+
+    def run_command(self, words: List[str], outcomes: Dict[str, List[Result]],
+                    why_not: Optional[Dict[str, str]] = None) -> Tuple[int, str, str]:  # fmt: skip
+        """`outcomes` by fabric and directory, as "tcp/coll"; self.ran has what was run."""
+        self.ran: List[str] = []
+
+        def run_directory(_: object, name: str, conditions: Conditions) -> List[Result]:
+            self.ran.append(f"{conditions.settings['MPIR_CVAR_CH4_MAD_FABRIC']}/{name}")
+            if self.ran[-1] not in outcomes:
+                raise Failure("interrupted")
+            return outcomes[self.ran[-1]]
+
+        suite = conformance_suite.Suite(self.scratch, self.scratch)
+        with mock.patch.object(conformance_suite, "prepare", return_value=suite), \
+                mock.patch.object(conformance_suite, "directories", return_value=["coll", "rma"]), \
+                mock.patch.object(conformance_suite, "version", return_value="some MPI"), \
+                mock.patch.object(fabrics, "unusable", return_value=why_not or {}), \
+                mock.patch.object(conformance_suite, "run_directory", side_effect=run_directory):  # fmt: skip
+            return call(["conformance", "--mpi", str(self.scratch), *words])
+
+    GOOD = {"tcp/coll": [Result("coll/x 4", PASS)], "tcp/rma": [Result("rma/y 2", PASS)],
+            "ofi:tcp/coll": [Result("coll/x 4", PASS)], "ofi:tcp/rma": [Result("rma/y 2", FAIL, 1.0, "boom")]}  # fmt: skip
+    BOTH = ["--fabric", "tcp", "--fabric", "ofi:tcp", "coll", "rma"]
+
+    def test_what_is_done_is_not_run_again(self) -> None:
+        part = {name: self.GOOD[name] for name in ("tcp/coll", "tcp/rma", "ofi:tcp/coll")}
+        self.assertEqual(self.run_command(self.BOTH, part)[0], 1)
+        code, out, err = self.run_command(self.BOTH, self.GOOD)
+        self.assertEqual((code, self.ran), (1, ["ofi:tcp/rma"]))
+        self.assertIn("3 of 4 done, 1 to go, about", err)
+        self.assertIn("boom", out)
+        self.assertEqual(out.splitlines()[-1], "3 passed, 1 failed, 0 skipped")
+        self.run_command([*self.BOTH, "--fresh"], self.GOOD)
+        self.assertEqual(self.ran, list(self.GOOD))
+
+    def test_another_library_or_time_limit_is_another_run(self) -> None:
+        self.run_command(["--fabric", "tcp", "coll"], self.GOOD)
+        self.run_command(["--fabric", "tcp", "--timeout", "7", "coll"], self.GOOD)
+        self.assertEqual(self.ran, ["tcp/coll"])
+        (self.scratch / "lib").mkdir()
+        (self.scratch / "lib" / "libmad.so.1").write_text("new")
+        self.run_command(["--fabric", "tcp", "coll"], self.GOOD)
+        self.assertEqual(self.ran, ["tcp/coll"])
+        self.run_command(["--fabric", "tcp", "coll"], self.GOOD)
+        self.assertEqual(self.ran, [])
+
+    def test_the_table_has_every_cell_and_every_exception(self) -> None:
+        file, known = self.scratch / "table.txt", self.scratch / "known.txt"
+        known.write_text("@ofi:tcp rma/y 2  # upstream's\n")
+        skip = Result("coll/z 2", SKIP, 0.0, "ok - ./coll/z 2  # SKIP xfail tests disabled")
+        outcomes = {name: results + [skip] * name.endswith("coll") for name, results in self.GOOD.items()}
+        words = [*self.BOTH, "--fabric", "ofi:shm", "--known", str(known), "--table", str(file)]
+        code, out, _ = self.run_command(words, outcomes, {"ofi:shm": "no provider"})
+        self.assertEqual((code, out.splitlines()[-1]), (0, "3 passed, 0 failed, 4 skipped"))
+        title, *lines = file.read_text().splitlines()
+        self.assertTrue(title.startswith("# some MPI; over lo"), title)
+        self.assertEqual([line.split() for line in lines[:5]],
+                         [["directory", "tcp", "ofi:tcp", "ofi:shm"], ["coll", "1/0/1", "1/0/1", "-"],
+                          ["rma", "1/0/0", "0/1/0", "-"], ["all", "2/0/1", "1/1/1", "-"], []])  # fmt: skip
+        self.assertEqual(lines[5:], ["not here  ofi:shm: no provider",
+                                     "skip      coll/z 2  over all  # xfail tests disabled",
+                                     "fail      rma/y 2  over ofi:tcp  # upstream's"])  # fmt: skip
+
+    def test_all_are_those_of_the_list(self) -> None:
+        self.assertEqual(conformance_fabrics.named(["tcp", "all"]), list(fabrics.FABRICS))

@@ -1,0 +1,172 @@
+"""The fabrics of a machine, whose turn it is, and what tests/mpi runs over each."""
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+from typing import Dict, List, Optional
+from unittest import mock
+
+from madtool import conformance, conformance_suite, fabrics, mpi_stages, mpich_build, own_program, test_command
+from madtool.errors import Failure
+from madtool.paths import CHECKOUT
+from madtool.stages import Tally
+from madtool.tests.support import CacheTest
+
+with mock.patch.object(sys, "path", [str(CHECKOUT / "tests" / "mpi"), *sys.path]):
+    import run as mpi_run
+    import table as mpi_table
+
+
+class Machine(CacheTest):
+    def info(self, script: str) -> Path:
+        program = self.scratch / "info"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        return program
+
+    def usable(self, script: str) -> object:
+        with mock.patch.object(own_program, "built", return_value=self.info(script)):
+            return fabrics.usable(["tcp", "ofi:shm"])
+
+    def test_has_what_info_does_not_deny(self) -> None:
+        self.assertEqual(self.usable("echo 'fabric tcp: 256 segments'"), (["tcp", "ofi:shm"], Tally()))
+        denied = "echo 'fabric ofi:shm cannot be used: no provider shm'; exit 1"
+        self.assertEqual(self.usable(denied), (["tcp"], Tally(skipped=1, notes=("ofi:shm: no provider shm",))))
+
+    def test_an_info_that_breaks_is_no_answer(self) -> None:
+        for script in ("exit 1", "kill -9 $$", "echo 'fabric tcp cannot be used: x'"):
+            self.assertRaises(Failure, self.usable, script)
+
+
+class Turns(CacheTest):
+    def test_each_has_its_turn_and_each_directory_begins(self) -> None:
+        names = ("a", "b", "c", "d")
+        rounds = len(fabrics.OTHERS) * len(names)
+        turns = {(fabrics.in_turn(n, fabrics.OTHERS), fabrics.rotated(n, names)[0]) for n in range(rounds)}
+        self.assertEqual(len(turns), rounds)
+        self.assertEqual(sorted(fabrics.rotated(7, names)), sorted(names))
+
+    def test_a_turn_is_one_more_at_each_commit(self) -> None:
+        identity = {f"GIT_{who}_{what}": "a" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        with mock.patch.object(fabrics, "CHECKOUT", self.scratch), mock.patch.dict(os.environ, identity):
+            self.assertEqual(fabrics.turn(), 0)
+            subprocess.run(["git", "init", "-q", "."], cwd=self.scratch, check=True)
+            for count in (1, 2, 3):
+                subprocess.run(["git", "commit", "-q", "--allow-empty", "-m", "x"], cwd=self.scratch, check=True)
+                self.assertEqual(fabrics.turn(), count)
+            shallow = self.scratch / "shallow"
+            subprocess.run(["git", "clone", "-q", "--depth=1", f"file://{self.scratch}", str(shallow)], check=True)
+        with mock.patch.object(fabrics, "CHECKOUT", shallow):
+            self.assertNotEqual(fabrics.turn(), 1)
+
+
+class Programs(unittest.TestCase):
+    """tests/mpi: what is run over which fabric."""
+
+    def test_the_smoke_tests_are_there_for_each_fabric(self) -> None:
+        for name in mpi_table.SMOKE:
+            self.assertIn(name, [test.name for test in mpi_table.TESTS if test.fabric == mpi_table.EVERY])
+        for fabric in fabrics.FABRICS:
+            few = mpi_table.over(fabric, smoke=True)
+            self.assertEqual({test.env["MPIR_CVAR_CH4_MAD_FABRIC"] for test in few}, {fabric})
+            self.assertLessEqual({f"{name}@{fabric}" for name in mpi_table.SMOKE}, {test.name for test in few})
+            self.assertLess(len(few), len(mpi_table.over(fabric)))
+
+    def test_numbers_are_tried_over_their_own_fabric_alone(self) -> None:
+        for fabric, packets in (("ofi:tcp", "1300"), ("ofi:sockets", "500")):
+            tests = [test for test in mpi_table.over(fabric) if test.name.startswith("counters-gathered")]
+            self.assertEqual([test.args[1] for test in tests], [packets])
+        self.assertIn("counters-gathered@tcp", [test.name for test in mpi_table.by_default()])
+        self.assertNotIn("init-bad-fabric", [test.name.partition("@")[0] for test in mpi_table.over("tcp")])
+        self.assertIn("init-bad-fabric", [test.name for test in mpi_table.by_default()])
+
+    def test_some_are_run_over_a_list_as_well(self) -> None:
+        over = {test.name: test.env["MPIR_CVAR_CH4_MAD_FABRIC"] for test in mpi_table.by_default() if "@" in test.name}
+        self.assertEqual({name for name, fabric in over.items() if fabric == mpi_table.LIST},
+                         {f"{name}@{mpi_table.LIST}" for name in mpi_table.LISTED})  # fmt: skip
+
+    def test_names_are_unique(self) -> None:
+        for tests in (mpi_table.by_default(), mpi_table.over("ofi:tcp")):
+            names = [test.name for test in tests]
+            self.assertEqual(len(names), len(set(names)))
+
+    def names(self, *words: str, over: "tuple[str, ...]" = ()) -> List[str]:
+        return [test.name for test in mpi_run.chosen(over, False, words)]
+
+    def test_patterns_choose_with_and_without_the_fabric(self) -> None:
+        self.assertEqual(self.names("hello"), ["hello", f"hello@{mpi_table.LIST}"])
+        self.assertEqual(self.names("hello", over=("tcp", "ucx:tcp")), ["hello@tcp", "hello@ucx:tcp"])
+        self.assertEqual(self.names("hello@u*", over=("tcp", "ucx:tcp")), ["hello@ucx:tcp"])
+        self.assertRaises(SystemExit, self.names, "hello@u*", over=("tcp",))
+
+    def test_what_cannot_be_run_says_why_and_what_comes_late_too(self) -> None:
+        tests = [test for test in mpi_table.over("ofi:sockets") if test.program in ("foreign", "hello")]
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            counts = mpi_run.run_all(tests, Path("/nonexistent"), mpi_run.Builder(Path("/"), Path("/")), 1.0, -1.0)
+        self.assertEqual((counts["passed"], counts["failed"], counts["skipped"]), (0, 0, len(tests)))
+        told = {line.split()[0]: line for line in out.getvalue().splitlines()}
+        self.assertIn("libfabric", told["foreign@ofi:sockets"])
+        self.assertTrue(told["hello@ofi:sockets"].endswith("no time left"))
+
+    def test_a_fabric_is_not_taken_from_the_environment(self) -> None:
+        with mock.patch.dict(os.environ, {"MPIR_CVAR_CH4_MAD_FABRIC": "ofi:sockets"}):
+            (alone,) = mpi_run.chosen((), False, ["hello-alone"])
+            self.assertNotIn("MPIR_CVAR_CH4_MAD_FABRIC", mpi_run.environment(alone))
+
+
+class Stages(CacheTest):
+    """The stages mpi and fabric with programs and a suite that are given."""
+
+    def run_stage(self, stage: str, fabric: Optional[str] = None, why_not: Optional[Dict[str, str]] = None) -> Tally:
+        self.calls: List[List[str]] = []
+
+        def run_logged(command: List[str], log: Path, *_: object, **__: object) -> int:
+            self.calls.append(command[command.index("--build") + 2 :])
+            log.parent.mkdir(parents=True, exist_ok=True)
+            log.write_text("a@b   2 ranks  skipped  0.0 s  no time left\n1 passed, 0 failed, 1 skipped\n")
+            return 0
+
+        def run(_: object, names: List[str], __: object, conditions: conformance_suite.Conditions) -> Tally:
+            self.calls.append([conditions.settings["MPIR_CVAR_CH4_MAD_FABRIC"], *names])
+            return Tally(passed=10)
+
+        with mock.patch.object(mpi_stages, "run_logged", side_effect=run_logged), \
+                mock.patch.object(mpich_build, "need_prefix", return_value=self.scratch), \
+                mock.patch.object(conformance_suite, "mad_suite"), \
+                mock.patch.object(conformance, "run", side_effect=run), \
+                mock.patch.object(fabrics, "turn", return_value=6), \
+                mock.patch.object(fabrics, "unusable", return_value=why_not or {}):  # fmt: skip
+            (chosen,) = [one for one in test_command.stages(fabric) if one.name == stage]
+            return chosen.run()
+
+    def test_mpi_is_the_default_fabric_and_the_smoke_of_the_others(self) -> None:
+        tally = self.run_stage("mpi", why_not={"ofi:shm": "no provider"})
+        first, second = self.calls
+        self.assertEqual(first, [])
+        self.assertEqual(second[0], "--smoke")
+        self.assertEqual(second[1:], [f"--fabric={name}" for name in fabrics.OTHERS if name != "ofi:shm"])
+        self.assertEqual((tally.passed, tally.skipped), (2, 3))
+        self.assertIn("ofi:shm: no provider", tally.notes)
+        self.assertIn("a@b 2 ranks skipped 0.0 s no time left", tally.notes)
+
+    def test_fabric_is_whose_turn_it_is_in_full(self) -> None:
+        tally = self.run_stage("fabric")
+        programs, suite = self.calls
+        self.assertEqual(programs[0], f"--fabric={fabrics.OTHERS[1]}")
+        self.assertEqual(suite, [fabrics.OTHERS[1], "datatype", "coll", "rma", "pt2pt"])
+        self.assertEqual(tally.passed, 11)
+
+    def test_fabric_is_the_one_that_is_named(self) -> None:
+        self.run_stage("fabric", "tcp")
+        self.assertEqual([call[0] for call in self.calls], ["--fabric=tcp", "tcp"])
+
+    def test_who_cannot_be_here_loses_its_turn_and_is_told(self) -> None:
+        tally = self.run_stage("fabric", why_not={fabrics.OTHERS[0]: "gone"})
+        self.assertEqual(self.calls[0][0], f"--fabric={fabrics.OTHERS[3]}")
+        self.assertIn(f"{fabrics.OTHERS[0]}: gone", tally.notes)
+        tally = self.run_stage("fabric", "ofi:pigeon", {"ofi:pigeon": "no such provider"})
+        self.assertEqual((self.calls, tally), ([], Tally(skipped=1, notes=("ofi:pigeon: no such provider",))))
