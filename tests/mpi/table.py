@@ -92,9 +92,10 @@ TESTS = (
     Test("stress", "stress", 4),
     # On other fabrics.
     *(Test(f"{program}-{suffix}", program, np, env=_variable("FABRIC", fabric), timeout=120)
-      for fabric, suffix in (("ofi:tcp", "ofi"), ("ucx", "ucx"))
+      for fabric, suffix in (("ofi:tcp", "ofi"), ("ucx", "ucx"), ("ofi:shm", "shm"))
       for program, np in (("hello", 4), ("first_contact", 2), ("stress", 4), ("collectives", 4), ("ports", 4), ("parting", 2))),  # fmt: skip
-    *(Test(f"{program}-ucx", program, np, env=_variable("FABRIC", "ucx"), timeout=120)
+    *(Test(f"{program}-{suffix}", program, np, env=_variable("FABRIC", fabric), timeout=120)
+      for fabric, suffix in (("ucx", "ucx"), ("ofi:shm", "shm"))
       for program, np in (("rma", 3), ("threads", 2), ("crowd", 16), ("bursts", 2))),
     *(Test(f"{program}-ucx-tcp", program, np, env=_variable("FABRIC", "ucx:tcp"), timeout=120)
       for program, np in (("first_contact", 2), ("collectives", 4), ("ports", 4))),
@@ -141,7 +142,7 @@ TESTS = (
     Test("checksum-one", "checksum", 2, args=("one",), timeout=120),
     *(Test(f"checksum-{fabric.replace(':', '-')}", "checksum", 2, args=("on",),
            env={**_variable("CHECKSUM", "1"), **_variable("FABRIC", fabric)}, timeout=120)
-      for fabric in ("ofi:tcp", "ofi:sockets", "ucx")),  # fmt: skip
+      for fabric in ("ofi:tcp", "ofi:sockets", "ofi:shm", "ucx")),  # fmt: skip
     # Bad settings end MPI_Init, and say why.
     _refused("bad-path", "DATATYPE_PATH", "express", "express", PATHS),
     _refused("bad-fabric", "FABRIC", "carrier:pigeon", "carrier:pigeon", "ofi:tcp"),
@@ -169,7 +170,7 @@ TESTS = (
                   "any-source", "unknown", "unmatched", "probed", "partitioned", "partitioned-receiver", "collective", "broadcasting",
                   "one-sided", "one-sided-open", "locking", "lock-queued", "group-post", "group-complete", "group-test", "leaving")),
     _death("scattering", ranks=8),
-    *(_death(scene, fabric) for fabric in ("ofi:tcp", "ucx:tcp", "ucx", "ucx:posix,cma")
+    *(_death(scene, fabric) for fabric in ("ofi:tcp", "ofi:shm", "ucx:tcp", "ucx", "ucx:posix,cma")
       for scene in ("receiving", "sending-gapped", "any-source", "one-sided", "leaving")),
     *(_death(scene, _LIST) for scene in ("receiving", "one-sided", "leaving")),
     Test("last-words", "last_words", 3),
