@@ -25,8 +25,8 @@ void ShmDriver::close_memory(ShmConnection& connection) {
   if (opened != opened_.end()) {
     opened_.erase(opened);
     chunks_.allow_one_less();
-    connection.gate->close();
   }
+  if (connection.gate) connection.gate->close();
   connection.endpoint.reset();
   connection.gate.reset();
   for (Chunk* const chunk : connection.posted) chunks_.drop_user(*chunk);
