@@ -49,7 +49,7 @@ Status ShmDriver::make_offer(ShmConnection& connection) {
                   static_cast<std::uint32_t>(ShmFabric::kPlaces),
                   static_cast<std::uint32_t>(options_.max_packet_bytes),
                   static_cast<std::uint32_t>(sizeof(void*))};
-  auto endpoint = ShmEndpoint::open(*fabric_, new_name("shm"), options_.max_packet_bytes);
+  auto endpoint = ShmEndpoint::open(fabric_, new_name("shm"), options_.max_packet_bytes);
   if (!endpoint.ok()) return endpoint.status();
   connection.endpoint = std::move(*endpoint);
   own.endpoint = connection.endpoint->name().text();

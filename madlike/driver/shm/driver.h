@@ -42,7 +42,7 @@ class ShmDriver : public Driver {
   using State = ShmConnection::State;
   using Kind = ShmTag::Kind;
 
-  ShmDriver(const ShmOptions& options, Door door, std::unique_ptr<ShmFabric> fabric);
+  ShmDriver(const ShmOptions& options, Door door, std::shared_ptr<ShmFabric> fabric);
 
   ShmConnection* find(ConnectionId id) { return connections_.find(id); }
 
@@ -103,7 +103,7 @@ class ShmDriver : public Driver {
   ShmOptions options_;
   DriverCaps caps_;
   Door door_;
-  std::unique_ptr<ShmFabric> fabric_;
+  std::shared_ptr<ShmFabric> fabric_;
   ChunkPool chunks_;                            // that packets are received into
   ConnectionTable<ShmConnection> connections_;  // live: not kClosing, not kGone
   std::vector<ShmConnection*> opened_;          // whose memory is open on both sides

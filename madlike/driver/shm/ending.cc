@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <thread>
+#include <utility>
 
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/shm/driver.h"
+#include "madlike/driver/shm/remains.h"
 
 namespace mad {
 
@@ -26,7 +28,9 @@ void ShmDriver::close_memory(ShmConnection& connection) {
     opened_.erase(opened);
     chunks_.allow_one_less();
   }
-  if (connection.gate) connection.gate->close();
+  if (connection.gate && connection.gate->in_one_process()) {
+    leave_to_the_other_side(connection.gate->secret(), std::move(connection.endpoint));
+  }
   connection.endpoint.reset();
   connection.gate.reset();
   for (Chunk* const chunk : connection.posted) chunks_.drop_user(*chunk);

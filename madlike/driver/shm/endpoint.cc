@@ -48,35 +48,36 @@ Status reserve(const std::string& name, std::size_t bytes) {
 
 }  // namespace
 
-Result<std::unique_ptr<ShmEndpoint>> ShmEndpoint::open(ShmFabric& fabric, const std::string& name,
+Result<std::unique_ptr<ShmEndpoint>> ShmEndpoint::open(std::shared_ptr<ShmFabric> fabric,
+                                                       const std::string& name,
                                                        std::size_t max_packet_bytes) {
   const std::size_t used = used_bytes(max_packet_bytes);
   Status status = check_room(used + kEndBytes);
   if (status.error()) return status;
-  std::unique_ptr<ShmEndpoint> endpoint(new ShmEndpoint(name));
-  status = endpoint->open_objects(fabric);
+  std::unique_ptr<ShmEndpoint> endpoint(new ShmEndpoint(std::move(fabric), name));
+  status = endpoint->open_objects();
   if (status.ok()) status = reserve(name, used);
   if (status.error()) return status;
   return endpoint;
 }
 
-Status ShmEndpoint::open_objects(ShmFabric& fabric) {
+Status ShmEndpoint::open_objects() {
   fi_cq_attr cq_attr{};
   cq_attr.format = FI_CQ_FORMAT_DATA;
   cq_attr.wait_obj = FI_WAIT_NONE;
   cq_attr.size = 2 * ShmFabric::kPlaces;
   Status status = open_one(completions_, "fi_cq_open", [&](fid_cq** out) {
-    return fi_cq_open(fabric.domain(), &cq_attr, out, nullptr);
+    return fi_cq_open(fabric_->domain(), &cq_attr, out, nullptr);
   });
   if (status.error()) return status;
   fi_av_attr av_attr{};
   av_attr.type = FI_AV_TABLE;
   av_attr.count = 1;
   status = open_one(addresses_, "fi_av_open", [&](fid_av** out) {
-    return fi_av_open(fabric.domain(), &av_attr, out, nullptr);
+    return fi_av_open(fabric_->domain(), &av_attr, out, nullptr);
   });
   if (status.error()) return status;
-  Result<FidPtr<fid_ep>> endpoint = fabric.open_endpoint();
+  Result<FidPtr<fid_ep>> endpoint = fabric_->open_endpoint();
   if (!endpoint.ok()) return endpoint.status();
   endpoint_ = std::move(*endpoint);
   int error =

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "madlike/base/segment.h"
 #include "madlike/base/status.h"
@@ -31,7 +32,8 @@ class ShmEndpoint {
 
   /// Opens one whose memory is the new object of shared memory `name`.  kNoMemory: there is no room
   /// for it (the sentence says how much it takes).
-  static Result<std::unique_ptr<ShmEndpoint>> open(ShmFabric& fabric, const std::string& name,
+  static Result<std::unique_ptr<ShmEndpoint>> open(std::shared_ptr<ShmFabric> fabric,
+                                                   const std::string& name,
                                                    std::size_t max_packet_bytes);
 
   /// Of its memory; whoever has opened that needs it no more.
@@ -52,11 +54,13 @@ class ShmEndpoint {
   fi_cq_err_entry read_error();
 
  private:
-  explicit ShmEndpoint(const std::string& name) : name_(name) {}
-  Status open_objects(ShmFabric& fabric);
+  ShmEndpoint(std::shared_ptr<ShmFabric> fabric, const std::string& name)
+      : fabric_(std::move(fabric)), name_(name) {}
+  Status open_objects();
   ssize_t post(SegmentList packet, std::uint64_t data, void* context, std::uint64_t flags);
 
   // In the order of opening: members are destroyed in the opposite one.
+  std::shared_ptr<ShmFabric> fabric_;
   ShmName name_;
   FidPtr<fid_cq> completions_;
   FidPtr<fid_av> addresses_;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,17 +19,15 @@ struct ShmPage {
   struct Side {
     alignas(64) std::atomic<std::uint32_t> called{0};
     std::atomic<std::uint32_t> asleep{0};
-    // Under the mutex.
-    bool wants_room = false;
-    bool closed = false;
-    std::uint64_t process = 0;
+    std::atomic<std::uint64_t> process{0};
+    bool wants_room = false;  // under the mutex
   };
   std::uint64_t secret = 0;
   pthread_mutex_t mutex;
   bool broken = false;  // under the mutex
   Side sides[2];
 };
-static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 const std::size_t ShmGate::kPageBytes = sizeof(ShmPage);
 
@@ -111,10 +108,9 @@ ShmGate::Entry ShmGate::enter() {
     error = pthread_mutex_consistent(&page_->mutex);
   }
   if (error != 0) return Entry::kBroken;
-  if (!page_->broken && !page_->sides[1 - side_].closed) return Entry::kInside;
-  const Entry entry = page_->broken ? Entry::kBroken : Entry::kClosed;
+  if (!page_->broken) return Entry::kInside;
   leave();
-  return entry;
+  return Entry::kBroken;
 }
 
 void ShmGate::leave() { pthread_mutex_unlock(&page_->mutex); }
@@ -150,16 +146,10 @@ bool ShmGate::fall_asleep() {
 
 void ShmGate::wake_up() { page_->sides[side_].asleep.store(0); }
 
-void ShmGate::close() {
-  const bool one_process = page_->sides[0].process == page_->sides[1].process;
-  Entry entry = enter();
-  while (entry == Entry::kBusy && one_process) {
-    sched_yield();
-    entry = enter();
-  }
-  if (entry != Entry::kInside) return;
-  page_->sides[side_].closed = true;
-  leave();
+std::uint64_t ShmGate::secret() const { return page_->secret; }
+
+bool ShmGate::in_one_process() const {
+  return page_->sides[0].process.load() == page_->sides[1].process.load();
 }
 
 }  // namespace mad

@@ -4,8 +4,7 @@
 // memory that both sides use: whoever comes next waits for ever (smr_progress_cmd(),
 // smr_generic_sendmsg()).  So both sides call it one at a time, with a robust mutex of ours held,
 // which the kernel gives back when its holder dies: who finds it so never calls libfabric for this
-// connection again.  It also keeps each side from the other's memory once that is closed, where
-// both are of one process and libfabric gives them the same addresses.
+// connection again.
 //
 // Beside the mutex stand words by which a side learns that there is something to do, without
 // asking libfabric, and whether the other one sleeps.  All of it is one page of shared memory.
@@ -51,7 +50,7 @@ class ShmGate {
 
    private:
     friend class ShmGate;
-    enum class Entry { kInside, kBusy, kClosed, kBroken };
+    enum class Entry { kInside, kBusy, kBroken };
     ShmGate& gate_;
     Entry entry_;
   };
@@ -76,9 +75,10 @@ class ShmGate {
   /// This side is going to sleep; false: it may not, for it has something to look at.
   [[nodiscard]] bool fall_asleep();
   void wake_up();
-  /// This side's memory is about to be closed: the other one enters no more.  Waits for it to leave
-  /// where both are of one process.
-  void close();
+
+  std::uint64_t secret() const;
+  /// Whether both sides are of one process.
+  bool in_one_process() const;
 
  private:
   using Entry = Visit::Entry;

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <string>
-#include <thread>
 
 #include "gtest/gtest.h"
 
@@ -89,29 +88,20 @@ TEST(ShmGate, RoomIsWantedUntilItIsSaid) {
   EXPECT_FALSE(sides.b->room_is_wanted());
 }
 
-TEST(ShmGate, WhatOneSideClosesTheOtherDoesNotEnter) {
-  Sides sides;
-  sides.a->close();
-  const ShmGate::Visit visit(*sides.b);
-  EXPECT_FALSE(visit.inside());
-  EXPECT_FALSE(visit.broken());
-  sides.b->close();
-}
-
-TEST(ShmGate, ClosingWaitsForTheOtherSide) {
-  Sides sides;
-  auto visit = std::make_unique<ShmGate::Visit>(*sides.b);
-  ASSERT_TRUE(visit->inside());
-  bool closed = false;
-  std::thread closing([&] {
-    sides.a->close();
-    closed = true;
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  visit.reset();
-  closing.join();
-  EXPECT_TRUE(closed);
-  EXPECT_FALSE(ShmGate::Visit(*sides.b).inside());
+TEST(ShmGate, KnowsWhetherBothSidesAreOfOneProcess) {
+  const std::string name = new_name();
+  auto gate = ShmGate::make(name, kSecret);
+  ASSERT_TRUE(gate.ok());
+  EXPECT_EQ(gate->secret(), kSecret);
+  EXPECT_FALSE(gate->in_one_process()) << "nobody has joined";
+  const pid_t child = fork();
+  if (child == 0) _exit(ShmGate::join(name, kSecret).ok() ? 0 : 1);
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  EXPECT_FALSE(gate->in_one_process());
+  ASSERT_TRUE(ShmGate::join(name, kSecret).ok());
+  EXPECT_TRUE(gate->in_one_process());
 }
 
 TEST(ShmGate, WhoDiesInsideBreaksIt) {
@@ -135,7 +125,6 @@ TEST(ShmGate, WhoDiesInsideBreaksIt) {
     EXPECT_FALSE(visit.inside());
     EXPECT_TRUE(visit.broken());
   }
-  gate->close();
 }
 
 }  // namespace

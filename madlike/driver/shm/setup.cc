@@ -22,7 +22,7 @@ std::uint32_t random_secret_number() {
 
 }  // namespace
 
-ShmDriver::ShmDriver(const ShmOptions& options, Door door, std::unique_ptr<ShmFabric> fabric)
+ShmDriver::ShmDriver(const ShmOptions& options, Door door, std::shared_ptr<ShmFabric> fabric)
     : options_(options),
       door_(std::move(door)),
       fabric_(std::move(fabric)),
