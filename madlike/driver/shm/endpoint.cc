@@ -4,8 +4,10 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -19,14 +21,14 @@ namespace {
 constexpr std::size_t kBufferBytes = 32 * 1024;
 
 /// Bytes of an endpoint's memory that are ever written, from its beginning on.  Those behind, but
-/// for the last ones, are buffers for more than one packet at a time, which there never is.
+/// for a table of peers, are buffers for more than one packet at a time, which there never is.
 std::size_t used_bytes(std::size_t max_packet_bytes) {
   // In the queue: a command of 256 bytes, a buffer of 4096, an answer of 16, for each place.
   constexpr std::size_t kQueue = ShmFabric::kPlaces * (256 + 4096 + 16 + 2) + 4096;
   return kQueue + (max_packet_bytes + kBufferBytes - 1) / kBufferBytes * kBufferBytes;
 }
-// A table of 256 peers stands at its end, and the heads of what we count.
-constexpr std::size_t kEndBytes = 80 * 1024;
+// While it is made: what is behind the buffers, to the next power of 2, is filled with zeros.
+constexpr std::size_t kMadeBytes = 8 * 1024 * 1024;
 
 /// The provider would die of a signal where there is no room.
 Status check_room(std::size_t bytes) {
@@ -36,13 +38,29 @@ Status check_room(std::size_t bytes) {
   }
   if (room.f_bavail * room.f_frsize >= bytes) return {};
   return {StatusCode::kNoMemory,
-          "no room in /dev/shm: a peer takes " + std::to_string(bytes / 1024) + " KiB"};
+          "no room in /dev/shm: a peer takes " + std::to_string(bytes / 1024) + " KiB at first"};
 }
 
-Status reserve(const std::string& name, std::size_t bytes) {
+/// Gives back the memory of zeros at the end of a file, which are zeros without it, too.
+void free_zeros(int file) {
+  struct stat status {};
+  if (fstat(file, &status) != 0) return;
+  std::array<char, 64 * 1024> zeros{}, read;
+  const auto step = static_cast<off_t>(read.size());
+  off_t end = status.st_size;
+  while (end >= step && pread(file, read.data(), read.size(), end - step) == step &&
+         read == zeros) {
+    end -= step;
+  }
+  const int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+  if (end < status.st_size) (void)fallocate(file, punch, end, status.st_size - end);
+}
+
+Status settle(const std::string& name, std::size_t bytes) {
   const TcpSocket file(shm_open(name.c_str(), O_RDWR, 0));
   const int error = file ? posix_fallocate(file.fd(), 0, static_cast<off_t>(bytes)) : errno;
   if (error != 0) return tcp_status(StatusCode::kNoMemory, "no room in /dev/shm", error);
+  free_zeros(file.fd());
   return {};
 }
 
@@ -52,11 +70,11 @@ Result<std::unique_ptr<ShmEndpoint>> ShmEndpoint::open(std::shared_ptr<ShmFabric
                                                        const std::string& name,
                                                        std::size_t max_packet_bytes) {
   const std::size_t used = used_bytes(max_packet_bytes);
-  Status status = check_room(used + kEndBytes);
+  Status status = check_room(used + kMadeBytes);
   if (status.error()) return status;
   std::unique_ptr<ShmEndpoint> endpoint(new ShmEndpoint(std::move(fabric), name));
   status = endpoint->open_objects();
-  if (status.ok()) status = reserve(name, used);
+  if (status.ok()) status = settle(name, used);
   if (status.error()) return status;
   return endpoint;
 }
