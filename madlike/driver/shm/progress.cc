@@ -167,7 +167,9 @@ void ShmDriver::advance_unsettled() {
     ShmConnection& connection = *find(id);
     if (connection.doomed) continue;
     if (connection.state == State::kAgreeing) greet(connection);
-    if (connection.state == State::kClosing && !connection.last_sent) send_last(connection);
+    if (connection.state != State::kClosing) continue;
+    if (!connection.last_sent) send_last(connection);
+    if (connection.last_sent && connection.peer_finished) end_soon(id, connection.gone);
   }
 }
 

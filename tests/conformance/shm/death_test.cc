@@ -213,6 +213,20 @@ TEST(ShmDeaths, NothingIsLeftInDevShm) {
   EXPECT_LE(names(), before);
 }
 
+// Neither waits for the other's end.
+TEST(ShmEnds, BothSidesMayLeaveAtOnce) {
+  Engine a(shm()), b(shm());
+  const std::size_t files = open_files();
+  const ConnectionId to_b = a.connect(b);
+  ASSERT_TRUE(pump({&a, &b}, [&] { return b.station.connected.size() == 1; }));
+  const ConnectionId to_a = b.connect(a);
+  ASSERT_TRUE(pump({&a, &b}, [&] { return a.station.connected.size() == 1; }));
+  a.driver->disconnect(to_b);
+  b.driver->disconnect(to_a);
+  EXPECT_TRUE(pump(
+      {&a, &b}, [&] { return open_files() <= files; }, milliseconds(5000)));
+}
+
 // libfabric would remove names of shared memory there, which are removed long before.
 TEST(ShmManners, SignalsAreTheProgramsOwn) {
   const int signals[] = {SIGBUS, SIGSEGV, SIGTERM, SIGINT};
