@@ -50,8 +50,8 @@ const char* fabric_names() {
 
 const std::vector<std::string>& fabrics_to_try() {
   static const std::vector<std::string> names = {
-      kTcp, "ofi:tcp", "ofi:sockets", "ofi:verbs", kShm, "ucx", "ucx:posix", "ucx:posix,cma",
-      "ucx:tcp"};
+      kTcp,  "ofi:tcp",   "ofi:sockets",   "ofi:verbs", kShm,
+      "ucx", "ucx:posix", "ucx:posix,cma", "ucx:tcp"};
   return names;
 }
 
@@ -89,6 +89,7 @@ Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const std::
   if (name == kShm) {
     ShmOptions options;
     options.interface = interface;
+    options.secret = secret;
     return open_shm(options);
   }
   if (name == kOfi) return open_provider(OfiOptions().provider, interface);

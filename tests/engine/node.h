@@ -17,7 +17,8 @@
 namespace mad::test {
 
 /// The fabrics that every test of an engine holds for; those between processes.
-inline constexpr const char* kFabrics[] = {"loopback", "tcp", "ofi:tcp", "ofi:shm", "ucx", "ucx:posix,cma"};
+inline constexpr const char* kFabrics[] = {"loopback", "tcp", "ofi:tcp",
+                                           "ofi:shm",  "ucx", "ucx:posix,cma"};
 inline constexpr const char* kNetworks[] = {"tcp", "ofi:tcp", "ofi:shm", "ucx", "ucx:posix,cma"};
 
 /// Several fabrics of one engine.

@@ -149,6 +149,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Setting{"tcp_small_packets", "tcp", 300, 100, 10},
                       Setting{"ofi_tcp", "ofi:tcp", 0, 0, 10},
                       Setting{"ofi_tcp_rendezvous", "ofi:tcp", 1, 0, 10},
+                      Setting{"ofi_shm", "ofi:shm", 0, 0, 10},
+                      Setting{"ofi_shm_rendezvous", "ofi:shm", 1, 0, 10},
                       Setting{"ucx_posix_cma", "ucx:posix,cma", 0, 0, 10},
                       Setting{"ucx_posix_cma_long", "ucx:posix,cma", 1, 0, 4, 1000}),
     [](const auto& info) { return std::string(info.param.name); });

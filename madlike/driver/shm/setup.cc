@@ -49,6 +49,7 @@ Result<std::unique_ptr<Driver>> ShmDriver::open(const ShmOptions& options) {
   door_options.fabric = "ofi:shm";
   door_options.magic = kMagic;
   door_options.interface = options.interface;
+  door_options.secret = options.secret;
   door_options.connect_timeout = options.connect_timeout;
   door_options.stranger_timeout = options.stranger_timeout;
   Result<Door> door = Door::open(door_options);

@@ -9,9 +9,11 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "madlike/base/status.h"
+#include "madlike/driver/door/secret.h"
 #include "madlike/driver/driver.h"
 
 namespace mad {
@@ -19,6 +21,7 @@ namespace mad {
 struct ShmOptions {
   std::string interface;  // network interface of the door, e.g. "lo"; empty: the first that others
                           // can reach
+  std::optional<DoorSecret> secret;  // of the engine's address; empty: a new one
   /// The same on all engines.
   std::size_t max_packet_bytes = 65 * 1024;  // 64 KiB of payload and the headers before it
   std::size_t receive_buffers = 64;  // packets of all peers together that are not yet released
