@@ -8,6 +8,7 @@
 #include "madlike/driver/door/handshake.h"
 #include "madlike/driver/loopback/loopback.h"
 #include "madlike/driver/ofi/ofi.h"
+#include "madlike/driver/shm/shm.h"
 #include "madlike/driver/tcp/tcp.h"
 #include "madlike/driver/ucx/names.h"
 #include "netmod/abi/address.h"
@@ -21,6 +22,7 @@ constexpr const char* kLoopback = "loopback";
 constexpr const char* kTcp = "tcp";
 constexpr const char* kOfi = "ofi";
 constexpr const char* kOfiPrefix = "ofi:";
+constexpr const char* kShm = "ofi:shm";
 constexpr char kBetween = ';';
 
 // What a network is for engines of several hosts, this is for the engines of one process: a place
@@ -41,13 +43,14 @@ Result<std::unique_ptr<Driver>> open_provider(const std::string& provider,
 }  // namespace
 
 const char* fabric_names() {
-  return "auto, tcp, ofi:tcp, ofi:sockets, ofi:PROVIDER, ucx, ucx:tcp, ucx:posix, ucx:posix,cma, "
-         "loopback";
+  return "auto, tcp, ofi:tcp, ofi:sockets, ofi:shm, ofi:PROVIDER, ucx, ucx:tcp, ucx:posix, "
+         "ucx:posix,cma, loopback";
 }
 
 const std::vector<std::string>& fabrics_to_try() {
-  static const std::vector<std::string> names = {kTcp,  "ofi:tcp",   "ofi:sockets",   "ofi:verbs",
-                                                 "ucx", "ucx:posix", "ucx:posix,cma", "ucx:tcp"};
+  static const std::vector<std::string> names = {
+      kTcp,  "ofi:tcp",   "ofi:sockets",   "ofi:verbs", kShm,
+      "ucx", "ucx:posix", "ucx:posix,cma", "ucx:tcp"};
   return names;
 }
 
@@ -81,6 +84,12 @@ Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const std::
     if (!options.ok()) return options.status();
     options->secret = secret;
     return open_ucx_plugin(*options);
+  }
+  if (name == kShm) {
+    ShmOptions options;
+    options.interface = interface;
+    options.secret = secret;
+    return open_shm(options);
   }
   if (name == kOfi) return open_provider(OfiOptions().provider, interface);
   const std::string prefix = kOfiPrefix;

@@ -73,6 +73,7 @@ TEST_P(Windows, BytesStandWhereTheLayoutSaysAndNowhereElse) {
   const Rows& rows = std::get<1>(GetParam());
   const std::string fabric = std::get<0>(GetParam());
   const bool scatters = fabric == "tcp" || fabric.rfind("ucx", 0) == 0;
+  const bool writes = fabric != "ofi:shm";
   for (const bool in_blocks : {false, true}) {
     for (const std::size_t less : {0u, 70016u}) {  // the last run is cut, or not begun
       const Bytes data = pattern((rows.count * rows.bytes - less) / 64 * 64, in_blocks);
@@ -89,7 +90,7 @@ TEST_P(Windows, BytesStandWhereTheLayoutSaysAndNowhereElse) {
       send(data, in_blocks, rows, &got);
       EXPECT_TRUE(got == expected) << in_blocks << ' ' << less;
       const std::uint64_t written = a_.counters().written_bytes - before;
-      EXPECT_EQ(written > 0, rows.alike || scatters) << written;
+      EXPECT_EQ(written > 0, writes && (rows.alike || scatters)) << written;
     }
   }
 }

@@ -111,19 +111,22 @@ TESTS = (
     Test("growth", "growth", 2, timeout=120),
     Test("crowd", "crowd", 16, timeout=120, spoilt=STARVES),
     Test("large", "large", 2, timeout=180),
-    Test("stress", "stress", 4, timeout=120),
+    Test("stress", "stress", 4, timeout=120, spoilt=STARVES),
     # Several fabrics in one job; with LISTED below.
     *(Test(f"{program}-apart", program, 3, env={**_variable("FABRIC", LIST), "MPIR_CVAR_NOLOCAL": "1"}, apart=True,
-           fabric=NONE, expect="prints", texts=(f"ok {program}", "ucx: no shared memory with 127.0.0.1")) for program in ("hello", "collectives")),
+           fabric=NONE, expect="prints", texts=(f"ok {program}", "ucx: no shared memory with 127.0.0.1"))
+      for program in ("hello", "collectives")),
     _two_hosts("ucx-posix", "two_hosts", "ucx:posix;tcp"),
+    _two_hosts("ucx-posix-cma", "two_hosts", "ucx:posix,cma;tcp"),
+    _two_hosts("ofi-shm", "two_hosts", "ofi:shm;tcp"),
     _two_hosts("collectives", "collectives", LIST),
     _two_hosts("ports", "ports", LIST),
     # Everything else that MPI does.
-    Test("collectives", "collectives", 4),
+    Test("collectives", "collectives", 4, spoilt=STARVES),
     Test("rma", "rma", 3, timeout=120),
     Test("file-io", "file_io", 3),
     Test("spawn", "spawn", 2),
-    Test("ports", "ports", 4, timeout=90),
+    Test("ports", "ports", 4, timeout=90, spoilt=STARVES),
     Test("parting", "parting", 2, spoilt=KEEPS),
     # The switch.
     Test("switch", "switch", 2),

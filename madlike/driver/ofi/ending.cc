@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "madlike/driver/libfabric/status.h"
 #include "madlike/driver/ofi/driver.h"
-#include "madlike/driver/ofi/status.h"
 
 namespace mad {
 

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "madlike/driver/ip/address.h"
+#include "madlike/driver/libfabric/status.h"
 #include "madlike/driver/ofi/driver.h"
-#include "madlike/driver/ofi/status.h"
 
 namespace mad {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "madlike/driver/ip/address.h"
-#include "madlike/driver/ofi/status.h"
+#include "madlike/driver/libfabric/status.h"
 
 namespace mad {
 namespace {
@@ -90,15 +90,6 @@ Result<InfoPtr> find_provider(const OfiOptions& options) {
   InfoPtr info(fi_dupinfo(chosen));
   if (!info) return Status(StatusCode::kNoMemory, "no memory for fi_info");
   return info;
-}
-
-template <typename Fid, typename Open>
-Status open_one(FidPtr<Fid>& place, const char* what, const Open& open) {
-  Fid* object = nullptr;
-  const int error = open(&object);
-  if (error != 0) return ofi_status(StatusCode::kInternal, what, error);
-  place.reset(object);
-  return {};
 }
 
 }  // namespace

@@ -16,24 +16,10 @@
 #include <vector>
 
 #include "madlike/base/status.h"
+#include "madlike/driver/libfabric/fid.h"
 #include "madlike/driver/ofi/ofi.h"
 
 namespace mad {
-
-/// Closes a libfabric object of any class.
-struct FidCloser {
-  template <typename Fid>
-  void operator()(Fid* object) const {
-    fi_close(&object->fid);
-  }
-};
-template <typename Fid>
-using FidPtr = std::unique_ptr<Fid, FidCloser>;
-
-struct InfoFreer {
-  void operator()(fi_info* info) const { fi_freeinfo(info); }
-};
-using InfoPtr = std::unique_ptr<fi_info, InfoFreer>;
 
 class OfiFabric {
  public:

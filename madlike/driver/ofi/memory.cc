@@ -4,7 +4,7 @@
 
 #include <new>
 
-#include "madlike/driver/ofi/status.h"
+#include "madlike/driver/libfabric/status.h"
 
 namespace mad {
 namespace {

@@ -7,8 +7,8 @@
 #include <array>
 
 #include "madlike/driver/ip/address.h"
+#include "madlike/driver/libfabric/status.h"
 #include "madlike/driver/ofi/driver.h"
-#include "madlike/driver/ofi/status.h"
 
 namespace mad {
 namespace {

@@ -11,8 +11,8 @@
 #include <random>
 
 #include "madlike/driver/ip/address.h"
+#include "madlike/driver/libfabric/status.h"
 #include "madlike/driver/ofi/driver.h"
-#include "madlike/driver/ofi/status.h"
 
 namespace mad {
 namespace {

@@ -127,7 +127,9 @@ TEST_P(PatientIpDriverTest, ConnectionsThatWereLeftCostNothing) {
   for (int i = 0; i < 50; ++i) come_and_go();
   const std::size_t before = heap_bytes();
   for (int i = 0; i < 200; ++i) come_and_go();
-  EXPECT_LT(heap_bytes(), before + 200 * 50)
+  // libfabric's shm 1.17 keeps the name of each endpoint for good (util_shm.c, smr_create()).
+  const std::size_t allowed = options().fabric == "ofi:shm" ? 2 * 300 : 50;
+  EXPECT_LT(heap_bytes(), before + 200 * allowed)
       << "bytes, where records would be hundreds of thousands";
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "madlike/driver/ofi/ofi.h"
+#include "madlike/driver/shm/shm.h"
 #include "madlike/driver/tcp/tcp.h"
 #include "madlike/driver/ucx/names.h"
 #include "madlike/driver/ucx/ucx.h"
@@ -28,7 +29,8 @@ using std::chrono::milliseconds;
 
 /// What the fabrics over IP have in common.
 struct EngineOptions {
-  std::string fabric;  // "tcp", "ofi:tcp", "ofi:sockets", "ucx:tcp", "ucx", "ucx:posix,cma"
+  // "tcp", "ofi:tcp", "ofi:sockets", "ofi:shm", "ucx:tcp", "ucx", "ucx:posix,cma"
+  std::string fabric;
   std::string interface = "lo";
   milliseconds connect_timeout{10000};
   milliseconds close_timeout{10000};
@@ -53,6 +55,12 @@ inline Result<std::unique_ptr<Driver>> try_open(const EngineOptions& options) {
     if (options.few_buffers) ucx.receive_chunks = 20;
     ucx.least_pull_bytes = 64;
     return open_ucx(ucx);
+  }
+  if (options.fabric == "ofi:shm") {
+    ShmOptions shm;
+    fill(shm);
+    if (options.few_buffers) shm.receive_buffers = 4;
+    return open_shm(shm);
   }
   OfiOptions ofi;
   fill(ofi);
@@ -164,7 +172,7 @@ inline std::string fabric_test_name(const ::testing::TestParamInfo<const char*>&
   return test_name(info.param);
 }
 
-#define MAD_FABRICS_OVER_IP "tcp", "ofi:tcp", "ucx:tcp", "ucx", "ucx:posix,cma"
+#define MAD_FABRICS_OVER_IP "tcp", "ofi:tcp", "ofi:shm", "ucx:tcp", "ucx", "ucx:posix,cma"
 #define MAD_FOR_ALL_FABRICS_OVER_IP(fixture)                                                   \
   INSTANTIATE_TEST_SUITE_P(Ip, fixture, ::testing::Values(MAD_FABRICS_OVER_IP, "ofi:sockets"), \
                            fabric_test_name)

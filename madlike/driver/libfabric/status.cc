@@ -1,4 +1,4 @@
-#include "madlike/driver/ofi/status.h"
+#include "madlike/driver/libfabric/status.h"
 
 #include <rdma/fi_errno.h>
 

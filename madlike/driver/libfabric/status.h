@@ -1,6 +1,6 @@
 // Status of libfabric calls: error numbers turned into sentences.
-#ifndef MADLIKE_DRIVER_OFI_STATUS_H_
-#define MADLIKE_DRIVER_OFI_STATUS_H_
+#ifndef MADLIKE_DRIVER_LIBFABRIC_STATUS_H_
+#define MADLIKE_DRIVER_LIBFABRIC_STATUS_H_
 
 #include <string>
 
@@ -13,4 +13,4 @@ Status ofi_status(StatusCode code, const std::string& what, long error);
 
 }  // namespace mad
 
-#endif  // MADLIKE_DRIVER_OFI_STATUS_H_
+#endif  // MADLIKE_DRIVER_LIBFABRIC_STATUS_H_

@@ -1,0 +1,162 @@
+// How the two sides of a connection come by memory that both have open, over its control socket.
+//
+// Each makes memory and offers it, opens the other's, and says so; then the names are removed, so
+// that nothing is left behind by who dies later, and each sends a hello through the memory.  Who
+// has sent one and got one is connected.
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "madlike/driver/ip/address.h"
+#include "madlike/driver/shm/driver.h"
+
+namespace mad {
+namespace {
+
+// Of one control socket: an offer, a note, and wakes.
+constexpr int kMessagesAtOnce = 8;
+static_assert(ShmOffer::kBytes <= DoorReader::kMostBytes);
+
+std::uint64_t random_number() {
+  std::uint64_t number = 0;
+  const DoorNonce random = random_nonce();
+  std::memcpy(&number, random.data(), sizeof(number));
+  return number | 1;
+}
+
+/// The name of a new object in /dev/shm.
+std::string new_name(const char* what) {
+  std::array<char, 48> name{};
+  std::snprintf(name.data(), name.size(), "mad-%s-%016llx", what,
+                static_cast<unsigned long long>(random_number()));
+  return name.data();
+}
+
+}  // namespace
+
+// Of two, one has to.
+bool ShmDriver::makes_gate(const ShmConnection& connection) const {
+  return door_.address() < connection.address;
+}
+
+Status ShmDriver::make_offer(ShmConnection& connection) {
+  ShmOffer& own = connection.own;
+  own.tag = connection.tag;
+  own.geometry = {fi_version(),
+                  fabric_->info().fabric_attr->prov_version,
+                  static_cast<std::uint32_t>(ShmGate::kPageBytes),
+                  static_cast<std::uint32_t>(ShmFabric::kPlaces),
+                  static_cast<std::uint32_t>(options_.max_packet_bytes),
+                  static_cast<std::uint32_t>(sizeof(void*))};
+  auto endpoint = ShmEndpoint::open(fabric_, new_name("shm"), options_.max_packet_bytes);
+  if (!endpoint.ok()) return endpoint.status();
+  connection.endpoint = std::move(*endpoint);
+  own.endpoint = connection.endpoint->name().text();
+  if (makes_gate(connection)) {
+    own.gate = new_name("gate");
+    own.secret = random_number();
+    auto gate = ShmGate::make(own.gate, own.secret);
+    if (!gate.ok()) return gate.status();
+    connection.gate = std::make_unique<ShmGate>(std::move(*gate));
+  }
+  const auto bytes = own.pack();
+  connection.reader.expect(ShmOffer::kBytes);
+  (void)tcp_send(connection.control.fd(), bytes.data(), bytes.size());  // else its end is read
+  return {};
+}
+
+void ShmDriver::send_note(ShmConnection& connection, ShmNote::Kind kind) {
+  const auto bytes = ShmNote{kind}.pack();
+  (void)tcp_send(connection.control.fd(), bytes.data(), bytes.size());  // else its end is read
+}
+
+void ShmDriver::on_control(ShmConnection& connection) {
+  for (int i = 0; i < kMessagesAtOnce && connection.control && !connection.doomed; ++i) {
+    switch (connection.reader.read(connection.control.fd())) {
+      case DoorReader::Outcome::kWaiting:
+        return;
+      case DoorReader::Outcome::kEnded:
+        return on_hang_up(connection);
+      case DoorReader::Outcome::kComplete:
+        break;
+    }
+    const bool understood = connection.offered ? on_note(connection) : on_offer(connection);
+    if (!understood) {
+      return end_soon(connection.id, Status(StatusCode::kProtocol,
+                                            to_text(connection.peer.socket) +
+                                                " sent what no shm engine of this version sends"));
+    }
+    if (connection.state == State::kAgreeing) {
+      connection.deadline = door_.now() + options_.agree_timeout;
+    }
+    connection.reader.expect(ShmNote::kBytes);
+  }
+}
+
+bool ShmDriver::on_offer(ShmConnection& connection) {
+  connection.offered = ShmOffer::parse(connection.reader.bytes());
+  if (!connection.offered) return false;
+  if (connection.state != State::kAgreeing) return true;  // we leave
+  const Status opened = open_offered(connection);
+  if (opened.error()) {
+    end_soon(connection.id, Status(opened.code(), to_text(connection.peer.socket) + ": " +
+                                                      std::string(opened.message())));
+    return true;
+  }
+  connection.ready = true;
+  send_note(connection, ShmNote::Kind::kReady);
+  open_if_ready(connection);
+  return true;
+}
+
+Status ShmDriver::open_offered(ShmConnection& connection) {
+  const ShmOffer& offered = *connection.offered;
+  if (offered.geometry != connection.own.geometry) {
+    return {StatusCode::kVersion,
+            "its libfabric is of another version, or it lays out shared "
+            "memory differently"};
+  }
+  if (!makes_gate(connection)) {
+    auto gate = ShmGate::join(offered.gate, offered.secret);
+    if (!gate.ok()) return gate.status();
+    connection.gate = std::make_unique<ShmGate>(std::move(*gate));
+  }
+  return connection.endpoint->reach(offered.endpoint);
+}
+
+bool ShmDriver::on_note(ShmConnection& connection) {
+  const auto note = ShmNote::parse(connection.reader.bytes());
+  if (!note) return false;
+  if (note->kind == ShmNote::Kind::kWake) return true;
+  if (std::exchange(connection.peer_ready, true)) return false;
+  open_if_ready(connection);
+  return true;
+}
+
+void ShmDriver::open_if_ready(ShmConnection& connection) {
+  if (connection.state != State::kAgreeing || !connection.open()) return;
+  connection.endpoint->name().remove();
+  connection.gate->name().remove();
+  chunks_.allow_one_more();
+  opened_.push_back(&connection);
+}
+
+void ShmDriver::greet(ShmConnection& connection) {
+  if (!connection.open() || connection.hello_sent) return;
+  std::uint64_t word = 0;
+  const Segment segment{&word, sizeof(word)};
+  // kAgain: the peer has not looked yet, or is there itself.
+  const Status status = post(connection, Kind::kHello, {&segment, 1}, sizeof(word), nullptr);
+  if (!status.ok()) return;
+  connection.hello_sent = true;
+  connect_if_greeted(connection);
+}
+
+void ShmDriver::connect_if_greeted(ShmConnection& connection) {
+  if (!connection.hello_sent || !connection.hello_received) return;
+  set_state(connection, State::kConnected);
+  tell(connection, Completion::Kind::kConnected, {});
+}
+
+}  // namespace mad

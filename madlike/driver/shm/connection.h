@@ -1,0 +1,102 @@
+// ShmConnection: one peer of a shm engine, from its first connection attempt to its end.
+#ifndef MADLIKE_DRIVER_SHM_CONNECTION_H_
+#define MADLIKE_DRIVER_SHM_CONNECTION_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "madlike/base/status.h"
+#include "madlike/driver/door/clock.h"
+#include "madlike/driver/door/handshake.h"
+#include "madlike/driver/door/sockets.h"
+#include "madlike/driver/driver.h"
+#include "madlike/driver/memory/chunk_pool.h"
+#include "madlike/driver/shm/endpoint.h"
+#include "madlike/driver/shm/gate.h"
+#include "madlike/driver/shm/offer.h"
+
+namespace mad {
+
+/// The data that travels with every message: the receiver's number of the connection and a secret,
+/// as it chose them, and what the message is.
+struct ShmTag {
+  enum class Kind : std::uint64_t { kHello, kPacket, kLast };
+  static std::uint64_t make(ConnectionId id, std::uint32_t secret) {
+    return (std::uint64_t{id} << 32) | (secret & ~kKinds);
+  }
+  static std::uint64_t with(std::uint64_t tag, Kind kind) {
+    return tag | static_cast<std::uint64_t>(kind);
+  }
+  static std::uint64_t of(std::uint64_t data) { return data & ~std::uint64_t{kKinds}; }
+  static Kind kind(std::uint64_t data) { return static_cast<Kind>(data & kKinds); }
+
+ private:
+  static constexpr std::uint32_t kKinds = 3;
+};
+
+/// A long packet that the provider has.
+struct ShmOperation {
+  void* context = nullptr;  // the caller's
+  bool busy = false;
+};
+
+struct ShmConnection {
+  enum class State {
+    kCalling,   // the door is at it
+    kAgreeing,  // the control socket stands, and each side opens the other's memory
+    kConnected,
+    kClosing,  // disconnect() was called: the last message is to leave, then the peer closes
+    kGone
+  };
+
+  // Long packets that the provider may have at once.
+  static constexpr std::size_t kOperations = 8;
+
+  ShmConnection(ConnectionId its_id, DoorAddress its_address, std::uint32_t secret)
+      : id(its_id),
+        peer(std::move(its_address)),
+        address(peer.bytes()),
+        tag(ShmTag::make(its_id, secret)) {}
+
+  bool unsettled() const { return state == State::kAgreeing || state == State::kClosing; }
+  /// Both sides of its memory are open.
+  bool open() const { return ready && peer_ready; }
+
+  const ConnectionId id;
+  const DoorAddress peer;
+  const std::vector<std::byte> address;
+  const std::uint64_t tag;  // in messages to us
+  State state = State::kCalling;
+  TcpSocket control;
+  DoorReader reader;
+
+  // While both agree.
+  ShmOffer own;
+  std::optional<ShmOffer> offered;  // by the peer
+  bool ready = false, peer_ready = false;
+  bool hello_sent = false, hello_received = false;
+
+  std::unique_ptr<ShmGate> gate;
+  std::unique_ptr<ShmEndpoint> endpoint;
+  std::vector<Chunk*> posted;  // receive buffers that the endpoint has, in order
+  std::array<ShmOperation, kOperations> operations;
+  std::size_t operations_busy = 0;
+  bool turned_away = false;  // the other side was in the gate when we had something to send
+
+  bool last_sent = false;
+  bool peer_finished = false;        // its last message has come
+  bool doomed = false;               // its end is due: nothing of it is taken any more
+  PolledClock::time_point deadline;  // kAgreeing: the peer is silent; kClosing: it takes nothing
+  bool told = false;                 // the caller knows of this connection
+  bool left = false;                 // and has called disconnect(), or never heard of it
+  Status gone;                       // kClosing, kGone: why
+};
+
+}  // namespace mad
+
+#endif  // MADLIKE_DRIVER_SHM_CONNECTION_H_

@@ -1,0 +1,145 @@
+// How connections end.
+//
+// A record is forgotten when its connection is gone and the caller has left it.  Its memory is
+// closed first and the control socket after it: who sees that end may close its own.
+#include <algorithm>
+#include <array>
+#include <thread>
+#include <utility>
+
+#include "madlike/driver/ip/address.h"
+#include "madlike/driver/shm/driver.h"
+#include "madlike/driver/shm/remains.h"
+
+namespace mad {
+
+ShmDriver::~ShmDriver() {
+  door_.close();
+  for (auto& entry : connections_) {
+    if (entry.second.state != State::kClosing) end(entry.second, StatusCode::kClosed);
+  }
+  linger();
+  for (auto& entry : connections_) close_memory(entry.second);
+}
+
+void ShmDriver::close_memory(ShmConnection& connection) {
+  const auto opened = std::find(opened_.begin(), opened_.end(), &connection);
+  if (opened != opened_.end()) {
+    opened_.erase(opened);
+    chunks_.allow_one_less();
+  }
+  if (connection.gate && connection.gate->in_one_process()) {
+    leave_to_the_other_side(connection.gate->secret(), std::move(connection.endpoint));
+  }
+  connection.endpoint.reset();
+  connection.gate.reset();
+  for (Chunk* const chunk : connection.posted) chunks_.drop_user(*chunk);
+  connection.posted.clear();
+}
+
+void ShmDriver::disconnect(ConnectionId id) {
+  ShmConnection* const known = find(id);
+  if (!known || known->left) return;
+  ShmConnection& connection = *known;
+  connection.left = true;
+  if (connection.state == State::kGone) return connections_.leave(id);
+  if (connections_.retire(connection)) door_.forget(connection.address);
+  const bool stands = connection.state == State::kConnected;
+  connection.gone = Status(StatusCode::kClosed, "this connection was disconnected");
+  set_state(connection, State::kClosing);
+  connection.deadline = door_.now() + options_.close_timeout;
+  if (stands) return send_last(connection);
+  end(connection, connection.gone);  // a request is withdrawn
+}
+
+// Behind everything: the provider takes nothing more while it has a long packet, and what it is
+// done with is told before.
+void ShmDriver::send_last(ShmConnection& connection) {
+  if (connection.operations_busy > 0) return;  // advance_unsettled() tries again
+  std::uint64_t word = 0;
+  const Segment segment{&word, sizeof(word)};
+  const Status status = post(connection, Kind::kLast, {&segment, 1}, sizeof(word), nullptr);
+  if (!status.ok()) return;
+  connection.last_sent = true;
+  connection.deadline = door_.now() + options_.close_timeout;
+}
+
+// What the peer sent before its end may not be received yet.
+void ShmDriver::on_hang_up(ShmConnection& connection) {
+  connection.control.close();
+  if (connection.last_sent) {
+    end_soon(connection.id, connection.gone);  // it has all, or wants no more
+  } else {
+    hung_up_.push_back(connection.id);
+  }
+}
+
+void ShmDriver::end_hung_up() {
+  const auto ended = [this](ConnectionId id) {
+    ShmConnection* const connection = find(id);
+    if (!connection || connection->doomed || connection->state == State::kGone) return true;
+    const bool open = std::find(opened_.begin(), opened_.end(), connection) != opened_.end();
+    if (open && connection->posted.empty() && chunks_.available() == 0) return false;
+    if (open && progress(*connection) > 0) return false;
+    const bool stood = connection->state != State::kAgreeing;
+    const std::string who = "the engine at " + to_text(connection->peer.socket);
+    end_soon(id, stood ? Status(StatusCode::kPeerFailed, who + " is gone")
+                       : Status(StatusCode::kUnreachable, who + " left before we were connected"));
+    return true;
+  };
+  hung_up_.erase(std::remove_if(hung_up_.begin(), hung_up_.end(), ended), hung_up_.end());
+}
+
+void ShmDriver::end_soon(ConnectionId id, Status why) {
+  ShmConnection* const connection = find(id);
+  if (!connection || connection->doomed) return;
+  connection->doomed = true;
+  connections_.end_soon(id, std::move(why));
+}
+
+Status ShmDriver::end_broken(ShmConnection& connection) {
+  Status why(StatusCode::kPeerFailed,
+             "the engine at " + to_text(connection.peer.socket) + " died while it sent");
+  end_soon(connection.id, why);
+  return why;
+}
+
+void ShmDriver::end(ShmConnection& connection, Status why) {
+  if (connection.state == State::kGone) return;
+  if (connection.peer_finished) why = Status(StatusCode::kClosed, "the peer disconnected");
+  for (ShmOperation& operation : connection.operations) {
+    if (operation.busy) finish(connection, operation, why);
+  }
+  close_memory(connection);
+  connection.control.close();
+  if (connections_.retire(connection)) door_.forget(connection.address);
+  if (connection.state != State::kClosing) {
+    connection.gone = why;
+    if (connection.told) tell(connection, Completion::Kind::kDisconnected, why);
+  }
+  set_state(connection, State::kGone);
+  connection.left = connection.left || !connection.told;
+  if (connection.left) connections_.leave(connection.id);
+}
+
+void ShmDriver::forget_left() {
+  connections_.forget_left([](const ShmConnection&) { return false; });
+}
+
+void ShmDriver::linger() {
+  const auto deadline = PolledClock::Steady::now() + options_.linger;
+  const auto closing = [](const auto& entry) { return entry.second.state == State::kClosing; };
+  do {
+    std::array<Completion, 16> news;
+    for (std::size_t count = 1; count > 0;) {
+      count = poll(news.data(), news.size());
+      for (std::size_t i = 0; i < count; ++i) {
+        if (news[i].buffer != nullptr) release(news[i].buffer);
+      }
+    }
+    std::this_thread::yield();
+  } while (std::any_of(connections_.begin(), connections_.end(), closing) &&
+           PolledClock::Steady::now() < deadline);
+}
+
+}  // namespace mad

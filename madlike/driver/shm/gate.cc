@@ -1,0 +1,155 @@
+#include "madlike/driver/shm/gate.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <new>
+#include <random>
+
+#include "madlike/driver/door/sockets.h"
+
+namespace mad {
+
+struct ShmPage {
+  struct Side {
+    alignas(64) std::atomic<std::uint32_t> called{0};
+    std::atomic<std::uint32_t> asleep{0};
+    std::atomic<std::uint64_t> process{0};
+    bool wants_room = false;  // under the mutex
+  };
+  std::uint64_t secret = 0;
+  pthread_mutex_t mutex;
+  bool broken = false;  // under the mutex
+  Side sides[2];
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+const std::size_t ShmGate::kPageBytes = sizeof(ShmPage);
+
+namespace {
+
+// Longer than most visits take, and much shorter than a process waits for a core: the other side
+// may have lost its own inside.
+constexpr int kTries = 200;
+
+/// Tells processes apart, also of two process namespaces.
+std::uint64_t process_number() {
+  static const std::uint64_t random = [] {
+    std::random_device device;
+    return (std::uint64_t{device()} << 32) | device();
+  }();
+  return random ^ static_cast<std::uint64_t>(getpid());
+}
+
+void make_mutex(pthread_mutex_t* mutex) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  pthread_mutex_init(mutex, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+}
+
+}  // namespace
+
+void ShmGate::Unmap::operator()(ShmPage* page) const { munmap(page, sizeof(ShmPage)); }
+
+Result<ShmPage*> ShmGate::map(int file, const std::string& name) {
+  void* const memory = mmap(nullptr, sizeof(ShmPage), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (memory == MAP_FAILED) return tcp_status(StatusCode::kNoMemory, "mapping " + name, errno);
+  return static_cast<ShmPage*>(memory);
+}
+
+Result<ShmGate> ShmGate::make(const std::string& name, std::uint64_t secret) {
+  const TcpSocket file(shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR));
+  if (!file) return tcp_status(StatusCode::kNoMemory, "making /dev/shm/" + name, errno);
+  ShmName made(name);
+  const int full = posix_fallocate(file.fd(), 0, sizeof(ShmPage));
+  if (full != 0) return tcp_status(StatusCode::kNoMemory, "making /dev/shm/" + name, full);
+  const Result<ShmPage*> memory = map(file.fd(), name);
+  if (!memory.ok()) return memory.status();
+  ShmPage* const page = new (*memory) ShmPage;
+  make_mutex(&page->mutex);
+  page->sides[0].process = process_number();
+  page->secret = secret;
+  return ShmGate(page, 0, std::move(made));
+}
+
+Result<ShmGate> ShmGate::join(const std::string& name, std::uint64_t secret) {
+  const TcpSocket file(shm_open(name.c_str(), O_RDWR, 0));
+  struct stat status {};
+  const bool there = file && fstat(file.fd(), &status) == 0;
+  if (!there || status.st_size != static_cast<off_t>(sizeof(ShmPage))) {
+    return Status(StatusCode::kUnreachable, "there is no /dev/shm/" + name + " of it here");
+  }
+  const Result<ShmPage*> page = map(file.fd(), name);
+  if (!page.ok()) return page.status();
+  ShmGate gate(*page, 1, ShmName(""));
+  if (gate.page_->secret != secret) {
+    return Status(StatusCode::kUnreachable, "/dev/shm/" + name + " is not its own here");
+  }
+  gate.page_->sides[1].process = process_number();
+  return gate;
+}
+
+ShmGate::Entry ShmGate::enter() {
+  int error = EBUSY;
+  for (int tries = 0; tries < kTries && error == EBUSY; ++tries) {
+    error = pthread_mutex_trylock(&page_->mutex);
+  }
+  if (error == EBUSY) return Entry::kBusy;
+  if (error == EOWNERDEAD) {
+    page_->broken = true;
+    error = pthread_mutex_consistent(&page_->mutex);
+  }
+  if (error != 0) return Entry::kBroken;
+  if (!page_->broken) return Entry::kInside;
+  leave();
+  return Entry::kBroken;
+}
+
+void ShmGate::leave() { pthread_mutex_unlock(&page_->mutex); }
+
+bool ShmGate::called() const {
+  return page_->sides[side_].called.load(std::memory_order_relaxed) != 0;
+}
+
+void ShmGate::heed() { page_->sides[side_].called.store(0, std::memory_order_relaxed); }
+
+void ShmGate::remember() { page_->sides[side_].called.store(1); }
+
+bool ShmGate::call() {
+  ShmPage::Side& other = page_->sides[1 - side_];
+  other.called.store(1);
+  return other.asleep.load() != 0 && other.asleep.exchange(0) != 0;
+}
+
+void ShmGate::want_room() { page_->sides[side_].wants_room = true; }
+
+bool ShmGate::room_is_wanted() {
+  ShmPage::Side& other = page_->sides[1 - side_];
+  const bool wanted = other.wants_room;
+  other.wants_room = false;
+  return wanted;
+}
+
+bool ShmGate::fall_asleep() {
+  ShmPage::Side& own = page_->sides[side_];
+  own.asleep.store(1);
+  return own.called.load() == 0;
+}
+
+void ShmGate::wake_up() { page_->sides[side_].asleep.store(0); }
+
+std::uint64_t ShmGate::secret() const { return page_->secret; }
+
+bool ShmGate::in_one_process() const {
+  return page_->sides[0].process.load() == page_->sides[1].process.load();
+}
+
+}  // namespace mad

@@ -1,0 +1,98 @@
+// Posting packets.
+#include <rdma/fi_errno.h>
+
+#include <algorithm>
+
+#include "madlike/driver/ip/address.h"
+#include "madlike/driver/shm/driver.h"
+
+namespace mad {
+
+Status ShmDriver::not_connected(const ShmConnection* connection) const {
+  if (!connection) return StatusCode::kClosed;
+  const bool under_way =
+      connection->state == State::kCalling || connection->state == State::kAgreeing;
+  return under_way ? Status(StatusCode::kAgain) : connection->gone;
+}
+
+Status ShmDriver::post_send(ConnectionId id, SegmentList packet, void* context) {
+  ShmConnection* const found = find(id);
+  if (!found || found->state != State::kConnected) return not_connected(found);
+  const std::size_t bytes = packet.bytes();
+  if (packet.count > caps_.max_iov || bytes > caps_.max_packet_bytes || bytes == 0) {
+    return {StatusCode::kInvalidArgument, "packet beyond the limits of " + caps_.name};
+  }
+  return post(*found, Kind::kPacket, packet, bytes, context);
+}
+
+Status ShmDriver::post(ShmConnection& connection, Kind kind, SegmentList packet, std::size_t bytes,
+                       void* context) {
+  const bool injected = bytes <= ShmEndpoint::kMostInjected;
+  if (!injected && connection.operations_busy == ShmConnection::kOperations) {
+    return StatusCode::kAgain;
+  }
+  const std::uint64_t data = ShmTag::with(connection.offered->tag, kind);
+  ssize_t error = 0;
+  {
+    const ShmGate::Visit visit(*connection.gate);
+    connection.turned_away = !visit.inside();
+    if (visit.broken()) return end_broken(connection);
+    if (!visit.inside()) return StatusCode::kAgain;
+    if (injected) {
+      error = connection.endpoint->inject(packet, data);
+    } else {
+      ShmOperation& operation = take_operation(connection, context);
+      error = connection.endpoint->send(packet, data, &operation);
+      if (error != 0) free_operation(connection, operation);
+    }
+    if (error == -FI_EAGAIN) connection.gate->want_room();
+  }
+  if (error == 0 || connection.state == State::kAgreeing) call(connection);
+  if (error == 0) return injected ? StatusCode::kOk : StatusCode::kInProgress;
+  if (error == -FI_EAGAIN) return StatusCode::kAgain;
+  Status broke = ofi_status(StatusCode::kPeerFailed,
+                            "the connection to " + to_text(connection.peer.socket), error);
+  end_soon(connection.id, broke);
+  return broke;
+}
+
+ShmOperation& ShmDriver::take_operation(ShmConnection& connection, void* context) {
+  ShmOperation* const free =
+      std::find_if(connection.operations.begin(), connection.operations.end(),
+                   [](const ShmOperation& each) { return !each.busy; });
+  *free = {context, true};
+  ++connection.operations_busy;
+  return *free;
+}
+
+void ShmDriver::free_operation(ShmConnection& connection, ShmOperation& operation) {
+  operation.busy = false;
+  --connection.operations_busy;
+}
+
+void ShmDriver::finish(ShmConnection& connection, ShmOperation& operation, Status status) {
+  free_operation(connection, operation);
+  Completion news;
+  news.kind = Completion::Kind::kSent;
+  news.connection = connection.id;
+  news.context = operation.context;
+  news.status = std::move(status);
+  news_.push_back(std::move(news));
+}
+
+void ShmDriver::call(ShmConnection& connection) {
+  if (connection.gate->call() && connection.control) send_note(connection, ShmNote::Kind::kWake);
+}
+
+Result<ExposureToken> ShmDriver::expose(ConnectionId, Segment) {
+  return Status(StatusCode::kInvalidArgument, caps_.name + " has no remote writes");
+}
+
+void ShmDriver::withdraw(ConnectionId, const ExposureToken&) {}
+
+Status ShmDriver::post_write(ConnectionId, SegmentList, const ExposureToken&, std::uint64_t,
+                             void*) {
+  return {StatusCode::kInvalidArgument, caps_.name + " has no remote writes"};
+}
+
+}  // namespace mad

@@ -1,0 +1,130 @@
+// How connections come, until their control socket stands.
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+#include "madlike/driver/ip/address.h"
+#include "madlike/driver/shm/driver.h"
+
+namespace mad {
+namespace {
+
+constexpr DoorMagic kMagic{'M', 'A', 'D', 'S', 'H', 'M'};
+constexpr std::size_t kLeastPacket = ShmEndpoint::kMostInjected;
+
+/// A number that nobody can guess.
+std::uint32_t random_secret_number() {
+  std::uint32_t number = 0;
+  const DoorNonce random = random_nonce();
+  std::memcpy(&number, random.data(), sizeof(number));
+  return number;
+}
+
+}  // namespace
+
+ShmDriver::ShmDriver(const ShmOptions& options, Door door, std::shared_ptr<ShmFabric> fabric)
+    : options_(options),
+      door_(std::move(door)),
+      fabric_(std::move(fabric)),
+      chunks_(options.receive_buffers, (options.max_packet_bytes + 63) / 64 * 64) {
+  caps_.name = "ofi:shm";
+  caps_.max_iov = ShmEndpoint::kMostSegments;
+  caps_.max_packet_bytes = options.max_packet_bytes;
+  caps_.inject_bytes = ShmEndpoint::kMostInjected;
+}
+
+Result<std::unique_ptr<Driver>> open_shm(const ShmOptions& options) {
+  try {
+    return ShmDriver::open(options);
+  } catch (const std::exception& error) {
+    return Status(StatusCode::kNoMemory, std::string("opening ofi:shm: ") + error.what());
+  }
+}
+
+Result<std::unique_ptr<Driver>> ShmDriver::open(const ShmOptions& options) {
+  if (options.receive_buffers == 0 || options.max_packet_bytes < kLeastPacket) {
+    return Status(StatusCode::kInvalidArgument, "ofi:shm: too few or too small receive buffers");
+  }
+  DoorOptions door_options;
+  door_options.fabric = "ofi:shm";
+  door_options.magic = kMagic;
+  door_options.interface = options.interface;
+  door_options.secret = options.secret;
+  door_options.connect_timeout = options.connect_timeout;
+  door_options.stranger_timeout = options.stranger_timeout;
+  Result<Door> door = Door::open(door_options);
+  if (!door.ok()) return door.status();
+  auto fabric = ShmFabric::open();
+  if (!fabric.ok()) return fabric.status();
+  return std::unique_ptr<Driver>(new ShmDriver(options, std::move(*door), std::move(*fabric)));
+}
+
+const std::vector<std::byte>& ShmDriver::peer_address(ConnectionId connection) const {
+  return connections_.at(connection).address;
+}
+
+void ShmDriver::set_state(ShmConnection& connection, State state) {
+  const bool was = connection.unsettled();
+  connection.state = state;
+  if (connection.unsettled() == was) return;
+  if (was) {
+    unsettled_.erase(std::find(unsettled_.begin(), unsettled_.end(), connection.id));
+  } else {
+    unsettled_.push_back(connection.id);
+  }
+}
+
+ShmConnection& ShmDriver::add_connection(const DoorAddress& address) {
+  return connections_.add(address, random_secret_number());
+}
+
+Result<ConnectionId> ShmDriver::connect(const std::byte* address, std::size_t size) {
+  const Result<DoorAddress> peer = door_.parse(address, size);
+  if (!peer.ok()) return peer.status();
+  if (ShmConnection* const known = connections_.live(peer->bytes())) {
+    known->told = true;
+    return known->id;
+  }
+  ShmConnection& connection = add_connection(*peer);
+  connection.told = true;
+  door_.call(*peer);
+  return connection.id;
+}
+
+void ShmDriver::on_door(Door::Event& event) {
+  ShmConnection* const known = connections_.live(event.peer.bytes());
+  ShmConnection& connection = known ? *known : add_connection(event.peer);
+  if (!event.socket) return end_soon(connection.id, std::move(event.why));
+  connection.control = std::move(event.socket);
+  door_.watch().change(connection.control.fd(), TcpWatch::Role::kConnection, connection.id);
+  set_state(connection, State::kAgreeing);
+  connection.deadline = door_.now() + options_.agree_timeout;
+  ready_.push_back(connection.id);  // its peer may have gone on
+  Status offered = make_offer(connection);
+  if (offered.error()) end_soon(connection.id, std::move(offered));
+}
+
+void ShmDriver::tell(ShmConnection& connection, Completion::Kind kind, const Status& status) {
+  connection.told = true;
+  Completion news;
+  news.kind = kind;
+  news.connection = connection.id;
+  news.status = status;
+  news_.push_back(std::move(news));
+}
+
+void ShmDriver::check_deadlines() {
+  for (const ConnectionId id : unsettled_) {
+    const ShmConnection& connection = *find(id);
+    if (door_.now() < connection.deadline) continue;
+    if (connection.state == State::kClosing) {
+      end_soon(id, connection.gone);
+    } else {
+      end_soon(id,
+               Status(StatusCode::kUnreachable, "the engine at " + to_text(connection.peer.socket) +
+                                                    " stopped answering while we agreed"));
+    }
+  }
+}
+
+}  // namespace mad
