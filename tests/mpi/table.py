@@ -8,7 +8,7 @@ EVERY, NONE = "every", "none"
 
 
 # libfabric's sockets 1.17: docs/adr/0002-ofi-msg-endpoints.md has more of it.
-STARVES = {"ofi:sockets": "the provider loses packets that come while no receive is posted"}
+STARVES = {"ofi:sockets": "the provider seems to lose packets that come while no receive is posted"}
 KEEPS = {"ofi:sockets": "what the provider has taken it sends only while it is called, and loses at its end"}
 CRASHES = {"ofi:sockets": "the provider's own listening thread, in libfabric, crashes"}
 

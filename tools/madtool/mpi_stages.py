@@ -83,17 +83,21 @@ def run_suite() -> Tally:
     return conformance.run(conformance_suite.mad_suite(), SUITE, conformance.known_differences(), conditions)
 
 
-def run_fabric(named: Optional[str] = None) -> Tally:
-    """All programs, and the heart of MPICH's suite, over the fabric that is named or whose turn it is."""
+def run_fabric(named: Optional[str] = None, end: float = float("inf")) -> Tally:
+    """All programs, and the heart of MPICH's suite, over the fabric that is named or whose turn it is.
+
+    Nothing is started after `end` (time.monotonic()).
+    """
     number = fabrics.turn()
-    usable, why_not = fabrics.usable([named] if named else fabrics.OTHERS)
+    usable, why_not = fabrics.usable([named] if named else fabrics.IN_TURN)
     if not usable:
         return why_not
     fabric = fabrics.in_turn(number, usable)
     say(f"fabric: {fabric}; to run the same again: tools/mad test fabric --fabric {fabric}")
     begin = time.monotonic()
-    tally = _programs("MPI programs over one", f"--fabric={fabric}", f"--last-start={_PROGRAM_LAST_START_S}")
-    conditions = Conditions(_SUITE_TEST_S, conformance_suite.over(fabric), begin + _FABRIC_LAST_START_S)
+    programs_s = max(0.0, min(_PROGRAM_LAST_START_S, end - begin))
+    tally = _programs("MPI programs over one", f"--fabric={fabric}", f"--last-start={programs_s:.0f}")
+    conditions = Conditions(_SUITE_TEST_S, conformance_suite.over(fabric), min(begin + _FABRIC_LAST_START_S, end))
     directories = fabrics.rotated(number, conformance_fabrics.DIRECTORIES)
     known = conformance.known_differences(fabric=fabric)
     return tally + conformance.run(conformance_suite.mad_suite(), directories, known, conditions) + why_not

@@ -28,6 +28,7 @@ ShmDriver::ShmDriver(const ShmOptions& options, Door door, std::shared_ptr<ShmFa
       fabric_(std::move(fabric)),
       chunks_(options.receive_buffers, (options.max_packet_bytes + 63) / 64 * 64) {
   caps_.name = "ofi:shm";
+  caps_.beyond_host = false;
   caps_.max_iov = ShmEndpoint::kMostSegments;
   caps_.max_packet_bytes = options.max_packet_bytes;
   caps_.inject_bytes = ShmEndpoint::kMostInjected;

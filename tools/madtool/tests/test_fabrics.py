@@ -156,8 +156,8 @@ class Stages(CacheTest):
     def test_fabric_is_whose_turn_it_is_in_full(self) -> None:
         tally = self.run_stage("fabric")
         programs, suite = self.calls
-        self.assertEqual(programs[0], f"--fabric={fabrics.OTHERS[1]}")
-        self.assertEqual(suite, [fabrics.OTHERS[1], "datatype", "coll", "rma", "pt2pt"])
+        self.assertEqual(programs[0], f"--fabric={fabrics.IN_TURN[2]}")
+        self.assertEqual(suite, [fabrics.IN_TURN[2], "datatype", "coll", "rma", "pt2pt"])
         self.assertEqual(tally.passed, 11)
 
     def test_fabric_is_the_one_that_is_named(self) -> None:
@@ -166,7 +166,7 @@ class Stages(CacheTest):
 
     def test_who_cannot_be_here_loses_its_turn_and_is_told(self) -> None:
         tally = self.run_stage("fabric", why_not={fabrics.OTHERS[0]: "gone"})
-        self.assertEqual(self.calls[0][0], f"--fabric={fabrics.OTHERS[3]}")
+        self.assertEqual(self.calls[0][0], f"--fabric={fabrics.IN_TURN[1]}")
         self.assertIn(f"{fabrics.OTHERS[0]}: gone", tally.notes)
         tally = self.run_stage("fabric", "ofi:pigeon", {"ofi:pigeon": "no such provider"})
         self.assertEqual((self.calls, tally), ([], Tally(skipped=1, notes=("ofi:pigeon: no such provider",))))
