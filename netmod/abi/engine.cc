@@ -36,6 +36,7 @@ mad::Result<mad::EngineAddress> address_on(
 
 std::vector<bool> beyond_host(const std::vector<std::unique_ptr<mad::Driver>>& drivers) {
   std::vector<bool> out;
+  out.reserve(drivers.size());
   for (const auto& driver : drivers) out.push_back(driver->caps().beyond_host);
   return out;
 }

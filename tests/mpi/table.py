@@ -148,8 +148,8 @@ TESTS = (
     *_numbers("ofi:sockets", 500, 1100),  # 8
     *_numbers("ucx:tcp", 30, 500),  # 128
     *_numbers("ucx:posix", 30, 500),  # 128
-    *_numbers("ucx:posix,cma", 30, 500),
-    *_numbers("ofi:shm", 1300, 4000),  # 4
+    *_numbers("ucx:posix,cma", 10, 500),
+    *_numbers("ofi:shm", 1300, 4000, mixed="pipeline"),  # 4
     # What is written remotely without checksums is sent in frames with them.
     Test("checksum", "checksum", 2, args=("on",), env=_variable("CHECKSUM", "1"), timeout=120),
     Test("checksum-off", "checksum", 2, args=("off",), timeout=120),

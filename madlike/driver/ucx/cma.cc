@@ -28,7 +28,7 @@ ssize_t read_some(const ProcessName& process, SegmentList to, SegmentList from) 
 Status check_readable(const ProcessName& process) {
   ProcessReader reader;
   reader.begin(process, {});
-  const Status read = reader.read({});
+  Status read = reader.read({});
   if (read.ok()) return read;
   return {read.code(), std::string(read.message()) +
                            "; both need the same user, one pid namespace and leave to trace each "

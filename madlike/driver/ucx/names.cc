@@ -32,9 +32,9 @@ Result<UcxOptions> ucx_options(const std::string& fabric, const std::string& int
     const std::string transport = fabric.substr(at, comma - at);
     bool* const flag = flag_of(transport, &options);
     if (flag == nullptr) {
-      return Status(StatusCode::kNotFound, "no fabric '" + fabric + "': ucx has no transport '" +
-                                               transport +
-                                               "' but posix, cma and tcp, as in ucx:posix,cma");
+      std::string why = "no fabric '" + fabric + "': ucx has no transport '";
+      why += transport + "' but posix, cma and tcp, as in ucx:posix,cma";
+      return Status(StatusCode::kNotFound, why);
     }
     *flag = true;
     at = comma + 1;

@@ -47,7 +47,7 @@ Status UcxDriver::post_pull(UcxConnection& connection, const UcxHeader& header, 
                             void* context) {
   if (connection.pulls.size() == UcxPulls::kMost) return StatusCode::kAgain;
   const Segment list{const_cast<Segment*>(packet.first), packet.count * sizeof(Segment)};
-  const Status posted = post(connection, UcxMessage::kPull, header, {&list, 1}, list.size, context);
+  Status posted = post(connection, UcxMessage::kPull, header, {&list, 1}, list.size, context);
   if (!posted.ok()) return posted;
   connection.pulls.push(context);
   return StatusCode::kInProgress;
