@@ -9,7 +9,6 @@ from madtool.errors import Missing
 MAD, OFI, UCX, OPENMPI, RAW = "mad", "ch4:ofi", "ch4:ucx", "Open MPI", "raw"
 TCP, SHARED = "TCP", "shared memory"
 
-_SHARED_FABRICS = ("shm", "ucx", "ucx:posix", "ucx:posix,cma", "ofi:shm")
 # The built-in costs, and no trace, whatever the caller has.
 _OURS = {"MPIR_CVAR_CH4_MAD_INTERFACE": "lo", "XDG_CONFIG_HOME": os.devnull, "MAD_TRACE": ""}
 _UCX_OVER_TCP = {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo", "UCX_LOG_LEVEL": "info"}
@@ -39,9 +38,14 @@ def fabrics_of(text: str) -> List[str]:
     return re.split(",(?!cma(?:,|$))", text)
 
 
+def _is_shared(fabric: str) -> bool:
+    first = fabric.split(";")[0]  # of several, the one that reaches a rank of the same host
+    return first in ("ucx", "ofi:shm") or first.startswith("ucx:posix")
+
+
 def of(fabrics: Sequence[str]) -> str:
     """What all of these send through, and so their peers do."""
-    wires = {SHARED if fabric in _SHARED_FABRICS else TCP for fabric in fabrics}
+    wires = {SHARED if _is_shared(fabric) else TCP for fabric in fabrics}
     if len(wires) > 1:
         raise Missing(f"--fabrics {','.join(fabrics)}: some go over TCP, some through shared memory; "
                       "the peers use one at a time, so ask for one at a time")  # fmt: skip
