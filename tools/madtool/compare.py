@@ -55,7 +55,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "compare", help="this device against ch4:ofi, ch4:ucx, Open MPI and raw sockets",
         description="Ping-pongs of derived datatypes (half round trips, best and median) between two ranks over TCP "
         "on the loopback interface or, with fabrics of shared memory, over that. All MPIs run at the same time and "
-        "take turns, cell by cell and round by round; every received byte is verified. ch4:ofi is built from the same source as this device, which takes as long "
+        "take turns, cell by cell and round by round; every received byte is verified. ch4:ofi is built from the "
+        "same source as this device, which takes as long "
         "the first time; the other peers are Debian's packages, installed if need be.",
     )  # fmt: skip
     parser.add_argument("--layouts", metavar="LIST", help="only these, of perf/micro, with commas")
@@ -233,9 +234,11 @@ def _check(arguments: argparse.Namespace, paths: Sequence[str]) -> None:
 
 def _complaints(field: Field, entries: Sequence[Entry], wire: str) -> List[str]:
     """Of those that failed, and of those that ran over something else; when all are closed."""
-    others = [entry for entry in entries if not entry.ours and entry.name in field.names()]
-    return [*field.complaints,
-            *(line for entry in others for line in compare_wire.complaints(entry.name, wire, entry.contender.said))]  # fmt: skip
+    complaints = list(field.complaints)
+    for entry in entries:
+        if not entry.ours and entry.name in field.names():
+            complaints += compare_wire.complaints(entry.name, wire, entry.contender.said)
+    return complaints
 
 
 def _kept(arguments: argparse.Namespace, programs: Dict[str, Path]) -> Kept:

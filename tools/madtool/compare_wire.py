@@ -1,4 +1,4 @@
-"""Who is in `tools/mad compare`, and what carries everybody's bytes: TCP on the loopback interface, or shared memory."""
+"""Who is in `tools/mad compare`, and what carries everybody's bytes: TCP over loopback, or shared memory."""
 
 import os
 import re
