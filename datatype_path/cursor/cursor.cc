@@ -125,11 +125,41 @@ void Cursor::advance(std::size_t bytes) {
   }
 }
 
+// Lists whole trips of a loop over one run that does not touch the next; returns how many, 0 where
+// the cursor is not at the start of such a run.
+std::size_t Cursor::list_trips(Segment* out, std::size_t capacity, std::size_t room) {
+  if (one_run_) return 0;
+  stand_on_run();
+  const Frame& f = frame();
+  if (skip_ != 0 || f.node->parts != 1) return 0;
+  const std::uint64_t bytes = f.node->part_bytes(0);
+  if (f.stride == static_cast<std::int64_t>(bytes)) return 0;
+  const std::uint64_t trips = std::min<std::uint64_t>({f.trips, capacity, room / bytes});
+  if (trips == 0) return 0;
+  std::uint64_t address = f.address + static_cast<std::uint64_t>(f.node->offset(0));
+  for (std::uint64_t i = 0; i < trips; ++i) {
+    out[i] = {pointer(address), static_cast<std::size_t>(bytes)};
+    address += static_cast<std::uint64_t>(f.stride);
+  }
+  position_ += trips * bytes;
+  next_trips(trips);
+  return trips;
+}
+
 std::size_t Cursor::segments(Segment* out, std::size_t capacity, std::size_t max_bytes,
                              std::size_t* bytes) {
   std::size_t used = 0;
   std::size_t listed = 0;
   while (listed < max_bytes && !at_end()) {
+    const std::uint64_t before = position_;
+    // The first one may touch what is listed.
+    if (used == 0 || out[used - 1].end() != next_run(1).begin()) {
+      used += list_trips(out + used, capacity - used, max_bytes - listed);
+    }
+    if (position_ != before) {
+      listed += static_cast<std::size_t>(position_ - before);
+      continue;
+    }
     const Segment run = next_run(max_bytes - listed);
     if (used > 0 && out[used - 1].end() == run.begin()) {
       out[used - 1].size += run.size;

@@ -97,6 +97,7 @@ class Cursor {
   void step(std::uint64_t bytes);
 
   std::size_t stream_out(std::byte* stream, std::size_t size);
+  std::size_t list_trips(Segment* out, std::size_t capacity, std::size_t room);
   bool rest_is_one_leaf(std::size_t size, std::uint64_t long_run) const;
   template <Direction kDirection>
   std::size_t move(std::byte* stream, std::size_t size, std::uint64_t long_run);

@@ -28,7 +28,8 @@ TEST(Costs, copies_are_in_proportion_between_known_lengths) {
 }
 
 TEST(Costs, default_ones_are_positive_and_grow_with_the_length) {
-  for (const char* fabric : {"tcp", "ofi:tcp", "loopback", "what is this"}) {
+  for (const char* fabric :
+       {"tcp", "ofi:tcp", "ucx:tcp", "ucx:posix", "loopback", "what is this"}) {
     const Costs costs = default_costs(fabric);
     for (const double ns : {costs.message_ns, costs.byte_ns, costs.packet_ns, costs.segment_ns,
                             costs.place_ns, costs.page_ns, costs.copy_ns[0]}) {
@@ -72,6 +73,23 @@ TEST(RunLimits, of_fabrics_that_nobody_measured) {
   const RunLimits narrow = run_limits(default_costs("ofi:tcp"), ofi);
   EXPECT_GT(narrow.send, 8192u);
   EXPECT_LE(narrow.send, 16384u);
+}
+
+// Likewise: over UCX's shared memory a run of 4 KiB is better referenced, alone and among many, and
+// over its tcp rows of 8 KiB are better copied, of 16 KiB as well as.
+TEST(RunLimits, of_ucx) {
+  DriverCaps posix = caps_with(256);
+  posix.max_packet_bytes = 48 * 1024;
+  const RunLimits shared = run_limits(default_costs("ucx:posix"), posix);
+  for (const std::size_t limit : {shared.send, shared.send_alone}) {
+    EXPECT_GT(limit, 2048u);
+    EXPECT_LE(limit, 4096u);
+  }
+  DriverCaps tcp = caps_with(126);
+  tcp.max_packet_bytes = 60 * 1024;
+  const RunLimits sockets = run_limits(default_costs("ucx:tcp"), tcp);
+  EXPECT_GT(sockets.send, 8192u);
+  EXPECT_LE(sockets.send, 16384u);
 }
 
 // Of staged bytes the fabric's packets take no more than of referenced ones.

@@ -17,6 +17,15 @@ std::size_t stage_from(Cursor& cursor, Packet& packet, std::size_t left) {
   return bytes;
 }
 
+// As many of the next runs as the packet can reference.
+std::size_t list_from(Cursor& cursor, Packet& packet, std::size_t left) {
+  std::size_t bytes = 0;
+  const std::size_t count = cursor.segments(packet.list(), packet.list_room(),
+                                            std::min(packet.bytes_room(), left), &bytes);
+  packet.listed(count, bytes);
+  return bytes;
+}
+
 }  // namespace
 
 LayoutSource::LayoutSource(BlockProgramPtr program, void* base, std::uint64_t count,
@@ -32,6 +41,8 @@ void LayoutSource::fill(Packet& packet, std::uint64_t limit) {
     std::size_t taken = 0;
     if (reference_from_ == kNeverReference) {
       taken = stage_from(cursor_, packet, left);
+    } else if (reference_from_ == 1 && packet.can_reference()) {
+      taken = list_from(cursor_, packet, left);
     } else {
       const Segment room = packet.staging_room();
       taken = cursor_.pack_short_runs(room.data, std::min(room.size, left), reference_from_);

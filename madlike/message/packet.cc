@@ -52,4 +52,12 @@ std::size_t Packet::reference(Segment run) {
   return taken;
 }
 
+void Packet::listed(std::size_t count, std::size_t bytes) {
+  assert(count <= list_room() && bytes <= bytes_room());
+  if (count == 0) return;
+  count_ += count;
+  bytes_ += bytes;
+  last_is_staged_ = false;
+}
+
 }  // namespace mad

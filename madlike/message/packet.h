@@ -37,6 +37,13 @@ class Packet {
   /// taken.
   std::size_t reference(Segment run);
 
+  /// Where the next referenced segments may be listed, at most list_room() of them; together of at
+  /// most bytes_room() bytes.
+  Segment* list() { return segments_.data() + count_; }
+  std::size_t list_room() const { return max_segments_ - count_; }
+  /// Appends the first `count` of them, of `bytes` in all.
+  void listed(std::size_t count, std::size_t bytes);
+
   /// Bytes that may still be appended, however they are appended.
   std::size_t bytes_room() const { return max_bytes_ - bytes_; }
   std::size_t bytes() const { return bytes_; }

@@ -91,6 +91,23 @@ TEST_F(PacketTest, NothingAppendedIsNoSegment) {
   EXPECT_EQ(p.segments().count, 0u);
 }
 
+TEST_F(PacketTest, SegmentsAreListedInPlace) {
+  Packet p = packet(3, 100);
+  stage(p, "ab");
+  EXPECT_EQ(p.list_room(), 2u);
+  p.listed(0, 0);
+  stage(p, "cd");
+  EXPECT_EQ(p.segments().count, 1u);
+  p.list()[0] = {user_, 3};
+  p.list()[1] = {user_ + 8, 4};
+  p.listed(2, 7);
+  EXPECT_EQ(p.segments().count, 3u);
+  EXPECT_EQ(p.bytes(), 11u);
+  EXPECT_EQ(p.referenced_bytes(), 7u);
+  EXPECT_FALSE(p.can_reference());
+  EXPECT_EQ(p.staging_room().size, 0u);
+}
+
 TEST_F(PacketTest, ResetEmptiesIt) {
   Packet p = packet(2, 10);
   stage(p, "ab");

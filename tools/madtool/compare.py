@@ -7,12 +7,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Dict, Iterator, List, Sequence, Tuple
 
-from madtool import compare_build, compare_plot, compare_steps, compare_table
+from madtool import compare_build, compare_plot, compare_steps, compare_table, compare_wire
 from madtool.bench import sizes_of
 from madtool.bench_table import short
-from madtool.compare_build import ENVIRONMENTS, MAD, OFI, OPENMPI, RAW, UCX
 from madtool.compare_kept import Kept
 from madtool.compare_table import Comparison, Results, Timings
+from madtool.compare_wire import MAD, OFI, OPENMPI, RAW, UCX
 from madtool.contenders import Cell, Contender, Entry, Field
 from madtool.errors import Failure, Missing
 from madtool.log import clock, say
@@ -54,8 +54,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = commands.add_parser(
         "compare", help="this device against ch4:ofi, ch4:ucx, Open MPI and raw sockets",
         description="Ping-pongs of derived datatypes (half round trips, best and median) between two ranks over TCP "
-        "on the loopback interface. All MPIs run at the same time and take turns, cell by cell and round by round; "
-        "every received byte is verified. ch4:ofi is built from the same source as this device, which takes as long "
+        "on the loopback interface or, with fabrics of shared memory, over that. All MPIs run at the same time and "
+        "take turns, cell by cell and round by round; every received byte is verified. ch4:ofi is built from the "
+        "same source as this device, which takes as long "
         "the first time; the other peers are Debian's packages, installed if need be.",
     )  # fmt: skip
     parser.add_argument("--layouts", metavar="LIST", help="only these, of perf/micro, with commas")
@@ -66,7 +67,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--steps", action="store_true", help="this device alone, at sizes 2^(1/8) apart from 1 KiB "
                         "to 1 MiB: every step beyond linear growth (layouts: " + ",".join(_STEP_LAYOUTS)
                         + " unless told)")  # fmt: skip
-    parser.add_argument("--fabrics", metavar="LIST", default="tcp", help="of this device (default: tcp)")
+    parser.add_argument("--fabrics", "--fabric", metavar="LIST", default="tcp", help="of this device (default: tcp); "
+                        "all over TCP, or all in shared memory: the peers use the same")  # fmt: skip
     parser.add_argument("--paths", metavar="LIST", default="auto,off", help="of this device: "
                         + ", ".join(_PATHS) + " (default: auto,off)")  # fmt: skip
     parser.add_argument("--rounds", type=int, metavar="N", default=_ROUNDS, help=f"default: {_ROUNDS}")
@@ -96,11 +98,12 @@ def cells_of(arguments: argparse.Namespace) -> List[Cell]:
 
 @contextmanager
 def _entries(programs: Dict[str, Path], fabrics: Sequence[str], paths: Sequence[str]) -> Iterator[List[Entry]]:
+    wire = compare_wire.of(fabrics)
     with ExitStack() as started:
 
         def start(name: str, whose: str, more: Dict[str, str]) -> Contender:
-            command = [*compare_build.launcher(whose), str(programs[whose])]
-            contender = Contender(name, command, {**ENVIRONMENTS[whose], **more})
+            command = [*compare_build.launcher(whose, wire), str(programs[whose])]
+            contender = Contender(name, command, {**compare_wire.environment(whose, wire), **more})
             started.callback(contender.close)
             return contender
 
@@ -187,6 +190,7 @@ def _compare(measuring: _Run, entries: Sequence[Entry], cells: Sequence[Cell]) -
     results = measuring.measure(cells)
     lines = compare_table.summary(results, entries[0].name, _PEERS)
     lines += compare_table.against_limit(results, entries[0].name, RAW)
+    lines += compare_table.against_own(results, [entry.name for entry in entries if entry.ours])
     questions = _questions(entries)
     for question, answer in zip(questions, measuring.slower(results, questions)):
         lines += compare_table.verdict(question, answer, len(cells))
@@ -228,6 +232,15 @@ def _check(arguments: argparse.Namespace, paths: Sequence[str]) -> None:
         raise Missing("two processors are needed: each rank spins on its own")
 
 
+def _complaints(field: Field, entries: Sequence[Entry], wire: str) -> List[str]:
+    """Of those that failed, and of those that ran over something else; when all are closed."""
+    complaints = list(field.complaints)
+    for entry in entries:
+        if not entry.ours and entry.name in field.names():
+            complaints += compare_wire.complaints(entry.name, wire, entry.contender.said)
+    return complaints
+
+
 def _kept(arguments: argparse.Namespace, programs: Dict[str, Path]) -> Kept:
     if not arguments.full:
         return Kept()
@@ -241,16 +254,18 @@ def _kept(arguments: argparse.Namespace, programs: Dict[str, Path]) -> Kept:
 def run(arguments: argparse.Namespace) -> int:
     """0 also where a cell is lost: that is a finding and not a failure."""
     cells = cells_of(arguments)
-    paths, fabrics = arguments.paths.split(","), arguments.fabrics.split(",")
+    paths, fabrics = arguments.paths.split(","), compare_wire.fabrics_of(arguments.fabrics)
+    wire = compare_wire.of(fabrics)
     _check(arguments, paths)
     plots = compare_plot.need_gnuplot(arguments.plots) if arguments.plots else None
     csv = open(arguments.csv, "w", encoding="utf-8") if arguments.csv else None
-    programs = compare_build.programs([MAD] if arguments.steps else [MAD, *_PEERS, RAW])
+    others = [] if arguments.steps else [one for one in (*_PEERS, RAW) if compare_wire.takes_part(one, wire)]
+    programs = compare_build.programs([MAD, *others])
     with _entries(programs, fabrics, paths) as entries:
         field, names = Field(entries), [entry.name for entry in entries]
         measuring = _Run(field, _kept(arguments, programs), arguments.rounds)
         results, lines = (_scan if arguments.steps else _compare)(measuring, entries, cells)
-    for line in [*lines, *(f"a peer's fault: {complaint}" for complaint in field.complaints)]:
+    for line in [*lines, *(f"a peer's fault: {complaint}" for complaint in _complaints(field, entries, wire))]:
         print(line)
     if csv:
         with csv:

@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Callable, Dict, Iterable, List, Sequence
 
-from madtool import mpich_build, packages
+from madtool import compare_wire, mpich_build, packages
+from madtool.compare_wire import MAD, OFI, OPENMPI, RAW, UCX
 from madtool.errors import Failure
 from madtool.log import run_logged, stage
 from madtool.paths import CHECKOUT, Stamps, cache_root, digest, file_digest, logs_dir, tree_digest
@@ -18,7 +19,6 @@ _LAYOUTS = ("mpi_type", "cell", "expansion", "hand_loops", "layouts", "regular_l
             "irregular_layouts")  # fmt: skip
 _FLAGS = ["-O2", "-std=c++17", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", f"-I{CHECKOUT}"]
 _SETTINGS = ("MPIR_CVAR_", "FI_", "UCX_", "OMPI_MCA_")
-MAD, OFI, UCX, OPENMPI, RAW = "mad", "ch4:ofi", "ch4:ucx", "Open MPI", "raw"
 
 
 def _home() -> Path:
@@ -67,11 +67,11 @@ def programs(wanted: Sequence[str]) -> Dict[str, Path]:
     return {whose: build[whose]() for whose in wanted}
 
 
-def launcher(whose: str) -> Sequence[str]:
+def launcher(whose: str, wire: str) -> Sequence[str]:
     """What starts two ranks of its program."""
     if whose == OPENMPI:
-        return [_found("mpirun.openmpi"), "--allow-run-as-root", "--bind-to", "none", "--mca", "pml", "ob1",
-                "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo", "-n", "2"]  # fmt: skip
+        return [_found("mpirun.openmpi"), "--allow-run-as-root", "--bind-to", "none",
+                *compare_wire.openmpi_layers(wire), "-n", "2"]  # fmt: skip
     starts: Dict[str, Callable[[], str]] = {
         MAD: lambda: str(mpich_build.need_prefix() / "bin" / "mpiexec"),
         OFI: lambda: str(mpich_build.peer_prefix() / "bin" / "mpiexec"),
@@ -97,14 +97,3 @@ def identity(binaries: Iterable[Path]) -> str:
 def kept_file(*words: str) -> Path:
     """Where the results of a long run stay; the words say what was measured."""
     return _home() / "full" / f"{digest(*words)}.jsonl"
-
-
-# Everybody over TCP on the loopback interface.
-ENVIRONMENTS: Dict[str, Dict[str, str]] = {
-    # The built-in costs, and no trace, whatever the caller has.
-    MAD: {"MPIR_CVAR_CH4_MAD_INTERFACE": "lo", "XDG_CONFIG_HOME": os.devnull, "MAD_TRACE": ""},
-    OFI: {"FI_PROVIDER": "tcp;ofi_rxm", "FI_TCP_IFACE": "lo"},
-    UCX: {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo", "UCX_LOG_LEVEL": "error"},
-    OPENMPI: {},
-    RAW: {},
-}

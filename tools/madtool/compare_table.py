@@ -159,6 +159,13 @@ def against_limit(results: Results, mine: str, raw: str) -> List[str]:
     return ["times that of a bare socket with as many contiguous bytes:", *found] if found else []
 
 
+def against_own(results: Results, mine: Sequence[str]) -> List[str]:
+    """What 1 MiB in blocks of 4 KiB costs beside as many contiguous bytes, of each of our entries."""
+    blocks, contiguous = Cell("rows-4k", 1 << 20), Cell("contiguous", 1 << 20)
+    known = [(name, ratio(results.best(blocks, name), results.best(contiguous, name))) for name in mine]
+    return [f"1M in blocks of 4K, times its own contiguous: {name} {value:.2f}" for name, value in known if value]
+
+
 def _place(cell: Cell) -> str:
     return f"{cell.layout}, {short(cell.bytes)}" + (f", {cell.window} in flight" if cell.window else "")
 

@@ -41,6 +41,7 @@ class Contender:
 
     def __init__(self, name: str, command: Sequence[str], environment: Dict[str, str]) -> None:
         self.name = name
+        self.said = ""  # on its output, once it is closed
         self._directory = Path(tempfile.mkdtemp(prefix="mad-compare-"))
         prefix = self._directory / "pipe"
         self._log = self._directory / "log"
@@ -104,6 +105,8 @@ class Contender:
                 process.wait()
         while self._ends:
             os.close(self._ends.pop())
+        if self._log.is_file():
+            self.said = self._log.read_text(errors="replace")
         shutil.rmtree(self._directory, ignore_errors=True)
 
 

@@ -68,6 +68,7 @@ class ConnectionTable {
   /// Forgets those that nobody names any more: is_named(connection) is false.
   template <typename IsNamed>
   void forget_left(const IsNamed& is_named) {
+    if (leaving_.empty()) return;
     const auto forgotten = [&](ConnectionId id) {
       if (is_named(*find(id))) return false;
       records_.erase(id);

@@ -101,6 +101,7 @@ class UcxDriver : public Driver, private UcxEvents {
   void end_hung_up();
   void end_soon(ConnectionId connection, Status why);
   void end_all_due() {
+    if (!connections_.has_due()) return;
     connections_.end_due(
         [this](UcxConnection& connection, const Status& why) { end(connection, why); });
   }

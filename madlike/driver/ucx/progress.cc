@@ -9,7 +9,10 @@
 namespace mad {
 namespace {
 
-constexpr std::uint32_t kLookEvery = 64;  // polls
+// Polls between two looks at the control sockets at the most, and between two at the clock, whose
+// next tick is a reason for one.
+constexpr std::uint32_t kLookEvery = 4096;
+constexpr std::uint32_t kTickEvery = 16;
 constexpr std::chrono::nanoseconds kAcceptEvery{1000000};
 
 }  // namespace
@@ -45,6 +48,7 @@ void UcxDriver::progress() {
 bool UcxDriver::looking_is_due() {
   ++polls_;
   if (look_soon_ || !unsettled_.empty() || door_.busy() || polls_ >= kLookEvery) return true;
+  if (polls_ % kTickEvery != 0) return false;
   const long tick = coarse_tick();
   if (tick == last_tick_) return false;
   last_tick_ = tick;

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Callable, Dict, List
 from unittest import mock
 
-from madtool import compare, compare_build, compare_plot, compare_steps, compare_table, figure
-from madtool.compare_build import MAD, OFI, OPENMPI, RAW, UCX
+from madtool import compare, compare_build, compare_plot, compare_steps, compare_table, compare_wire, figure
 from madtool.compare_kept import Kept
+from madtool.compare_wire import MAD, OFI, OPENMPI, RAW, UCX
 from madtool.contenders import Cell, Contender, Entry, Field, Timing
-from madtool.errors import Failure
+from madtool.errors import Failure, Missing
 from madtool.tests.support import CacheTest, call
 
 # A contender that sends nothing: it takes as long as it is told, and writes down its commands.
@@ -21,6 +21,9 @@ microseconds, prefix = float(sys.argv[1]), sys.argv[-1]
 faults = sys.argv[2].split(",")
 if "start" in faults:
     sys.exit("no such interface")
+provider = "shm" if "shared" in faults else "tcp;ofi_rxm"
+transports = "posix/memory cma/memory" if "shared" in faults else "tcp/lo"
+print(f"libfabric provider: {provider} - x\\nUCX INFO ep_cfg[0]: tag(self/memory0 {transports})", flush=True)
 out, first, second = open(prefix + ".out", "w"), open(prefix + ".0"), open(prefix + ".1")
 print("ready", file=out, flush=True)
 while True:
@@ -95,6 +98,41 @@ class Table(unittest.TestCase):
         compare_table.write_csv(results_of([{"mad": 1}, {"mad": 2}]), out)
         self.assertEqual(out.getvalue().splitlines()[1:],
                          ["rows-8,1024,0,0,mad,1,1", "rows-8,1024,0,1,mad,2,2"])  # fmt: skip
+
+
+    def test_rows_beside_contiguous(self) -> None:
+        results = results_of([{"mad": 3, "posix": 2}], Cell("rows-4k", 1 << 20))
+        self.assertEqual(compare_table.against_own(results, ["mad"]), [])
+        results.add(Cell("contiguous", 1 << 20), {"mad": Timing(2, 9)})
+        self.assertEqual(compare_table.against_own(results, ["mad", "posix"]),
+                         ["1M in blocks of 4K, times its own contiguous: mad 1.50"])  # fmt: skip
+
+
+class Wires(unittest.TestCase):
+    def test_cma_belongs_to_the_fabric_before_it(self) -> None:
+        for text, fabrics in (("tcp", ["tcp"]), ("tcp,ofi:tcp", ["tcp", "ofi:tcp"]),
+                              ("ucx:posix,cma", ["ucx:posix,cma"]),
+                              ("ucx:posix,cma,ofi:shm", ["ucx:posix,cma", "ofi:shm"])):  # fmt: skip
+            self.assertEqual(compare_wire.fabrics_of(text), fabrics)
+
+    def test_shared_memory_or_tcp_but_not_both(self) -> None:
+        self.assertEqual(compare_wire.of(["tcp", "ucx:tcp", "ofi:tcp"]), compare_wire.TCP)
+        self.assertEqual(compare_wire.of(["ucx", "ucx:posix,cma", "ofi:shm", "ucx:posix;tcp"]), compare_wire.SHARED)
+        with self.assertRaisesRegex(Missing, "ask for one at a time"):
+            compare_wire.of(["ucx:posix", "tcp"])
+
+    def test_what_a_peer_says_is_compared_with_what_it_was_told(self) -> None:
+        shared = "UCX  INFO    ep_cfg[0]: tag(self/memory0 cma/memory) rma(posix/memory)\n"
+        tcp = "UCX  INFO    ep_cfg[1]: tag(tcp/lo) rma_am(tcp/lo) am(tcp/lo)\n"
+        for whose, wire, log, complaints in (
+                (UCX, compare_wire.SHARED, shared, []), (UCX, compare_wire.TCP, tcp, []),
+                (OPENMPI, compare_wire.SHARED, shared + tcp, ["Open MPI: uses tcp"]),
+                (OPENMPI, compare_wire.SHARED, "", ["Open MPI: does not say what it uses"]),
+                (OPENMPI, compare_wire.TCP, "", []),
+                (UCX, compare_wire.TCP, shared, ["ch4:ucx: uses cma", "ch4:ucx: uses posix"]),
+                (OFI, compare_wire.SHARED, "libfabric provider: shm - 1.17\n", []),
+                (OFI, compare_wire.TCP, "libfabric provider: sockets - 1\n", ["ch4:ofi: uses sockets"])):  # fmt: skip
+            self.assertEqual(compare_wire.complaints(whose, wire, log), complaints)
 
 
 class Steps(unittest.TestCase):
@@ -243,7 +281,7 @@ class Turns(CacheTest):
         commands = {name: self.command(name, us, faults if name == whose else "-") for name, us in speeds.items()}
         programs = mock.Mock(side_effect=lambda wanted: dict.fromkeys(wanted, Path("x")))
         with mock.patch.object(compare_build, "programs", programs), \
-                mock.patch.object(compare_build, "launcher", side_effect=commands.__getitem__), \
+                mock.patch.object(compare_build, "launcher", side_effect=lambda whose, wire: commands[whose]), \
                 mock.patch.object(compare_build, "identity", return_value="build 1"), \
                 mock.patch.object(compare, "_TURN_S", 0.002):  # fmt: skip
             return call(["compare", "--rounds", "3", *words])
@@ -253,6 +291,7 @@ class Turns(CacheTest):
         self.assertEqual(code, 0)
         self.assertRegex(out, r"rows-8 +1K +100\.0 +100\.0 +400\.0 +300\.0 +200\.0 +50\.0 +2\.00 +1\.99")
         self.assertIn("no cell lost in 1", out)
+        self.assertNotIn("fault", out)
 
     def test_lost_cells_are_tried_again_and_named(self) -> None:
         code, out, _ = self.compare(["--layouts", "rows-8,padded", "--sizes", "1K"], ours=250)
@@ -264,6 +303,17 @@ class Turns(CacheTest):
         code, out, _ = self.compare(["--layouts", "rows-8", "--sizes", "1K"], ours=100, faults="wrong")
         self.assertEqual(code, 0)
         self.assertIn("a peer's fault: ch4:ofi: rows-8, 1024 bytes: wrong byte 7", out)
+
+    def test_in_shared_memory_without_raw_sockets(self) -> None:
+        words = ["--layouts", "rows-4k,contiguous", "--sizes", "1M", "--fabric", "ucx:posix"]
+        code, out, _ = self.compare(words, ours=100)
+        self.assertEqual(code, 0)
+        self.assertNotRegex(out, "raw|bare socket")
+        self.assertIn("1M in blocks of 4K, times its own contiguous: mad auto 1.00\n", out)
+        self.assertIn("a peer's fault: ch4:ucx: uses tcp\n", out)
+        self.assertIn("a peer's fault: ch4:ofi: uses tcp;ofi_rxm\n", out)
+        _, out, _ = self.compare(words, 100, "shared", UCX)
+        self.assertNotIn("ch4:ucx: uses", out)
 
     def test_auto_is_compared_with_the_other_paths(self) -> None:
         words = ["--layouts", "rows-8,padded", "--sizes", "1K"]
@@ -319,7 +369,8 @@ class Turns(CacheTest):
     def test_paths_and_sizes_that_are_none(self) -> None:
         for words, error in ((["--paths", "auto,quick"], "no quick; there are: auto"), (["--sizes", "1X"], "1X"),
                              (["--rounds", "0"], "at least 1"), (["--layouts", "padded", "--sizes", "8"], "no cells"),
-                             (["--fresh"], "--fresh needs --full"), (["--steps", "--full"], "sizes of its own")):  # fmt: skip
+                             (["--fresh"], "--fresh needs --full"), (["--fabrics", "tcp,ofi:shm"], "one at a time"),
+                             (["--steps", "--full"], "sizes of its own")):  # fmt: skip
             code, _, err = call(["compare", *words])
             self.assertNotEqual(code, 0)
             self.assertIn(error, err)

@@ -1,0 +1,81 @@
+"""Who is in `tools/mad compare`, and what carries everybody's bytes: TCP over loopback, or shared memory."""
+
+import os
+import re
+from typing import Dict, List, Sequence
+
+from madtool.errors import Missing
+
+MAD, OFI, UCX, OPENMPI, RAW = "mad", "ch4:ofi", "ch4:ucx", "Open MPI", "raw"
+TCP, SHARED = "TCP", "shared memory"
+
+# The built-in costs, and no trace, whatever the caller has.
+_OURS = {"MPIR_CVAR_CH4_MAD_INTERFACE": "lo", "XDG_CONFIG_HOME": os.devnull, "MAD_TRACE": ""}
+_UCX_OVER_TCP = {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo", "UCX_LOG_LEVEL": "info"}
+_UCX_SHARED = {"UCX_TLS": "posix,cma,self", "UCX_LOG_LEVEL": "info"}
+_SUMMARY = {"MPIR_CVAR_DEBUG_SUMMARY": "1"}  # says which provider it uses
+
+# The environments of those who take part.  Both MPICHs are built without shared memory of their own: all that they
+# send goes this way.
+_ENVIRONMENTS: Dict[str, Dict[str, Dict[str, str]]] = {
+    TCP: {
+        MAD: _OURS,
+        OFI: {"FI_PROVIDER": "tcp;ofi_rxm", "FI_TCP_IFACE": "lo", **_SUMMARY},
+        UCX: _UCX_OVER_TCP,
+        OPENMPI: {},
+        RAW: {},
+    },
+    SHARED: {MAD: _OURS, OFI: {"FI_PROVIDER": "shm", **_SUMMARY}, UCX: _UCX_SHARED, OPENMPI: _UCX_SHARED},
+}
+_OPENMPI_LAYERS = {
+    TCP: ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"],
+    SHARED: ["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any"],
+}
+
+
+def fabrics_of(text: str) -> List[str]:
+    """Of a list with commas; `cma` is a part of the fabric before it."""
+    return re.split(",(?!cma(?:,|$))", text)
+
+
+def _is_shared(fabric: str) -> bool:
+    first = fabric.split(";")[0]  # of several, the one that reaches a rank of the same host
+    return first in ("ucx", "ofi:shm") or first.startswith("ucx:posix")
+
+
+def of(fabrics: Sequence[str]) -> str:
+    """What all of these send through, and so their peers do."""
+    wires = {SHARED if _is_shared(fabric) else TCP for fabric in fabrics}
+    if len(wires) > 1:
+        raise Missing(f"--fabrics {','.join(fabrics)}: some go over TCP, some through shared memory; "
+                      "the peers use one at a time, so ask for one at a time")  # fmt: skip
+    return wires.pop()
+
+
+def takes_part(whose: str, wire: str) -> bool:
+    return whose in _ENVIRONMENTS[wire]
+
+
+def environment(whose: str, wire: str) -> Dict[str, str]:
+    return _ENVIRONMENTS[wire][whose]
+
+
+def openmpi_layers(wire: str) -> List[str]:
+    return _OPENMPI_LAYERS[wire]
+
+
+def complaints(whose: str, wire: str, log: str) -> List[str]:
+    """What a peer says of itself that is not as it was told: UCX and libfabric name what they use."""
+    told = environment(whose, wire)
+    if "UCX_TLS" in told:
+        allowed = {*told["UCX_TLS"].split(",")}
+        endpoints = re.findall(r"ep_cfg\[\d+\]:(.*)", log)
+        used = {name for one in endpoints for name in re.findall(r"([a-z_]+)\d*/", one)}
+    elif "FI_PROVIDER" in told:
+        allowed = {told["FI_PROVIDER"]}
+        used = set(re.findall(r"libfabric provider: (\S+)", log))
+    else:
+        return []
+    if not used:
+        return [f"{whose}: does not say what it uses"]
+    return [f"{whose}: uses {name}" for name in sorted(used - allowed)]
