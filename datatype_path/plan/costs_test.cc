@@ -79,7 +79,7 @@ TEST(RunLimits, of_fabrics_that_nobody_measured) {
 // over its tcp rows of 8 KiB are better copied, of 16 KiB as well as.
 TEST(RunLimits, of_ucx) {
   DriverCaps posix = caps_with(256);
-  posix.max_packet_bytes = 48 * 1024;
+  posix.max_packet_bytes = 40 * 1024;
   const RunLimits shared = run_limits(default_costs("ucx:posix"), posix);
   for (const std::size_t limit : {shared.send, shared.send_alone}) {
     EXPECT_GT(limit, 2048u);

@@ -29,7 +29,7 @@ struct UcxOptions {
   std::size_t least_pull_bytes = 32 * 1024;  // writes that go by cma
   /// Bytes of a packet in shared memory and what we put before it; at most 61440.  The same on all
   /// engines.  Every peer of this host takes 24 times as much of /dev/shm.
-  std::size_t posix_segment_bytes = 48 * 1024;
+  std::size_t posix_segment_bytes = 40 * 1024;
   std::size_t receive_chunks = 64;  // of 64 KiB; copied packets that are not released stand in them
   /// How long a host may leave a connection attempt without any answer.  A host that answered may
   /// take its time: its engine accepts when it is polled.  Time without poll() does not count.
