@@ -12,11 +12,10 @@ std::size_t index_of(const std::vector<Route>& routes, std::size_t driver) {
                                   routes.begin());
 }
 
-/// Whether a connection by this driver is the endpoint's.
-bool waits_for(const Endpoint& endpoint, std::size_t driver) {
-  if (!endpoint.has_connection) return true;
-  const bool tried_elsewhere = endpoint.route().driver != driver;
-  return tried_elsewhere && endpoint.live() && !endpoint.hello_received && !endpoint.leaving;
+/// Whether another driver is tried, and the peer has not been heard by that.
+bool tries_elsewhere(const Endpoint& endpoint, std::size_t driver) {
+  return endpoint.has_connection && endpoint.route().driver != driver && endpoint.live() &&
+         !endpoint.hello_received && !endpoint.leaving;
 }
 
 }  // namespace
@@ -119,8 +118,7 @@ void Peers::take_next_route(Endpoint& endpoint, const Status& why) {
 }
 
 bool Peers::detour(Endpoint& endpoint, const Status& why) {
-  const bool no_way = why.code() == StatusCode::kUnreachable || why.code() == StatusCode::kVersion;
-  if (!no_way || !endpoint.may_detour()) return false;
+  if (!endpoint.may_detour()) return false;
   take_next_route(endpoint, why);
   (void)contact(endpoint);
   return true;
@@ -131,19 +129,34 @@ Endpoint* Peers::of_connection(std::size_t fabric, ConnectionId connection) {
   return connection < by_connection.size() ? by_connection[connection] : nullptr;
 }
 
-// An engine restarted at the address of one whose end we have not seen yet is another endpoint; a
-// peer that comes by one route while we still try another did not get through by that.
+Endpoint& Peers::refuse(std::size_t fabric, ConnectionId connection) {
+  Fabric& its = fabrics_[fabric];
+  if (connection >= its.by_connection.size()) its.by_connection.resize(connection + 1);
+  its.by_connection[connection] = its.freed.get();
+  its.driver->disconnect(connection);
+  return *its.freed;
+}
+
+// An engine restarted at the address of one whose end we have not seen yet is another endpoint.  A
+// peer that comes by one route while we try another: of the two routes the later one counts, as
+// somebody gave the earlier one up.  Both sides must find the same, or each would leave the
+// connection that the other one takes.
 Endpoint& Peers::welcome(std::size_t fabric, ConnectionId connection) {
   Endpoint* const bound = of_connection(fabric, connection);
   if (bound != nullptr) return *bound;
   const std::vector<std::byte>& address = driver(fabric).peer_address(connection);
   const auto& by_address = fabrics_[fabric].by_address;
   const auto known = by_address.find(address);
-  const bool waits = known != by_address.end() && waits_for(*known->second, fabric);
-  Endpoint& endpoint = waits ? *known->second : add({{fabric, address}});
-  take_route(endpoint, index_of(endpoint.routes, fabric));
-  bind(endpoint, connection);
-  return endpoint;
+  Endpoint* endpoint = known == by_address.end() ? nullptr : known->second;
+  const bool elsewhere = endpoint != nullptr && tries_elsewhere(*endpoint, fabric);
+  if (elsewhere && index_of(endpoint->routes, fabric) < endpoint->taken) {
+    return refuse(fabric, connection);
+  }
+  const bool waits = elsewhere || (endpoint != nullptr && !endpoint->has_connection);
+  if (!waits) endpoint = &add({{fabric, address}});
+  take_route(*endpoint, index_of(endpoint->routes, fabric));
+  bind(*endpoint, connection);
+  return *endpoint;
 }
 
 void Peers::forget(Endpoint& endpoint) {

@@ -2,7 +2,7 @@
 // connection.
 //
 // An endpoint may have several routes, each by another driver.  They are tried in their order until
-// one leads to the peer, or the peer comes by one of them.
+// one leads to the peer, or the peer comes by the same or a later one.
 //
 // An endpoint that ended stays, for those who hold it, but is not found by its address any more:
 // who connects to that address again gets a new one.  It goes when its user has released it; of its
@@ -36,13 +36,14 @@ class Peers {
   /// Makes sure that the endpoint has a connection, perhaps still being set up.
   Status contact(Endpoint& peer);
 
-  /// The endpoint's connection ended.  True: `why` says that there was none, and the next route is
+  /// The endpoint's connection ended.  True: before the peer said anything, and the next route is
   /// tried.
   bool detour(Endpoint& endpoint, const Status& why);
 
   /// The endpoint of a connection, or null.
   Endpoint* of_connection(std::size_t fabric, ConnectionId connection);
-  /// The same, but a peer that connected to us gets its endpoint now.
+  /// The same, but a peer that connected to us gets its endpoint now; one that is gone, if it has
+  /// to come by another route.
   Endpoint& welcome(std::size_t fabric, ConnectionId connection);
   /// The endpoint ended.
   void forget(Endpoint& endpoint);
@@ -66,6 +67,7 @@ class Peers {
   };
   Endpoint& add(std::vector<Route> routes);
   void bind(Endpoint& endpoint, ConnectionId connection);
+  Endpoint& refuse(std::size_t fabric, ConnectionId connection);
   void leave_connection(Endpoint& endpoint);
   void take_route(Endpoint& endpoint, std::size_t index);
   void take_next_route(Endpoint& endpoint, const Status& why);

@@ -12,6 +12,25 @@ namespace {
 
 using Network = std::shared_ptr<LoopbackNetwork>;
 
+/// What happens is told later than it happens.
+class LateDriver : public LoopbackDriver {
+ public:
+  using LoopbackDriver::LoopbackDriver;
+  std::size_t poll(Completion* out, std::size_t capacity) override {
+    return LoopbackDriver::poll(out, late ? 0 : capacity);
+  }
+  bool late = true;
+};
+
+/// Reaches nobody, but may be reached.
+class OneWayDriver final : public LateDriver {
+ public:
+  using LateDriver::LateDriver;
+  Result<ConnectionId> connect(const std::byte*, std::size_t) override {
+    return Status(StatusCode::kUnreachable, "there is no way out");
+  }
+};
+
 class RoutesTest : public ::testing::Test {
  protected:
   /// An address where there is nobody any more.
@@ -35,6 +54,12 @@ class RoutesTest : public ::testing::Test {
       EXPECT_TRUE(at.arrived[i].sink->bytes == pattern(1 + 40000 * i)) << i;
     }
     EXPECT_TRUE(at.gone.empty());
+  }
+  std::vector<std::unique_ptr<Driver>> with_second(std::unique_ptr<Driver> first) {
+    std::vector<std::unique_ptr<Driver>> drivers;
+    drivers.push_back(std::move(first));
+    drivers.push_back(std::make_unique<LoopbackDriver>(second_));
+    return drivers;
   }
   static const DriverCounters& carried(const Side& side, std::size_t driver) {
     return side.messenger->counters().drivers[driver];
@@ -127,6 +152,39 @@ TEST_F(RoutesTest, APeerThatComesByAnotherRouteIsTheOneThatWasCalled) {
   expect_some(b_, 3);
   EXPECT_EQ(a_.arrived[0].from, &to_b);
   EXPECT_EQ(route(to_b).driver, 1u);
+}
+
+// One comes by the route that the other one has given up, while that comes by the next one.
+TEST_F(RoutesTest, WhoGoAlongWithEachOtherMeet) {
+  auto its_first = std::make_unique<OneWayDriver>(first_);
+  auto our_first = std::make_unique<LateDriver>(first_);
+  LateDriver& theirs = *its_first;
+  LateDriver& ours = *our_first;
+  Side shy(with_second(std::move(its_first))), bold(with_second(std::move(our_first)));
+  send_some(shy, shy.to(bold), 0, 3);
+  send_some(bold, bold.to(shy), 0, 3);
+  (void)shy.messenger->progress();
+  (void)bold.messenger->progress();
+  theirs.late = ours.late = false;
+  settle(shy, bold);
+  expect_some(shy, 3);
+  expect_some(bold, 3);
+  EXPECT_EQ(route(shy.to(bold)).driver, 1u);
+  EXPECT_EQ(route(bold.to(shy)).driver, 1u);
+}
+
+// What has not been heard of may be elsewhere.
+TEST_F(RoutesTest, WhoEndsBeforeSayingAnythingIsTriedElsewhere) {
+  LoopbackDriver silent(first_);
+  Endpoint& to_b = *a_.messenger->connect({{0, silent.address()}, b_.routes[1]}).value();
+  send_some(a_, to_b, 0, 3);
+  Completion connected;
+  ASSERT_EQ(silent.poll(&connected, 1), 1u);
+  (void)a_.messenger->progress();
+  silent.disconnect(connected.connection);
+  settle(a_, b_);
+  expect_some(b_, 3);
+  EXPECT_TRUE(a_.gone.empty());
 }
 
 TEST_F(RoutesTest, EachOfItsAddressesNamesThePeer) {

@@ -108,10 +108,12 @@ class Side final : public MessageEvents {
     std::vector<std::unique_ptr<Driver>> drivers;
     for (const auto& network : networks) {
       drivers.push_back(std::make_unique<LoopbackDriver>(network));
-      routes.push_back({routes.size(), drivers.back()->address()});
     }
-    driver = static_cast<LoopbackDriver*>(drivers.front().get());
-    messenger = std::make_unique<Messenger>(config, *this, std::move(drivers));
+    start(std::move(drivers), config);
+  }
+  /// With these drivers on loopback networks.
+  explicit Side(std::vector<std::unique_ptr<Driver>> drivers, const MessengerConfig& config = {}) {
+    start(std::move(drivers), config);
   }
 
   Endpoint& to(const Side& other) { return *messenger->connect(other.routes).value(); }
@@ -195,6 +197,11 @@ class Side final : public MessageEvents {
   std::unique_ptr<Messenger> messenger;  // last: ends first
 
  private:
+  void start(std::vector<std::unique_ptr<Driver>> drivers, const MessengerConfig& config) {
+    for (const auto& each : drivers) routes.push_back({routes.size(), each->address()});
+    driver = static_cast<LoopbackDriver*>(drivers.front().get());
+    messenger = std::make_unique<Messenger>(config, *this, std::move(drivers));
+  }
   static Segment segment(const std::string& text) {
     return {const_cast<char*>(text.data()), text.size()};
   }
