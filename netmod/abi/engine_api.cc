@@ -185,7 +185,8 @@ extern "C" int mad_peer_release(mad_engine* engine, mad_peer* peer) {
 }
 
 extern "C" const char* mad_peer_fabric(const mad_engine* engine, const mad_peer* peer) {
-  if (engine == nullptr || peer == nullptr || peer->endpoint == nullptr) return "";
+  if (engine == nullptr || peer == nullptr || peer->engine != engine) return "";
+  if (engine->closing() || peer->status != MAD_SUCCESS) return "";
   return engine->policy(*peer).caps().name.c_str();
 }
 

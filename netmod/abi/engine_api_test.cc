@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "netmod/abi/mad.h"
 
@@ -183,7 +184,35 @@ TEST_F(OpenEngine, PeersOfAnotherEngineAreRefused) {
   EXPECT_NE(error().find("another engine"), std::string::npos);
   EXPECT_EQ(mad_send_header(engine, peer, 1, "x", 1), MAD_ERR_ARGUMENT);
   EXPECT_EQ(mad_peer_release(engine, peer), MAD_ERR_ARGUMENT);
+  EXPECT_STREQ(mad_peer_fabric(engine, peer), "");
   mad_engine_close(other);
+}
+
+// Its record of the peer may be gone by then.
+TEST(EngineApi, WhoIsClosingHasNoFabricForPeers) {
+  struct Seen {
+    mad_engine* engine = nullptr;
+    mad_peer* self = nullptr;
+    std::string fabric = "never asked";
+  } seen;
+  mad_config config = loopback();
+  config.context = &seen;
+  config.callbacks.on_sent = [](void* context, mad_op*, int) {
+    auto& asked = *static_cast<Seen*>(context);
+    asked.fabric = mad_peer_fabric(asked.engine, asked.self);
+  };
+  ASSERT_EQ(mad_engine_open(&config, &seen.engine), MAD_SUCCESS);
+  char address[MAD_ADDRESS_MAX];
+  size_t size = sizeof(address);
+  ASSERT_EQ(mad_engine_address(seen.engine, address, &size), MAD_SUCCESS);
+  ASSERT_EQ(mad_engine_peer(seen.engine, address, size, &seen.self), MAD_SUCCESS);
+  const std::vector<char> payload(1 << 20);
+  mad_op op{};
+  ASSERT_EQ(mad_send(seen.engine, seen.self, 1, nullptr, 0, payload.data(), payload.size(), nullptr,
+                     MAD_PATH_AUTO, &op),
+            MAD_IN_PROGRESS);
+  mad_engine_close(seen.engine);
+  EXPECT_EQ(seen.fabric, "");
 }
 
 TEST_F(OpenEngine, ProgressNeedsNoCounter) {

@@ -285,7 +285,7 @@ MAD_API int mad_peer_touch(mad_engine* engine, mad_peer* peer);
 MAD_API int mad_peer_status(const mad_peer* peer);
 
 /* The fabric that the peer is reached by, or, before anything came from it, tried by; "loopback"
- * for the engine itself; "" once it is gone. */
+ * for the engine itself; "" once it is gone, for another engine's, and in mad_engine_close(). */
 MAD_API const char* mad_peer_fabric(const mad_engine* engine, const mad_peer* peer);
 
 /* The caller names a peer that is gone no more: its record is freed (else with the engine).
