@@ -7,7 +7,7 @@
 //   'm', version, bytes of the node part, number of fabrics, node part, and for each fabric
 //   a byte: bytes of its name (bits 0-4), number of an earlier fabric (bits 5-6); the name;
 //   bytes of the address; how many of them, at its beginning and at its end, are those of the
-//   earlier fabric's address at the same places (2 bytes); the others
+//   earlier fabric's address at the same places (2 bytes); those between them
 //
 // since addresses of one process have most of their bytes in common.  The node part is empty when
 // it is not known, as for a peer that connected to us and whose card we never saw.

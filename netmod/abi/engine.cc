@@ -24,7 +24,13 @@ mad::Result<mad::EngineAddress> address_on(
   mad::EngineAddress address;
   address.node = mad::this_node();
   for (const auto& fabric : fabrics) {
-    address.fabrics.push_back({fabric->caps().name, fabric->address()});
+    const std::string& name = fabric->caps().name;
+    if (name.size() > mad::EngineAddress::kFabricMax) {
+      return Status(StatusCode::kInvalidArgument,
+                    "the name of the fabric '" + name + "' is longer than " +
+                        std::to_string(mad::EngineAddress::kFabricMax) + " bytes");
+    }
+    address.fabrics.push_back({name, fabric->address()});
   }
   const std::size_t size = address.encode().size();
   if (size <= MAD_ADDRESS_MAX) return address;

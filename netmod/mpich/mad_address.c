@@ -73,6 +73,7 @@ static int exchange_through_roots(const card_t* own, const card_t* roots) {
   mpi_errno = MPIDI_create_init_comm(&roots_comm);
   MPIR_ERR_CHECK(mpi_errno);
   for (int node = 0; node < MPIR_Process.num_nodes; node++) {
+    if (own->size == 0 && !roots_comm) continue; /* the others are to see that first */
     mpi_errno = insert(own, &roots[node], MPIR_Process.node_root_map[node]);
     MPIR_ERR_CHECK(mpi_errno);
   }
