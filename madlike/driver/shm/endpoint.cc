@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
@@ -40,6 +41,24 @@ Status check_room(std::size_t bytes) {
           "no room in /dev/shm: a peer takes " + std::to_string(bytes / 1024) + " KiB at first"};
 }
 
+/// One engine of this host at a time makes memory, so that there is the room for it that it found.
+/// One that stops meanwhile is not waited for long.
+class Turn {
+ public:
+  Turn() : directory_(::open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    for (int tries = 0; tries < kTries && flock(directory_.fd(), LOCK_EX | LOCK_NB) != 0; ++tries) {
+      usleep(1000);
+    }
+  }
+  ~Turn() { flock(directory_.fd(), LOCK_UN); }  // also that of a child that was forked meanwhile
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  static constexpr int kTries = 1000;
+  const TcpSocket directory_;
+};
+
 /// Gives back the memory of zeros at the end of a file, which are zeros without it, too.
 void free_zeros(int file) {
   struct stat status {};
@@ -69,6 +88,7 @@ Result<std::unique_ptr<ShmEndpoint>> ShmEndpoint::open(std::shared_ptr<ShmFabric
                                                        const std::string& name,
                                                        std::size_t max_packet_bytes) {
   const std::size_t used = used_bytes(max_packet_bytes);
+  const Turn turn;
   Status status = check_room(used + kMadeBytes);
   if (status.error()) return status;
   std::unique_ptr<ShmEndpoint> endpoint(new ShmEndpoint(std::move(fabric), name));
