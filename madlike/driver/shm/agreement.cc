@@ -97,7 +97,6 @@ void ShmDriver::on_control(ShmConnection& connection) {
 bool ShmDriver::on_offer(ShmConnection& connection) {
   connection.offered = ShmOffer::parse(connection.reader.bytes());
   if (!connection.offered) return false;
-  if (connection.state != State::kAgreeing) return true;  // we leave
   const Status opened = open_offered(connection);
   if (opened.error()) {
     end_soon(connection.id, Status(opened.code(), to_text(connection.peer.socket) + ": " +
@@ -135,7 +134,7 @@ bool ShmDriver::on_note(ShmConnection& connection) {
 }
 
 void ShmDriver::open_if_ready(ShmConnection& connection) {
-  if (connection.state != State::kAgreeing || !connection.open()) return;
+  if (!connection.open()) return;
   connection.endpoint->name().remove();
   connection.gate->name().remove();
   chunks_.allow_one_more();

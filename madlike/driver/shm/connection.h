@@ -2,7 +2,6 @@
 #ifndef MADLIKE_DRIVER_SHM_CONNECTION_H_
 #define MADLIKE_DRIVER_SHM_CONNECTION_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -39,7 +38,7 @@ struct ShmTag {
   static constexpr std::uint32_t kKinds = 3;
 };
 
-/// A long packet that the provider has.
+/// A long packet that the provider has: it takes one at a time.
 struct ShmOperation {
   void* context = nullptr;  // the caller's
   bool busy = false;
@@ -53,9 +52,6 @@ struct ShmConnection {
     kClosing,  // disconnect() was called: the last message is to leave, then the peer closes
     kGone
   };
-
-  // Long packets that the provider may have at once.
-  static constexpr std::size_t kOperations = 8;
 
   ShmConnection(ConnectionId its_id, DoorAddress its_address, std::uint32_t secret)
       : id(its_id),
@@ -84,8 +80,7 @@ struct ShmConnection {
   std::unique_ptr<ShmGate> gate;
   std::unique_ptr<ShmEndpoint> endpoint;
   std::vector<Chunk*> posted;  // receive buffers that the endpoint has, in order
-  std::array<ShmOperation, kOperations> operations;
-  std::size_t operations_busy = 0;
+  ShmOperation operation;
   bool turned_away = false;  // the other side was in the gate when we had something to send
 
   bool last_sent = false;

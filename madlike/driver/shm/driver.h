@@ -84,9 +84,7 @@ class ShmDriver : public Driver {
   Status not_connected(const ShmConnection* connection) const;
   Status post(ShmConnection& connection, Kind kind, SegmentList packet, std::size_t bytes,
               void* context);
-  ShmOperation& take_operation(ShmConnection& connection, void* context);
-  void free_operation(ShmConnection& connection, ShmOperation& operation);
-  void finish(ShmConnection& connection, ShmOperation& operation, Status status);
+  void finish(ShmConnection& connection, Status status);
   void call(ShmConnection& connection);
 
   // progress.cc

@@ -55,7 +55,7 @@ void ShmDriver::disconnect(ConnectionId id) {
 // Behind everything: the provider takes nothing more while it has a long packet, and what it is
 // done with is told before.
 void ShmDriver::send_last(ShmConnection& connection) {
-  if (connection.operations_busy > 0) return;  // advance_unsettled() tries again
+  if (connection.operation.busy) return;  // advance_unsettled() tries again
   std::uint64_t word = 0;
   const Segment segment{&word, sizeof(word)};
   const Status status = post(connection, Kind::kLast, {&segment, 1}, sizeof(word), nullptr);
@@ -107,9 +107,7 @@ Status ShmDriver::end_broken(ShmConnection& connection) {
 void ShmDriver::end(ShmConnection& connection, Status why) {
   if (connection.state == State::kGone) return;
   if (connection.peer_finished) why = Status(StatusCode::kClosed, "the peer disconnected");
-  for (ShmOperation& operation : connection.operations) {
-    if (operation.busy) finish(connection, operation, why);
-  }
+  if (connection.operation.busy) finish(connection, why);
   close_memory(connection);
   connection.control.close();
   if (connections_.retire(connection)) door_.forget(connection.address);

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
-#include <sys/mman.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
@@ -41,6 +41,24 @@ Status check_room(std::size_t bytes) {
           "no room in /dev/shm: a peer takes " + std::to_string(bytes / 1024) + " KiB at first"};
 }
 
+/// One engine of this host at a time makes memory, so that there is the room for it that it found.
+/// One that stops meanwhile is not waited for long.
+class Turn {
+ public:
+  Turn() : directory_(::open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    for (int tries = 0; tries < kTries && flock(directory_.fd(), LOCK_EX | LOCK_NB) != 0; ++tries) {
+      usleep(1000);
+    }
+  }
+  ~Turn() { flock(directory_.fd(), LOCK_UN); }  // also that of a child that was forked meanwhile
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  static constexpr int kTries = 1000;
+  const TcpSocket directory_;
+};
+
 /// Gives back the memory of zeros at the end of a file, which are zeros without it, too.
 void free_zeros(int file) {
   struct stat status {};
@@ -57,8 +75,8 @@ void free_zeros(int file) {
 }
 
 Status settle(const std::string& name, std::size_t bytes) {
-  const TcpSocket file(shm_open(name.c_str(), O_RDWR, 0));
-  const int error = file ? posix_fallocate(file.fd(), 0, static_cast<off_t>(bytes)) : errno;
+  const TcpSocket file = open_shared(name);
+  const int error = file ? reserve_shared(file.fd(), bytes) : errno;
   if (error != 0) return tcp_status(StatusCode::kNoMemory, "no room in /dev/shm", error);
   free_zeros(file.fd());
   return {};
@@ -70,6 +88,7 @@ Result<std::unique_ptr<ShmEndpoint>> ShmEndpoint::open(std::shared_ptr<ShmFabric
                                                        const std::string& name,
                                                        std::size_t max_packet_bytes) {
   const std::size_t used = used_bytes(max_packet_bytes);
+  const Turn turn;
   Status status = check_room(used + kMadeBytes);
   if (status.error()) return status;
   std::unique_ptr<ShmEndpoint> endpoint(new ShmEndpoint(std::move(fabric), name));
@@ -113,14 +132,13 @@ Status ShmEndpoint::open_objects() {
 
 Status ShmEndpoint::reach(const std::string& peer) {
   // The provider takes names of what is not there (yet), too.
-  const TcpSocket file(shm_open(peer.c_str(), O_RDWR, 0));
+  const TcpSocket file = open_shared(peer);
   const bool there = file && peer != name_.text();
   if (there && fi_av_insert(addresses_.get(), peer.c_str(), 1, &peer_, 0, nullptr) == 1) return {};
   return {StatusCode::kUnreachable, "there is no /dev/shm/" + peer + " of it here"};
 }
 
-ssize_t ShmEndpoint::post(SegmentList packet, std::uint64_t data, void* context,
-                          std::uint64_t flags) {
+ssize_t ShmEndpoint::post(SegmentList packet, std::uint64_t data, std::uint64_t flags) {
   std::array<iovec, kMostSegments> iov;
   std::size_t count = 0;
   for (const Segment& segment : packet) {
@@ -130,17 +148,16 @@ ssize_t ShmEndpoint::post(SegmentList packet, std::uint64_t data, void* context,
   message.msg_iov = iov.data();
   message.iov_count = count;
   message.addr = peer_;
-  message.context = context;
   message.data = data;
   return fi_sendmsg(endpoint_.get(), &message, flags | FI_REMOTE_CQ_DATA);
 }
 
-ssize_t ShmEndpoint::send(SegmentList packet, std::uint64_t data, void* context) {
-  return post(packet, data, context, FI_COMPLETION);
+ssize_t ShmEndpoint::send(SegmentList packet, std::uint64_t data) {
+  return post(packet, data, FI_COMPLETION);
 }
 
 ssize_t ShmEndpoint::inject(SegmentList packet, std::uint64_t data) {
-  return post(packet, data, nullptr, FI_INJECT);
+  return post(packet, data, FI_INJECT);
 }
 
 ssize_t ShmEndpoint::receive(void* bytes, std::size_t size, void* context) {

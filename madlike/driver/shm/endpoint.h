@@ -29,6 +29,8 @@ class ShmEndpoint {
  public:
   static constexpr std::size_t kMostSegments = 4;
   static constexpr std::size_t kMostInjected = 4096;  // bytes
+  // Of a packet: more would take several rounds, which nobody is called for.
+  static constexpr std::size_t kMostBytes = 64 * 32 * 1024;
 
   /// Opens one whose memory is the new object of shared memory `name`.  kNoMemory: there is no room
   /// for it (the sentence says how much it takes).
@@ -44,7 +46,7 @@ class ShmEndpoint {
   // What follows is libfabric's, which a side calls inside of the gate only.  0, or a negative
   // error number of libfabric's; -FI_EAGAIN: nothing was done.
 
-  ssize_t send(SegmentList packet, std::uint64_t data, void* context);
+  ssize_t send(SegmentList packet, std::uint64_t data);
   /// Of at most kMostInjected bytes, which are free at once; no completion follows.
   ssize_t inject(SegmentList packet, std::uint64_t data);
   ssize_t receive(void* bytes, std::size_t size, void* context);
@@ -57,7 +59,7 @@ class ShmEndpoint {
   ShmEndpoint(std::shared_ptr<ShmFabric> fabric, const std::string& name)
       : fabric_(std::move(fabric)), name_(name) {}
   Status open_objects();
-  ssize_t post(SegmentList packet, std::uint64_t data, void* context, std::uint64_t flags);
+  ssize_t post(SegmentList packet, std::uint64_t data, std::uint64_t flags);
 
   // In the order of opening: members are destroyed in the opposite one.
   std::shared_ptr<ShmFabric> fabric_;

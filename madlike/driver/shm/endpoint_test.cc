@@ -1,6 +1,8 @@
 #include "madlike/driver/shm/endpoint.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -52,6 +54,14 @@ TEST_F(Endpoint, ReachesWhatIsThereAndNothingElse) {
   (*a)->name().remove();
   EXPECT_NE(access(path(names[0]).c_str(), F_OK), 0);
   EXPECT_EQ((*b)->reach(names[0]).code(), StatusCode::kUnreachable);
+}
+
+TEST_F(Endpoint, WhoStopsWhileMakingOneIsNotWaitedFor) {
+  const int directory = open("/dev/shm", O_RDONLY);
+  ASSERT_EQ(flock(directory, LOCK_EX), 0);
+  const auto endpoint = ShmEndpoint::open(fabric_, new_name(), kPacket);
+  EXPECT_TRUE(endpoint.ok()) << endpoint.status().message();
+  close(directory);
 }
 
 // As when /dev/shm is full.

@@ -64,7 +64,10 @@ Result<std::unique_ptr<ShmFabric>> ShmFabric::open() {
   std::unique_ptr<ShmFabric> fabric(new ShmFabric());
   fabric->info_.reset(list);
   if (error != 0) {
-    return ofi_status(StatusCode::kNotFound, "libfabric has no shared memory (shm) here", error);
+    return ofi_status(StatusCode::kNotFound,
+                      "libfabric has no shared memory (shm) here, or too little: it wants 16 MiB "
+                      "free in /dev/shm for each core",
+                      error);
   }
   list->rx_attr->size = list->tx_attr->size = kPlaces;
   Status status = open_one(fabric->fabric_, "fi_fabric", [&](fid_fabric** out) {

@@ -69,7 +69,7 @@ Result<ShmGate> ShmGate::make(const std::string& name, std::uint64_t secret) {
   const TcpSocket file(shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR));
   if (!file) return tcp_status(StatusCode::kNoMemory, "making /dev/shm/" + name, errno);
   ShmName made(name);
-  const int full = posix_fallocate(file.fd(), 0, sizeof(ShmPage));
+  const int full = reserve_shared(file.fd(), sizeof(ShmPage));
   if (full != 0) return tcp_status(StatusCode::kNoMemory, "making /dev/shm/" + name, full);
   const Result<ShmPage*> memory = map(file.fd(), name);
   if (!memory.ok()) return memory.status();
@@ -81,7 +81,7 @@ Result<ShmGate> ShmGate::make(const std::string& name, std::uint64_t secret) {
 }
 
 Result<ShmGate> ShmGate::join(const std::string& name, std::uint64_t secret) {
-  const TcpSocket file(shm_open(name.c_str(), O_RDWR, 0));
+  const TcpSocket file = open_shared(name);
   struct stat status {};
   const bool there = file && fstat(file.fd(), &status) == 0;
   if (!there || status.st_size != static_cast<off_t>(sizeof(ShmPage))) {

@@ -1,6 +1,7 @@
 #include "madlike/driver/shm/gate.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,6 +56,17 @@ TEST(ShmGate, ItsNameGoesWithItsMaker) {
   }
   const auto again = ShmGate::make(name, kSecret);
   EXPECT_TRUE(again.ok()) << again.status().message();
+}
+
+// They could write there what a mutex must never hold.
+TEST(ShmGate, NobodyJoinsWhatOthersMayWriteTo) {
+  const std::string name = new_name();
+  const auto made = ShmGate::make(name, kSecret);
+  ASSERT_TRUE(made.ok());
+  ASSERT_EQ(chmod(("/dev/shm/" + name).c_str(), 0622), 0);
+  EXPECT_EQ(ShmGate::join(name, kSecret).status().code(), StatusCode::kUnreachable);
+  ASSERT_EQ(chmod(("/dev/shm/" + name).c_str(), 0600), 0);
+  EXPECT_TRUE(ShmGate::join(name, kSecret).ok());
 }
 
 TEST(ShmGate, CallsAreHeededOnce) {

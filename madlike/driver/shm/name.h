@@ -1,14 +1,24 @@
-// ShmName: the name of an object of shared memory, removed with it or before.
+// Objects of shared memory, and their names.
 #ifndef MADLIKE_DRIVER_SHM_NAME_H_
 #define MADLIKE_DRIVER_SHM_NAME_H_
 
 #include <sys/mman.h>
 
+#include <cstddef>
 #include <string>
 #include <utility>
 
+#include "madlike/driver/door/sockets.h"
+
 namespace mad {
 
+/// Opens the object of this name, to read and write.  Empty: there is none, or others than this
+/// user may write to it.
+TcpSocket open_shared(const std::string& name);
+/// Takes the memory of an object's first bytes from the system.  0, or an errno.
+int reserve_shared(int object, std::size_t bytes);
+
+/// The name of an object, removed with it or before.
 class ShmName {
  public:
   explicit ShmName(std::string name) : name_(std::move(name)) {}

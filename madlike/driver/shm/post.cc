@@ -1,8 +1,6 @@
 // Posting packets.
 #include <rdma/fi_errno.h>
 
-#include <algorithm>
-
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/shm/driver.h"
 
@@ -28,9 +26,8 @@ Status ShmDriver::post_send(ConnectionId id, SegmentList packet, void* context) 
 Status ShmDriver::post(ShmConnection& connection, Kind kind, SegmentList packet, std::size_t bytes,
                        void* context) {
   const bool injected = bytes <= ShmEndpoint::kMostInjected;
-  if (!injected && connection.operations_busy == ShmConnection::kOperations) {
-    return StatusCode::kAgain;
-  }
+  ShmOperation& operation = connection.operation;
+  if (!injected && operation.busy) return StatusCode::kAgain;
   const std::uint64_t data = ShmTag::with(connection.offered->tag, kind);
   ssize_t error = 0;
   {
@@ -41,9 +38,8 @@ Status ShmDriver::post(ShmConnection& connection, Kind kind, SegmentList packet,
     if (injected) {
       error = connection.endpoint->inject(packet, data);
     } else {
-      ShmOperation& operation = take_operation(connection, context);
-      error = connection.endpoint->send(packet, data, &operation);
-      if (error != 0) free_operation(connection, operation);
+      error = connection.endpoint->send(packet, data);
+      if (error == 0) operation = {context, true};
     }
     if (error == -FI_EAGAIN) connection.gate->want_room();
   }
@@ -56,26 +52,12 @@ Status ShmDriver::post(ShmConnection& connection, Kind kind, SegmentList packet,
   return broke;
 }
 
-ShmOperation& ShmDriver::take_operation(ShmConnection& connection, void* context) {
-  ShmOperation* const free =
-      std::find_if(connection.operations.begin(), connection.operations.end(),
-                   [](const ShmOperation& each) { return !each.busy; });
-  *free = {context, true};
-  ++connection.operations_busy;
-  return *free;
-}
-
-void ShmDriver::free_operation(ShmConnection& connection, ShmOperation& operation) {
-  operation.busy = false;
-  --connection.operations_busy;
-}
-
-void ShmDriver::finish(ShmConnection& connection, ShmOperation& operation, Status status) {
-  free_operation(connection, operation);
+void ShmDriver::finish(ShmConnection& connection, Status status) {
+  connection.operation.busy = false;
   Completion news;
   news.kind = Completion::Kind::kSent;
   news.connection = connection.id;
-  news.context = operation.context;
+  news.context = connection.operation.context;
   news.status = std::move(status);
   news_.push_back(std::move(news));
 }

@@ -90,7 +90,7 @@ std::size_t ShmDriver::progress(ShmConnection& connection) {
 
 bool ShmDriver::take(ShmConnection& connection, const fi_cq_data_entry& entry) {
   if ((entry.flags & FI_RECV) == 0) {
-    finish(connection, *static_cast<ShmOperation*>(entry.op_context), {});
+    finish(connection, {});
     return false;
   }
   auto* const chunk = static_cast<Chunk*>(entry.op_context);

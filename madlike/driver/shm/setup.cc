@@ -43,8 +43,10 @@ Result<std::unique_ptr<Driver>> open_shm(const ShmOptions& options) {
 }
 
 Result<std::unique_ptr<Driver>> ShmDriver::open(const ShmOptions& options) {
-  if (options.receive_buffers == 0 || options.max_packet_bytes < kLeastPacket) {
-    return Status(StatusCode::kInvalidArgument, "ofi:shm: too few or too small receive buffers");
+  if (options.receive_buffers == 0 || options.max_packet_bytes < kLeastPacket ||
+      options.max_packet_bytes > ShmEndpoint::kMostBytes) {
+    return Status(StatusCode::kInvalidArgument,
+                  "ofi:shm: no receive buffers, or packets that are too short or too long");
   }
   DoorOptions door_options;
   door_options.fabric = "ofi:shm";
