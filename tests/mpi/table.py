@@ -146,7 +146,7 @@ TESTS = (
     *_numbers("tcp", 16, 500),  # 256 segments
     *_numbers("ofi:tcp", 1300, 4000, mixed="pipeline"),  # 4
     *_numbers("ofi:sockets", 500, 1100),  # 8
-    *_numbers("ucx:tcp", 30, 500),  # 128
+    *_numbers("ucx:tcp", 30, 500, mixed="pipeline"),  # 128
     *_numbers("ucx:posix", 30, 500),  # 128
     *_numbers("ucx:posix,cma", 10, 500),
     *_numbers("ofi:shm", 1300, 4000, mixed="pipeline"),  # 4
