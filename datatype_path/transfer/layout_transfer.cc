@@ -19,6 +19,12 @@ std::size_t stage_from(Cursor& cursor, Packet& packet, std::size_t left) {
 
 // As many of the next runs as the packet can reference.
 std::size_t list_from(Cursor& cursor, Packet& packet, std::size_t left) {
+  if (packet.lent()) {
+    const Segment room = packet.staging_room();
+    const std::size_t copied = cursor.pack(room.data, std::min(room.size, left));
+    packet.copied(copied);
+    return copied;
+  }
   std::size_t bytes = 0;
   const std::size_t count = cursor.segments(packet.list(), packet.list_room(),
                                             std::min(packet.bytes_room(), left), &bytes);
@@ -33,6 +39,10 @@ LayoutSource::LayoutSource(BlockProgramPtr program, void* base, std::uint64_t co
     : program_(std::move(program)),
       cursor_(*program_, base, count),
       reference_from_(reference_from) {}
+
+LayoutSource::LayoutSource(const BlockProgram& program, void* base, std::uint64_t count,
+                           std::uint64_t reference_from)
+    : cursor_(program, base, count), reference_from_(reference_from) {}
 
 void LayoutSource::fill(Packet& packet, std::uint64_t limit) {
   auto left = static_cast<std::size_t>(std::min(limit, cursor_.total() - cursor_.position()));

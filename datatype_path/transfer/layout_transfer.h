@@ -25,13 +25,16 @@ class LayoutSource final : public PayloadSource {
   /// Runs of at least `reference_from` bytes are referenced in place, shorter ones copied together.
   LayoutSource(BlockProgramPtr program, void* base, std::uint64_t count,
                std::uint64_t reference_from);
+  /// The same; the caller keeps `program`.
+  LayoutSource(const BlockProgram& program, void* base, std::uint64_t count,
+               std::uint64_t reference_from);
 
   void fill(Packet& packet, std::uint64_t limit) override;
 
  private:
   std::size_t take_long_run(Packet& packet, std::size_t left, bool packet_has_some);
 
-  BlockProgramPtr program_;
+  BlockProgramPtr program_;  // null: the caller keeps it
   Cursor cursor_;
   std::uint64_t reference_from_;
 };

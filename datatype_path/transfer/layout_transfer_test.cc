@@ -55,6 +55,29 @@ TEST(LayoutSource, packets_concatenate_to_the_packed_stream) {
   }
 }
 
+TEST(LayoutSource, fills_lent_memory_whatever_it_may_reference) {
+  RandomTypes random(test::seed_from_environment(13));
+  for (int n = 0; n < kTypes && !HasFailure(); ++n) {
+    Sample s(random);
+    const std::uint64_t threshold = random_threshold(random);
+    LayoutSource keeping(s.program, s.memory.base(), s.count, threshold);
+    LayoutSource borrowing(*s.program, s.memory.base(), s.count, threshold);
+    LayoutSource& source = random.between(0, 1) == 0 ? keeping : borrowing;
+    std::vector<std::byte> lent(s.packed.size());
+    Packet packet({}, 4, 0);
+    for (std::size_t done = 0; done < lent.size(); done += packet.bytes()) {
+      const std::size_t room = static_cast<std::size_t>(random.between(1, 3000));
+      packet.lend({lent.data() + done, std::min(room, lent.size() - done)});
+      source.fill(packet, packet.bytes_room());
+      ASSERT_EQ(packet.bytes_room(), 0u) << s.text();
+      const std::size_t staged = packet.staged_bytes();
+      ASSERT_TRUE(threshold != 1 || staged == 0) << s.text();
+      ASSERT_TRUE(threshold != LayoutSource::kNeverReference || staged == packet.bytes());
+    }
+    ASSERT_EQ(lent, s.packed) << s.text();
+  }
+}
+
 TEST(LayoutSource, splits_by_length_where_nothing_is_short) {
   RandomTypes random(test::seed_from_environment(12));
   for (int n = 0; n < kTypes && !HasFailure(); ++n) {

@@ -36,6 +36,25 @@ TEST(RunSource, packets_concatenate_to_the_run) {
   }
 }
 
+TEST(RunSource, fills_lent_memory_whatever_it_may_reference) {
+  RandomTypes random(test::seed_from_environment(22));
+  for (int n = 0; n < 200; ++n) {
+    std::vector<std::byte> run = random_bytes(random.between(1, 4000), random);
+    const auto from = static_cast<std::size_t>(random.between(1, 5000));
+    RunSource source(all(run), from);
+    std::vector<std::byte> lent(run.size());
+    Packet packet({}, 4, 0);
+    for (std::size_t done = 0; done < lent.size(); done += packet.bytes()) {
+      const std::size_t room = static_cast<std::size_t>(random.between(1, 3000));
+      packet.lend({lent.data() + done, std::min(room, lent.size() - done)});
+      source.fill(packet, packet.bytes_room());
+      ASSERT_EQ(packet.bytes_room(), 0u);
+      ASSERT_EQ(packet.staged_bytes() == 0, packet.bytes() >= from) << from;
+    }
+    ASSERT_EQ(lent, run);
+  }
+}
+
 TEST(RunSource, references_or_copies_as_told) {
   RandomTypes random(1);
   std::vector<std::byte> run = random_bytes(10000, random);

@@ -36,9 +36,12 @@ struct DriverCaps {
   std::size_t max_write_iov = 0;  // local segments in one post_write()
   std::size_t max_write_bytes = 0;  // bytes of one post_write(), to any peer
   bool scattered_writes = false;    // expose_scattered() works
-  /// Packets longer than this may arrive in pieces, the first of at least this many bytes; 0: every
-  /// packet arrives whole.
+  /// Packets longer than this may arrive in pieces, the first of at least this many bytes, or of
+  /// half as many where post_lent() made the pieces; 0: every packet arrives whole.
   std::size_t piece_bytes = 0;
+  /// Packets of at most this many bytes, not more than inject_bytes, are cheaper by post_send()
+  /// than by post_lent().
+  std::size_t short_bytes = 0;
   /// Packets of at most this many bytes leave together, posted between cork() and uncork(); 0:
   /// those do nothing.
   std::size_t cork_bytes = 0;
@@ -70,7 +73,8 @@ struct Completion {
     kWritten,      // context's remote write left; its segments are free.  status tells success
     kReceived,     // `bytes` arrived from `connection`, `rest` more of the same packet follow;
                    // they stay until release(buffer), or that of a later piece if this has none;
-                   // with a rest it is the last of its connection in one poll()
+                   // with a rest, and where place_rest() works, it is the last of its connection
+                   // in one poll()
     kConnected,    // connection can carry packets (informative; posting before it is allowed)
     kDisconnected  // connection is gone, status says why; nothing more arrives from it
   };
@@ -81,6 +85,16 @@ struct Completion {
   std::size_t rest = 0;     // kReceived: bytes
   void* buffer = nullptr;   // kReceived: what release() wants; null: nothing
   Status status;            // ok, or kPeerFailed / kUnreachable / ...
+};
+
+/// Writes one packet into memory of a fabric, piece by piece.
+class PacketWriter {
+ public:
+  virtual ~PacketWriter() = default;
+  /// Bytes of the packet that are still to be written, at least one.
+  virtual std::size_t left() const = 0;
+  /// Writes the next ones: as many as `room`, which is 8-byte aligned, has, or all that are left.
+  virtual void write(Segment room) = 0;
 };
 
 class Driver {
@@ -107,6 +121,19 @@ class Driver {
   /// (queue full, or still connecting); error: nothing done and never will be.
   virtual Status post_send(ConnectionId connection, SegmentList packet, void* context) = 0;
 
+  /// Whether post_lent() works with this peer, which was connected: the processor copies every
+  /// packet to where its receiver reads it, so that who stages it elsewhere copies once more.  Of a
+  /// connection that ended, until disconnect(), the answer does not matter.
+  virtual bool lends_memory(ConnectionId /*connection*/) const { return false; }
+
+  /// Posts the next piece of a packet: has `writer` write it into the fabric's own memory, which
+  /// has room for caps().piece_bytes.  ok: it is on its way, and if bytes are left the next post to
+  /// the connection is the packet's next piece; kAgain: nothing was written; error: nothing ever
+  /// will be.
+  virtual Status post_lent(ConnectionId /*connection*/, PacketWriter& /*writer*/) {
+    return {StatusCode::kInvalidArgument, "this fabric lends no memory"};
+  }
+
   /// Packets posted to the connection from now on may wait for one another, until uncork() at the
   /// latest, which must follow before the next poll().
   virtual void cork(ConnectionId /*connection*/) {}
@@ -122,6 +149,10 @@ class Driver {
                                                  std::uint64_t /*first*/, std::uint64_t /*size*/) {
     return Status(StatusCode::kInvalidArgument, "this fabric's writes go to one run");
   }
+
+  /// Whether what this peer sends is better written remotely than sent in packets, if both work; of
+  /// a peer as with lends_memory().
+  virtual bool prefers_writes(ConnectionId /*connection*/) const { return caps().remote_write; }
 
   /// Bytes that one post_write() to this peer, which is connected, may have: at least
   /// caps().max_write_bytes.

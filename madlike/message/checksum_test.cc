@@ -228,6 +228,20 @@ TEST_P(WrongSums, OfWhatIsDiscarded) {
   }
 }
 
+TEST_P(WrongSums, AreNoPayloadThatIsHere) {
+  for (const bool wrong : {false, true}) {
+    std::size_t here = 0;
+    victim_.on_arrival = [&](Arrived& a) { here = payload_here(*a.message).size; };
+    post_message(0, pattern(kHead), kHead, wrong);
+    const bool whole = GetParam() == 0;
+    EXPECT_EQ(here, whole && !wrong ? kHead : 0) << "of pieces nobody can tell yet";
+    wait();
+    EXPECT_EQ(payload_here(*victim_.arrived.back().message).size, wrong ? 0 : kHead);
+    victim_.discard(victim_.arrived.back());
+    wait();
+  }
+}
+
 TEST_P(WrongSums, OfStreamedBytes) {
   for (int wrong = 0; wrong < 4; ++wrong) {  // which frames are
     SCOPED_TRACE(wrong);

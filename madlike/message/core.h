@@ -39,8 +39,9 @@ struct Core {
   MessageCounters counters;
   const std::uint64_t credit_threshold;  // bytes to return that are worth a frame of their own
 
-  PacketPool packets;   // staging packets: everything with a payload or a message header
-  PacketPool controls;  // small ones, so that clear-to-send never waits for payload to leave
+  PacketPool packets;     // staging packets: everything with a payload or a message header
+  PacketPool controls;    // small ones, so that clear-to-send never waits for payload to leave
+  Packet lent{{}, 1, 0};  // what is written into memory of a driver
   const std::size_t packets_per_endpoint;
   const std::size_t streaming_packets_per_endpoint;
   OutgoingTable outgoing;

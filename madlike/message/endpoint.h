@@ -37,11 +37,12 @@ class Endpoint {
       : driver(its_driver), routes(std::move(its_routes)) {}
 
   bool live() const { return life == Life::kLive; }
+  /// Whether a packet has to leave before any other.
+  bool is_posting() const { return unposted != nullptr || unfinished.left > 0; }
   /// Whether another frame may be built now.  Before the peer's HELLO none is: without its credit
   /// even the smallest message would wait for whoever receives it.
   bool can_post() const {
-    return live() && !post_failed && hello_sent && hello_received && !goodbye_sent &&
-           unposted == nullptr;
+    return live() && !post_failed && hello_sent && hello_received && !goodbye_sent && !is_posting();
   }
 
   /// Whether the peer may still be reached by a route that was not tried: nothing came by this one.
@@ -66,7 +67,8 @@ class Endpoint {
   ConnectionId connection = 0;
   bool hello_sent = false;
   bool hello_received = false;
-  bool leaving = false;  // we are: goodbye follows everything else
+  bool lends_memory = false;  // the driver does; known with the peer's HELLO
+  bool leaving = false;       // we are: goodbye follows everything else
   bool goodbye_sent = false;
   bool told_gone = false;           // on_peer_gone() was called
   bool post_failed = false;         // the driver refused for good; the connection's end is awaited
@@ -99,6 +101,13 @@ class Endpoint {
   std::uint32_t collected = 0;     // of first_frames, those that nothing but others keeps waiting
   OutgoingList streaming;          // messages whose rest is leaving
   OutgoingPacket* unposted = nullptr;  // built, but the driver pushed back
+
+  /// The packet in lent memory of which some pieces have left.
+  struct Unfinished {
+    std::uint64_t left = 0;              // bytes to come, all of them payload
+    OutgoingMessage* message = nullptr;  // whose payload it is; it waits for them
+  };
+  Unfinished unfinished;
 
   // Packets in the driver's hands; the others count the unposted packet, too.
   std::size_t posts = 0;

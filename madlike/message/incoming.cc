@@ -22,7 +22,8 @@ IncomingMessage* IncomingTable::find(std::uint32_t id) const {
 
 void IncomingTable::remove(IncomingMessage& message) {
   const std::uint32_t id = message.id;
-  message = IncomingMessage();
+  message.~IncomingMessage();
+  new (&message) IncomingMessage;  // half the work of an assignment
   message.id = id;
   message.next = free_;
   free_ = &message;

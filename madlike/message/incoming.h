@@ -29,6 +29,12 @@ class IncomingMessage {
     kReceiving  // the rest is on its way
   };
 
+  /// Whether what is here of the head may be read: it was kept, and nothing is wrong with it.
+  bool readable() const {
+    const bool sum_to_come = head_checked && head.size < head_bytes;
+    return !head_lost && !sum_to_come && corrupt.ok();
+  }
+
   Phase phase = Phase::kFree;
   bool head_lost = false;  // no memory was left to keep it
   bool by_data = false;    // the rest comes in DATA frames

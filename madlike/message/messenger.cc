@@ -34,6 +34,10 @@ class Messenger::Impl {
   Impl(const MessengerConfig& config, MessageEvents& events,
        std::vector<std::unique_ptr<Driver>> drivers);
 
+  /// Whether contact() has nothing to do.
+  bool in_contact(const Endpoint& peer) const {
+    return !closed_ && peer.live() && peer.has_connection && !peer.post_failed;
+  }
   Status contact(Endpoint& peer);
   std::size_t progress() { return progress_.turn(); }
   void wait(std::chrono::microseconds longest);
@@ -158,8 +162,11 @@ Status Messenger::send_header(Endpoint& to, std::uint8_t handler, Segment header
   if (header.size > max_header_bytes()) {
     return {StatusCode::kInvalidArgument, "the message header is too long"};
   }
-  Status status = impl_->contact(to);
-  return status.ok() ? impl_->sender().send_header(to, handler, header) : status;
+  if (!impl_->in_contact(to)) {
+    Status status = impl_->contact(to);
+    if (!status.ok()) return status;
+  }
+  return impl_->sender().send_header(to, handler, header);
 }
 
 Status Messenger::send(Endpoint& to, std::uint8_t handler, Segment header,
@@ -168,8 +175,20 @@ Status Messenger::send(Endpoint& to, std::uint8_t handler, Segment header,
   if (header.size > max_header_bytes()) {
     return {StatusCode::kInvalidArgument, "the message header is too long"};
   }
-  Status status = impl_->contact(to);
-  return status.ok() ? impl_->sender().send(to, handler, header, message) : status;
+  if (!impl_->in_contact(to)) {
+    Status status = impl_->contact(to);
+    if (!status.ok()) return status;
+  }
+  return impl_->sender().send(to, handler, header, message);
+}
+
+std::size_t Messenger::max_at_once(const Endpoint& to) {
+  return to.lends_memory ? to.driver->caps().piece_bytes : 0;
+}
+
+Status Messenger::send_at_once(Endpoint& to, std::uint8_t handler, Segment header,
+                               PayloadSource& source, std::uint64_t payload_bytes) {
+  return impl_->sender().send_at_once(to, handler, header, source, payload_bytes);
 }
 
 Status Messenger::accept(IncomingMessage& message, PayloadSink& sink, std::uint64_t bytes,
@@ -194,5 +213,9 @@ const MessageCounters& Messenger::counters() const { return impl_->core().counte
 void set_user_data(Endpoint& endpoint, void* data) { endpoint.user_data = data; }
 void* user_data(const Endpoint& endpoint) { return endpoint.user_data; }
 const Route& route(const Endpoint& endpoint) { return endpoint.route(); }
+
+Segment payload_here(const IncomingMessage& message) {
+  return message.readable() ? message.head : Segment();
+}
 
 }  // namespace mad

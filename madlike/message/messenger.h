@@ -185,6 +185,15 @@ class Messenger {
   /// is not called; kInProgress: on_sent() follows; error: nothing was sent, nothing follows.
   Status send(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage& message);
 
+  /// Bytes that a message to this peer may have at most, its headers with it, for send_at_once().
+  static std::size_t max_at_once(const Endpoint& to);
+
+  /// Sends a message with payload if all of it can leave at once, in one packet.  kAgain: nothing
+  /// was done, though `source` may have been read, as it has to wait or to be sent by send(); else
+  /// as send_header().
+  Status send_at_once(Endpoint& to, std::uint8_t handler, Segment header, PayloadSource& source,
+                      std::uint64_t payload_bytes);
+
   /// Receives the first `bytes` of the payload into `sink`, the rest is dropped at the sender where
   /// possible.  ok: complete now, on_received() is not called; kInProgress: on_received(context,
   /// ...) follows; error: the peer is gone and the payload not complete, or kCorrupt.  `message` is
@@ -224,6 +233,10 @@ void* user_data(const Endpoint& endpoint);
 
 /// Where an endpoint is: the driver it is reached by, or tried, and its address there.
 const Route& route(const Endpoint& endpoint);
+
+/// What of a message's payload is here, from its first byte on, and as it was sent; empty: nothing,
+/// or not known yet.  Who needs no more may read it there instead of accept(), then discard().
+Segment payload_here(const IncomingMessage& message);
 
 }  // namespace mad
 

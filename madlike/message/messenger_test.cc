@@ -87,6 +87,39 @@ TEST_P(Fabrics, MessagesKeepTheirOrder) {
   EXPECT_TRUE(p.a.messenger->idle());
 }
 
+// By the header's side, and kept; with a rest that is somewhere else, and without.
+TEST_P(Fabrics, WhatIsHereMayBeReadWhereItIs) {
+  SCOPED_TRACE(fabric_.name);
+  const std::size_t limit = MessengerConfig().peer_credit;
+  for (const bool later : {false, true}) {
+    for (const std::size_t size : {std::size_t{1}, std::size_t{400}, 2 * limit}) {
+      Pair p(fabric_.options);
+      Bytes here;
+      const auto read = [&](Arrived& a) {
+        const Segment segment = payload_here(*a.message);
+        here.assign(segment.begin(), segment.end());
+        p.b.discard(a);
+      };
+      p.b.on_arrival = [&](Arrived& a) {
+        if (!later) read(a);
+      };
+      p.a.send(p.to_b, 1, pattern(size), "header");
+      settle(p.a, p.b);
+      ASSERT_EQ(p.b.arrived.size(), 1u);
+      if (later) read(p.b.arrived[0]);
+      settle(p.a, p.b);
+      Bytes expected = pattern(size);
+      ASSERT_LE(here.size(), size);
+      EXPECT_EQ(here.size() == size, size <= 400);
+      expected.resize(here.size());
+      EXPECT_TRUE(here == expected);
+      EXPECT_EQ(p.b.arrived[0].done, 0);
+      EXPECT_TRUE(p.a.all_sent());
+      EXPECT_TRUE(p.a.messenger->idle());
+    }
+  }
+}
+
 TEST_P(Fabrics, AReceiverMayTakeLess) {
   SCOPED_TRACE(fabric_.name);
   const std::size_t payload = 150000;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 
 namespace mad {
 
@@ -18,12 +19,22 @@ void Packet::reset(std::size_t max_segments, std::size_t max_bytes) {
   bytes_ = 0;
   staged_ = 0;
   last_is_staged_ = false;
+  lent_ = false;
+}
+
+void Packet::lend(Segment memory) {
+  memory_ = memory;
+  reset(1, memory.size);
+  segments_[count_++] = {memory.data, 0};
+  last_is_staged_ = true;
+  lent_ = true;
 }
 
 Segment Packet::staging_room() const {
-  std::byte* const free = memory_.begin() + staged_;
+  const std::size_t used = lent_ ? bytes_ : staged_;
+  std::byte* const free = memory_.begin() + used;
   if (!last_is_staged_ && count_ == max_segments_) return {free, 0};
-  return {free, std::min(memory_.size - staged_, bytes_room())};
+  return {free, std::min(memory_.size - used, bytes_room())};
 }
 
 void Packet::stage(std::size_t bytes) {
@@ -40,12 +51,25 @@ void Packet::stage(std::size_t bytes) {
   bytes_ += bytes;
 }
 
-bool Packet::can_reference() const { return count_ < max_segments_ && bytes_ < max_bytes_; }
+void Packet::copied(std::size_t bytes) {
+  assert(lent_ && bytes <= bytes_room());
+  segments_[0].size += bytes;
+  bytes_ += bytes;
+}
+
+bool Packet::can_reference() const {
+  return (lent_ || count_ < max_segments_) && bytes_ < max_bytes_;
+}
 
 std::size_t Packet::reference(Segment run) {
   if (!can_reference()) return 0;
   const std::size_t taken = std::min(run.size, bytes_room());
   if (taken == 0) return 0;
+  if (lent_) {
+    std::memcpy(staging_room().data, run.data, taken);
+    copied(taken);
+    return taken;
+  }
   segments_[count_++] = {run.data, taken};
   last_is_staged_ = false;
   bytes_ += taken;

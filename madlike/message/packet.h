@@ -3,7 +3,8 @@
 // A packet is a fixed piece of staging memory from the messenger's pool.  The wire header and every
 // staged byte live in that memory; referenced segments point into user memory, which must stay as
 // it is until the packet's completion.  Staged bytes that follow staged bytes share one segment, so
-// a packet that is all staged is a single segment.
+// a packet that is all staged is a single segment.  Where the fabric lends the memory,
+// referenced bytes are copied there at once.
 #ifndef MADLIKE_MESSAGE_PACKET_H_
 #define MADLIKE_MESSAGE_PACKET_H_
 
@@ -24,6 +25,9 @@ class Packet {
   Packet(Segment memory, std::size_t max_segments, std::size_t max_bytes);
   /// Empties the packet for another use of the same memory.
   void reset(std::size_t max_segments, std::size_t max_bytes);
+  /// Empties it for memory that a fabric lends, all of which may be used.
+  void lend(Segment memory);
+  bool lent() const { return lent_; }
 
   /// Free staging memory that can still be appended: its start, and at most as many bytes as fit
   /// the packet.  Size 0 when the packet is full or no segment is left to hold new staged bytes.
@@ -36,6 +40,10 @@ class Packet {
   /// Appends user memory by reference, cut to what the packet may still carry; returns the bytes
   /// taken.
   std::size_t reference(Segment run);
+
+  /// Only in lent memory: appends the first `bytes` of staging_room(), which the caller has filled
+  /// from where they would be referenced.
+  void copied(std::size_t bytes);
 
   /// Where the next referenced segments may be listed, at most list_room() of them; together of at
   /// most bytes_room() bytes.
@@ -59,6 +67,7 @@ class Packet {
   std::size_t bytes_ = 0;
   std::size_t staged_ = 0;
   bool last_is_staged_ = false;
+  bool lent_ = false;
   std::array<Segment, kMaxSegments> segments_;
 };
 

@@ -123,5 +123,37 @@ TEST_F(PacketTest, ResetEmptiesIt) {
   EXPECT_FALSE(p.can_reference());
 }
 
+TEST_F(PacketTest, LentMemoryTakesCopiesOfWhatIsReferenced) {
+  Packet p = packet(4, 1000);
+  stage(p, "before");
+  EXPECT_EQ(p.reference({user_, 4}), 4u);
+  EXPECT_FALSE(p.lent());
+  alignas(8) std::byte lent[16];
+  p.lend({lent, sizeof(lent)});
+  EXPECT_TRUE(p.lent());
+  EXPECT_EQ(p.bytes(), 0u);
+  EXPECT_EQ(p.bytes_room(), 16u);
+  EXPECT_EQ(p.staging_room().data, lent);
+  EXPECT_TRUE(p.can_reference());
+  EXPECT_EQ(p.list_room(), 0u);
+  char run[] = "ABCDEFGH";
+  stage(p, "0123");
+  EXPECT_EQ(p.reference({run, 3}), 3u);
+  std::memcpy(p.staging_room().data, "xy", 2);
+  p.copied(2);
+  stage(p, "456");
+  EXPECT_EQ(p.reference({run, 8}), 4u);
+  std::memset(run, 0, sizeof(run));
+  EXPECT_EQ(p.staging_room().size, 0u);
+  EXPECT_FALSE(p.can_reference());
+  EXPECT_EQ(content(p), "0123ABCxy456ABCD");
+  EXPECT_EQ(p.segments().count, 1u);
+  EXPECT_EQ(p.staged_bytes(), 7u);
+  EXPECT_EQ(p.referenced_bytes(), 9u);
+  p.lend({lent, 5});
+  EXPECT_EQ(p.bytes_room(), 5u);
+  EXPECT_EQ(p.bytes(), 0u);
+}
+
 }  // namespace
 }  // namespace mad

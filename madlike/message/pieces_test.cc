@@ -75,6 +75,23 @@ TEST_F(Pieces, MemoryOfManyRunsGetsPieceByPiece) {
   expect_served();
 }
 
+TEST_F(Pieces, MoreOfThePayloadIsHereWithEach) {
+  p_.b.on_arrival = [](Arrived& a) { EXPECT_LT(payload_here(*a.message).size, kPiece); };
+  begin(kHead);
+  std::size_t last = 0;
+  for (int i = 0; i < 100 && last < kHead; ++i) {
+    const Segment here = payload_here(*arrived().message);
+    EXPECT_GE(here.size, last);
+    const Bytes expected = pattern(kHead);
+    EXPECT_TRUE(std::equal(here.begin(), here.end(), expected.begin()));
+    last = here.size;
+    (void)p_.b.messenger->progress();
+  }
+  EXPECT_EQ(last, kHead);
+  p_.b.discard(arrived());
+  expect_served();
+}
+
 TEST_F(Pieces, TheAnswerLeavesBeforeTheHeadIsHere) {
   begin(3 * kHead);
   EXPECT_EQ(arrived().done, 0);

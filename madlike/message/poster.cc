@@ -17,19 +17,28 @@ void credit_returned(Endpoint& endpoint, std::uint32_t bytes) {
   endpoint.held_turns = 0;
 }
 
-std::uint64_t fill_packet(Core& core, OutgoingPacket& packet, OutgoingMessage& message,
-                          std::uint64_t limit) {
-  const std::size_t before = packet.packet.bytes();
-  const std::size_t staged = packet.packet.staged_bytes();
-  message.source->fill(packet.packet, limit);
-  const std::size_t bytes = packet.packet.bytes() - before;
-  const std::size_t copied = packet.packet.staged_bytes() - staged;
+std::uint64_t fill_packet(Core& core, Packet& packet, PayloadSource& source, std::uint64_t limit) {
+  const std::size_t before = packet.bytes();
+  const std::size_t staged = packet.staged_bytes();
+  source.fill(packet, limit);
+  const std::size_t bytes = packet.bytes() - before;
+  const std::size_t copied = packet.staged_bytes() - staged;
   core.counters.staged_bytes += copied;
   core.counters.referenced_bytes += bytes - copied;
-  if (packet.use == OutgoingPacket::Use::kWrite) core.counters.written_bytes += bytes;
-  packet.carried = &message;
-  if (bytes > copied) packet.message = &message;
   return bytes;
+}
+
+void fill_lent(Core& core, Packet& packet, Endpoint& to, PayloadSource& source) {
+  while (packet.bytes_room() > 0) {
+    if (fill_packet(core, packet, source, packet.bytes_room()) > 0) continue;
+    packet.stage(packet.bytes_room());  // nobody reads it
+    core.end(to, {StatusCode::kInternal, "a payload source gave no bytes"});
+  }
+}
+
+void carry(OutgoingPacket& packet, OutgoingMessage& message) {
+  packet.carried = &message;
+  if (packet.packet.referenced_bytes() > 0) packet.message = &message;
 }
 
 // Streamed payload that may be ahead of another frame: fast fabrics are kept busy by this much, and
@@ -80,10 +89,10 @@ void Poster::release(OutgoingPacket& packet) {
   give_back(packet);
 }
 
-void Poster::count_sent(const OutgoingPacket& packet) {
-  DriverCounters& counters = core_.counters.drivers[packet.endpoint->route().driver];
+void Poster::count_sent(const Endpoint& to, std::uint64_t bytes) {
+  DriverCounters& counters = core_.counters.drivers[to.route().driver];
   ++counters.packets_sent;
-  counters.bytes_sent += packet.packet.bytes();
+  counters.bytes_sent += bytes;
 }
 
 Status Poster::post_to_driver(OutgoingPacket& packet) {
@@ -129,7 +138,7 @@ bool Poster::retry(Endpoint& to) {
     return false;
   }
   to.unposted = nullptr;
-  count_sent(packet);
+  count_sent(to, packet.packet.bytes());
   if (status.in_progress()) {
     ++to.posts;
   } else {
@@ -138,8 +147,47 @@ bool Poster::retry(Endpoint& to) {
   return true;
 }
 
+// Whether the driver took what was built in its memory.
+bool Poster::lent(Endpoint& to, const Status& posted) {
+  if (posted.ok()) return true;
+  if (posted.again()) {
+    core_.activate(to);
+  } else {
+    core_.fail_posts(to, posted);
+  }
+  return false;
+}
+
+void Poster::wait_for_pieces(Endpoint& to, OutgoingMessage& message, std::uint64_t left) {
+  to.unfinished = {left, &message};
+  let_wait(message, to);
+  ++core_.posts;
+  (void)finish_lent(to);
+}
+
+bool Poster::finish_lent(Endpoint& to) {
+  std::uint64_t& left = to.unfinished.left;
+  OutgoingMessage* const message = to.unfinished.message;
+  const auto build = [&](Packet& packet) { fill_lent(core_, packet, to, *message->source); };
+  while (left > 0) {
+    LentPacket<decltype(build)> piece(&core_.lent, left, build);
+    if (!lent(to, to.driver->post_lent(to.connection, piece))) return false;
+    left = piece.left();
+  }
+  if (message != nullptr) forget_pieces(to);
+  return true;
+}
+
+// They left, or never will.
+void Poster::forget_pieces(Endpoint& to) {
+  --core_.posts;
+  --state_of(*to.unfinished.message).posts;
+  --to.message_posts;
+  to.unfinished = {};
+}
+
 bool Poster::post_control(Endpoint& to, Frame frame, Segment body) {
-  if (!to.live() || to.post_failed || to.unposted != nullptr) return false;
+  if (!to.live() || to.post_failed || to.is_posting()) return false;
   OutgoingPacket* const packet = core_.controls.take();
   if (packet == nullptr) {
     core_.activate(to);
@@ -166,7 +214,7 @@ bool Poster::post_control(Endpoint& to, Frame frame, Segment body) {
     return false;
   }
   credit_returned(to, frame.credit);
-  count_sent(*packet);
+  count_sent(to, packet->packet.bytes());
   if (status.in_progress()) {
     ++core_.posts;
     ++to.posts;
@@ -192,11 +240,14 @@ void Poster::posted(OutgoingPacket& packet, const Status& status) {
 }
 
 void Poster::drop_unposted(Endpoint& to) {
-  if (to.unposted == nullptr) return;
-  OutgoingPacket& packet = *to.unposted;
-  OutgoingMessage* const message = packet.message;
-  to.unposted = nullptr;
-  release(packet);
+  OutgoingMessage* message = to.unfinished.message;
+  if (message != nullptr) forget_pieces(to);
+  if (to.unposted != nullptr) {
+    OutgoingPacket& packet = *to.unposted;
+    message = packet.message;
+    to.unposted = nullptr;
+    release(packet);
+  }
   if (message == nullptr) return;
   auto& phase = state_of(*message).phase;
   if (phase == OutgoingPhase::kFinished) phase = OutgoingPhase::kFailed;

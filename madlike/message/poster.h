@@ -4,8 +4,15 @@
 // A packet's life: take(), fill it, post(), then either the driver copied it (back to the pool), or
 // it has it (posted() gives it back), or it is the endpoint's `unposted` packet, which retry()
 // posts. Nothing is built for an endpoint that has an unposted packet, so there is at most one.
+//
+// Where the driver lends its memory no packet is taken: post_lent() builds it right there.  A head
+// may leave in pieces then, and finish_lent() posts those that the driver had no room for.
 #ifndef MADLIKE_MESSAGE_POSTER_H_
 #define MADLIKE_MESSAGE_POSTER_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
 
 #include "madlike/base/segment.h"
 #include "madlike/base/status.h"
@@ -16,6 +23,8 @@ namespace mad {
 
 class Poster {
  public:
+  static constexpr std::size_t kMostShort = 256;  // bytes
+
   explicit Poster(Core& core) : core_(core) {}
 
   /// A staging packet for `to`, or null: the pool's or the endpoint's share is in use.
@@ -27,32 +36,96 @@ class Poster {
   void post(OutgoingPacket& packet);
   /// Posts the unposted packet, if there is one; false when it stays.
   bool retry(Endpoint& to);
+  /// Has the driver lend memory for one packet of `bytes`, in which `build(Packet&)` builds it, or
+  /// as much as there is room for: what is left is payload of `message`.  False when the driver had
+  /// no memory, and `build` was not called.
+  template <typename Build>
+  bool post_lent(Endpoint& to, std::size_t bytes, OutgoingMessage* message, const Build& build);
+  /// The same for a packet of at most caps().short_bytes and kMostShort, built here and copied;
+  /// `build` may have been called in vain.
+  template <typename Build>
+  bool post_short(Endpoint& to, std::size_t bytes, const Build& build);
+  /// Posts the other pieces; false when some stay.  Does not finish their message.
+  bool finish_lent(Endpoint& to);
+
   /// Posts a small frame with credit to return added; false when that cannot be done now, and
   /// nothing has happened.
   bool post_control(Endpoint& to, Frame frame, Segment body = {});
 
   /// The driver is done with the packet.
   void posted(OutgoingPacket& packet, const Status& status);
-  /// Forgets the unposted packet of an endpoint that ended.
+  /// Forgets the unposted packet of an endpoint that ended, and pieces that did not leave.
   void drop_unposted(Endpoint& to);
 
  private:
+  template <typename Build>
+  class LentPacket;
+  bool lent(Endpoint& to, const Status& posted);
+  void forget_pieces(Endpoint& to);
+  void wait_for_pieces(Endpoint& to, OutgoingMessage& message, std::uint64_t left);
   void let_wait(OutgoingMessage& message, Endpoint& to);
   static Status post_to_driver(OutgoingPacket& packet);
-  void count_sent(const OutgoingPacket& packet);
+  void count_sent(const Endpoint& to, std::uint64_t bytes);
   void release(OutgoingPacket& packet);
 
   Core& core_;
 };
 
-/// Appends payload of `message`, at most `limit` bytes, and returns how many.
-std::uint64_t fill_packet(Core& core, OutgoingPacket& packet, OutgoingMessage& message,
-                          std::uint64_t limit);
+/// Appends payload, at most `limit` bytes, and returns how many.
+std::uint64_t fill_packet(Core& core, Packet& packet, PayloadSource& source, std::uint64_t limit);
+/// Fills all of a packet in lent memory; a source without so much ends the endpoint.
+void fill_lent(Core& core, Packet& packet, Endpoint& to, PayloadSource& source);
+/// The packet has payload of `message`, which waits for it if its memory is referenced.
+void carry(OutgoingPacket& packet, OutgoingMessage& message);
 
 /// The part of the endpoint's credit to return that one frame can carry.
 std::uint32_t returnable_credit(const Endpoint& endpoint);
 /// That credit is on its way.
 void credit_returned(Endpoint& endpoint, std::uint32_t bytes);
+
+template <typename Build>
+class Poster::LentPacket : public PacketWriter {
+ public:
+  LentPacket(Packet* packet, std::size_t bytes, const Build& build)
+      : packet_(packet), left_(bytes), build_(build) {}
+  std::size_t left() const override { return left_; }
+  void write(Segment room) override {
+    packet_->lend({room.data, std::min(room.size, left_)});
+    left_ -= packet_->bytes_room();
+    build_(*packet_);
+  }
+
+ private:
+  Packet* packet_;
+  std::size_t left_;
+  const Build& build_;
+};
+
+template <typename Build>
+bool Poster::post_lent(Endpoint& to, std::size_t bytes, OutgoingMessage* message,
+                       const Build& build) {
+  LentPacket<Build> packet(&core_.lent, bytes, build);
+  if (!lent(to, to.driver->post_lent(to.connection, packet))) return false;
+  count_sent(to, bytes);
+  if (packet.left() > 0) wait_for_pieces(to, *message, packet.left());
+  return true;
+}
+
+template <typename Build>
+bool Poster::post_short(Endpoint& to, std::size_t bytes, const Build& build) {
+  alignas(std::max_align_t) std::array<std::byte, kMostShort> room;
+  const std::uint64_t staged = core_.counters.staged_bytes;
+  const std::uint64_t referenced = core_.counters.referenced_bytes;
+  core_.lent.lend({room.data(), bytes});
+  build(core_.lent);
+  if (!lent(to, to.driver->post_send(to.connection, core_.lent.segments(), nullptr))) {
+    core_.counters.staged_bytes = staged;
+    core_.counters.referenced_bytes = referenced;
+    return false;
+  }
+  count_sent(to, bytes);
+  return true;
+}
 
 }  // namespace mad
 

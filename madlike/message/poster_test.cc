@@ -315,20 +315,24 @@ struct HalfAndHalf final : PayloadSource {
   std::byte memory[256] = {};
 };
 
-TEST_F(PosterTest, FillingCountsWhatIsCopiedGatheredAndWritten) {
+TEST_F(PosterTest, FillingCountsWhatIsCopiedAndGathered) {
   HalfAndHalf source;
   OutgoingMessage message;
-  message.source = &source;
   OutgoingPacket& packet = *poster_.take(to_, Use::kData);
-  EXPECT_EQ(fill_packet(core_, packet, message, 101), 101u);
+  EXPECT_EQ(fill_packet(core_, packet.packet, source, 101), 101u);
   EXPECT_EQ(core_.counters.staged_bytes, 50u);
   EXPECT_EQ(core_.counters.referenced_bytes, 51u);
+  carry(packet, message);
+  EXPECT_EQ(packet.carried, &message);
   EXPECT_EQ(packet.message, &message) << "its memory is in the packet";
-  OutgoingPacket& write = *poster_.take(to_, Use::kWrite);
-  EXPECT_EQ(fill_packet(core_, write, message, 100), 100u);
-  EXPECT_EQ(core_.counters.written_bytes, 100u);
-  EXPECT_EQ(core_.counters.staged_bytes, 100u);
-  EXPECT_EQ(core_.counters.referenced_bytes, 101u);
+}
+
+TEST_F(PosterTest, AMessageWaitsForNoPacketWithoutItsMemory) {
+  OutgoingMessage message;
+  OutgoingPacket& packet = taken(100);
+  carry(packet, message);
+  EXPECT_EQ(packet.carried, &message);
+  EXPECT_EQ(packet.message, nullptr);
 }
 
 TEST(Poster, CreditLeavesInPiecesThatAFrameCanCarry) {

@@ -23,30 +23,34 @@ Status gone_by(const Endpoint& endpoint, const Status& reported) {
 std::size_t Progress::turn() {
   ++core_.turn;
   std::size_t handled = 0;
-  for (std::size_t fabric = 0; fabric < peers_.fabrics(); ++fabric) handled += poll(fabric);
-  deliver_sent();
+  const std::size_t fabrics = peers_.fabrics();
+  for (std::size_t fabric = 0; fabric < fabrics; ++fabric) {
+    const std::size_t count = peers_.driver(fabric).poll(batch_.data(), batch_.size());
+    if (count > 0) handled += handle_all(fabric, count);
+  }
+  if (!core_.finished.empty()) deliver_sent();
   more_to_post_ = false;
   if (!core_.active.empty()) pump_active();
   if (!core_.refused.empty()) check_refused();
   if (!core_.ending.empty()) carry_out_ends();
-  deliver_sent();
+  if (!core_.finished.empty()) deliver_sent();
   if (!gone_.empty()) tell_gone();
   peers_.sweep();
   return handled;
 }
 
-std::size_t Progress::poll(std::size_t fabric) {
+// A driver that filled the batch may have more.
+std::size_t Progress::handle_all(std::size_t fabric, std::size_t count) {
   std::size_t handled = 0;
-  for (int round = 0; round < kPollsPerDriver; ++round) {
-    const std::size_t count = peers_.driver(fabric).poll(batch_.data(), batch_.size());
+  for (int polls = 1;; ++polls) {
     for (std::size_t i = 0; i < count; ++i) {
       handle(fabric, batch_[i]);
       if (!batch_[i].status.ok()) batch_[i].status = Status();
     }
     handled += count;
-    if (count < batch_.size()) break;
+    if (count < batch_.size() || polls == kPollsPerDriver) return handled;
+    count = peers_.driver(fabric).poll(batch_.data(), batch_.size());
   }
-  return handled;
 }
 
 void Progress::handle(std::size_t fabric, const Completion& completion) {

@@ -108,6 +108,7 @@ void Receiver::hello(Endpoint& from, const Frame& frame) {
   from.hello_received = true;
   from.peer_granted = frame.length;
   from.credit = frame.length;
+  from.lends_memory = from.driver->lends_memory(from.connection);
 }
 
 Status Receiver::message(Endpoint& from, const Frame& frame, Segment body) {
@@ -176,8 +177,7 @@ Status Receiver::accept(IncomingMessage& message, PayloadSink& sink, std::uint64
   const bool just_arrived = message.phase == IncomingMessage::Phase::kArriving;
   const Segment head = message.head;
   const std::uint64_t accepted = std::min(bytes, message.payload_bytes);
-  const bool sum_to_come = message.head_checked && head.size < message.head_bytes;
-  if (accepted <= head.size && !sum_to_come) {
+  if (accepted <= head.size && message.readable()) {
     if (accepted > 0) sink.place(0, {head.data, static_cast<std::size_t>(accepted)});
     discard(message);
     return {};
@@ -232,12 +232,16 @@ void Receiver::discard(IncomingMessage& message) {
   sender_.clear(message);
 }
 
+bool Receiver::may_write(const Endpoint& peer) const {
+  return !core_.config.checksum && peer.driver->caps().remote_write &&
+         peer.driver->prefers_writes(peer.connection);
+}
+
 // Without a window the rest comes in data packets.
 void Receiver::open_window(IncomingMessage& message) {
   Driver& driver = *message.endpoint->driver;
   const std::uint64_t rest = message.accepted - message.received;
-  if (!driver.caps().remote_write || rest < core_.config.write_threshold) return;
-  if (core_.config.checksum) return;
+  if (rest < core_.config.write_threshold || !may_write(*message.endpoint)) return;
   Segment first;
   if (message.sink->runs(message.received, rest, &first, 1) == 0) return;
   const ConnectionId connection = message.endpoint->connection;
@@ -286,7 +290,7 @@ Status Receiver::clear(Endpoint& from, const Frame& frame, Segment body) {
   state.id = 0;
   state.peer_id = frame.reply_id;
   state.accepted = frame.length;
-  if (frame.window && from.driver->caps().remote_write && !core_.config.checksum) {
+  if (frame.window && may_write(from)) {
     state.has_window = true;
     state.window_start = frame.offset;
   }

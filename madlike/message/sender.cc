@@ -34,6 +34,20 @@ std::byte* stage_headers(Packet& packet, Segment header) {
   return start;
 }
 
+Frame first_frame(const Endpoint& to, std::uint8_t handler, Segment header) {
+  Frame frame;
+  frame.kind = FrameKind::kMessage;
+  frame.handler = handler;
+  frame.header_bytes = static_cast<std::uint16_t>(header.size);
+  frame.credit = returnable_credit(to);
+  return frame;
+}
+
+void first_frame_left(Endpoint& to, const Frame& frame) {
+  to.asked = false;
+  credit_returned(to, frame.credit);
+}
+
 // What is posted meanwhile leaves together, if there may be much of it.
 class Cork {
  public:
@@ -102,43 +116,92 @@ bool Sender::is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payl
 // Builds and posts the first frame; false when no packet can be had.
 bool Sender::start(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage* message) {
   if (message != nullptr && !core_.outgoing.reserve()) return false;
+  const std::size_t before = kFrameBytes + padded_bytes(header.size);
+  if (to.lends_memory && message == nullptr) return start_whole(to, handler, header, nullptr, 0);
+  if (to.lends_memory) {
+    const std::uint64_t head = head_limit(to, message, before, to.driver->caps().piece_bytes);
+    return poster_.post_lent(to, before + head, message, [&](Packet& packet) {
+      build(to, packet, handler, header, message, head);
+    });
+  }
   OutgoingPacket* const packet = poster_.take(to, OutgoingPacket::Use::kFirst);
   if (packet == nullptr) return false;
-  std::byte* const place = stage_headers(packet->packet, header);
-  Frame frame;
-  frame.kind = FrameKind::kMessage;
-  frame.handler = handler;
-  frame.header_bytes = static_cast<std::uint16_t>(header.size);
+  const std::uint64_t head = head_limit(to, message, before, packet->packet.bytes_room());
+  build(to, packet->packet, handler, header, message, head);
+  if (message != nullptr) carry(*packet, *message);
+  poster_.post(*packet);
+  return true;
+}
+
+// How much of the payload may travel with the header.  A checksum stands in front of what it is of,
+// so that all of that must be in one piece, as a header must.
+std::uint64_t Sender::head_limit(const Endpoint& to, const OutgoingMessage* message,
+                                 std::size_t before, std::size_t most) const {
+  if (message == nullptr) return 0;
+  const std::uint64_t limit = std::min<std::uint64_t>(
+      {message->payload_bytes, to.credit, eager_limit(core_.config, to.driver->caps())});
+  const bool in_pieces = to.lends_memory && !core_.config.checksum && before <= most / 2;
+  return in_pieces ? limit : std::min<std::uint64_t>(limit, most - before);
+}
+
+// The frame, its header and, of the payload, `head` bytes, or as many as the packet takes.  In lent
+// memory it is the first piece of them.
+void Sender::build(Endpoint& to, Packet& packet, std::uint8_t handler, Segment header,
+                   OutgoingMessage* message, std::uint64_t head) {
+  std::byte* const place = stage_headers(packet, header);
+  Frame frame = first_frame(to, handler, header);
   if (message != nullptr) {
+    if (packet.lent()) {
+      fill_lent(core_, packet, to, *message->source);
+    } else if (head > 0) {
+      head = fill_packet(core_, packet, *message->source, head);
+    }
     auto& state = state_of(*message);
-    state.sent = add_head(to, *packet, *message);
+    state.sent = head;
+    to.credit -= head;
     frame.length = message->payload_bytes;
-    if (core_.config.checksum && state.sent > 0) add_checksum(packet->packet, frame);
-    if (state.sent < message->payload_bytes) {
+    if (core_.config.checksum && head > 0) add_checksum(packet, frame);
+    if (head < message->payload_bytes) {
       state.id = frame.id = core_.outgoing.add(message);
       state.phase = OutgoingPhase::kWaiting;
     } else {
       state.phase = OutgoingPhase::kFinished;
     }
   }
-  frame.credit = returnable_credit(to);
-  to.asked = false;
-  credit_returned(to, frame.credit);
-  frame.body_bytes = static_cast<std::uint32_t>(packet->packet.bytes() - kFrameBytes);
+  frame.body_bytes = static_cast<std::uint32_t>(padded_bytes(header.size) + head);
   encode_frame(frame, place);
-  poster_.post(*packet);
-  return true;
+  first_frame_left(to, frame);
 }
 
-// As much of the payload as may travel with the header; returns its bytes.
-std::uint64_t Sender::add_head(Endpoint& to, OutgoingPacket& packet, OutgoingMessage& message) {
-  const std::uint64_t limit =
-      std::min<std::uint64_t>({message.payload_bytes, to.credit, packet.packet.bytes_room(),
-                               eager_limit(core_.config, to.driver->caps())});
-  if (limit == 0) return 0;
-  const std::uint64_t head = fill_packet(core_, packet, message, limit);
-  to.credit -= head;
-  return head;
+Status Sender::send_at_once(Endpoint& to, std::uint8_t handler, Segment header,
+                            PayloadSource& source, std::uint64_t payload_bytes) {
+  const std::uint64_t bytes = kFrameBytes + padded_bytes(header.size) + payload_bytes;
+  const bool now = to.lends_memory && to.can_post() && to.first_frames.empty() &&
+                   payload_bytes <= to.credit && bytes <= to.driver->caps().piece_bytes &&
+                   payload_bytes <= eager_limit(core_.config, to.driver->caps());
+  if (!now || core_.config.checksum) return StatusCode::kAgain;
+  if (!start_whole(to, handler, header, &source, payload_bytes)) return StatusCode::kAgain;
+  to.credit -= payload_bytes;
+  return {};
+}
+
+// A message, of at most one piece of lent memory, that nothing has to remember.
+bool Sender::start_whole(Endpoint& to, std::uint8_t handler, Segment header, PayloadSource* source,
+                         std::uint64_t payload_bytes) {
+  Frame frame = first_frame(to, handler, header);
+  frame.length = payload_bytes;
+  const std::size_t body = padded_bytes(header.size) + payload_bytes;
+  frame.body_bytes = static_cast<std::uint32_t>(body);
+  const auto build = [&](Packet& packet) {
+    encode_frame(frame, stage_headers(packet, header));
+    if (source != nullptr) fill_lent(core_, packet, to, *source);
+  };
+  const bool is_short =
+      kFrameBytes + body <= std::min(to.driver->caps().short_bytes, Poster::kMostShort);
+  const bool sent = is_short ? poster_.post_short(to, kFrameBytes + body, build)
+                             : poster_.post_lent(to, kFrameBytes + body, nullptr, build);
+  if (sent) first_frame_left(to, frame);
+  return sent;
 }
 
 void Sender::clear(IncomingMessage& message) {
@@ -155,8 +218,8 @@ bool Sender::pump(Endpoint& to) {
   const Cork cork(to);
   to.collected = 0;
   OutgoingPacket* const held = to.unposted;
-  OutgoingMessage* const message = held == nullptr ? nullptr : held->message;
-  if (!poster_.retry(to)) return false;
+  OutgoingMessage* const message = held == nullptr ? to.unfinished.message : held->message;
+  if (!poster_.retry(to) || !poster_.finish_lent(to)) return false;
   if (message != nullptr) core_.finish_if_done(*message);
   if (!to.hello_sent && !post_hello(to)) return false;
   while (!to.clearances.empty()) {
@@ -169,8 +232,7 @@ bool Sender::pump(Endpoint& to) {
     moved = started || streamed;
   }
   const bool credit_waits = return_credit(to);
-  const bool nothing_waits =
-      to.unposted == nullptr && to.first_frames.empty() && to.streaming.empty();
+  const bool nothing_waits = !to.is_posting() && to.first_frames.empty() && to.streaming.empty();
   if (to.leaving && nothing_waits) {
     Frame goodbye;
     goodbye.kind = FrameKind::kGoodbye;
@@ -181,8 +243,8 @@ bool Sender::pump(Endpoint& to) {
 
 bool Sender::has_work(const Endpoint& to) const {
   if (!to.live() || to.post_failed || to.goodbye_sent || !to.has_connection) return false;
-  return to.unposted != nullptr || !to.hello_sent || !to.clearances.empty() ||
-         !to.first_frames.empty() || !to.streaming.empty() || to.leaving || credit_is_due(to);
+  return to.is_posting() || !to.hello_sent || !to.clearances.empty() || !to.first_frames.empty() ||
+         !to.streaming.empty() || to.leaving || credit_is_due(to);
 }
 
 // Whether so much credit is to be returned that it is worth a frame of its own.

@@ -24,6 +24,9 @@ class Sender {
   /// Messenger::send_header() and send(), when the endpoint has a connection.
   Status send_header(Endpoint& to, std::uint8_t handler, Segment header);
   Status send(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage& message);
+  /// Messenger::send_at_once().
+  Status send_at_once(Endpoint& to, std::uint8_t handler, Segment header, PayloadSource& source,
+                      std::uint64_t payload_bytes);
 
   /// Queues a message in phase kClearing or kRefusing and posts its frame if that can be done now.
   void clear(IncomingMessage& message);
@@ -44,7 +47,12 @@ class Sender {
  private:
   bool is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payload) const;
   bool start(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage* message);
-  std::uint64_t add_head(Endpoint& to, OutgoingPacket& packet, OutgoingMessage& message);
+  void build(Endpoint& to, Packet& packet, std::uint8_t handler, Segment header,
+             OutgoingMessage* message, std::uint64_t head);
+  bool start_whole(Endpoint& to, std::uint8_t handler, Segment header, PayloadSource* source,
+                   std::uint64_t payload_bytes);
+  std::uint64_t head_limit(const Endpoint& to, const OutgoingMessage* message, std::size_t before,
+                           std::size_t most) const;
 
   bool credit_is_due(const Endpoint& to) const;
   bool return_credit(Endpoint& to);

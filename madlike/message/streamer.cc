@@ -33,41 +33,62 @@ bool Streamer::next(Endpoint& to) {
   return true;
 }
 
-// The next bytes, at most `limit`; 0 ends the endpoint, whose receiver would wait for ever.
-std::uint64_t Streamer::fill(OutgoingPacket& packet, OutgoingMessage& message,
-                             std::uint64_t limit) {
-  auto& state = state_of(message);
-  limit = std::min<std::uint64_t>({limit, state.accepted - state.sent, packet.packet.bytes_room()});
-  if (message.flush_bytes > 0) limit = std::min(limit, message.flush_bytes);
-  const std::uint64_t bytes = fill_packet(core_, packet, message, limit);
-  if (bytes == 0) {
-    core_.end(*packet.endpoint, {StatusCode::kInternal, "a payload source gave no bytes"});
-    poster_.give_back(packet);
+// Of the rest, what a packet with so much room carries.
+std::uint64_t Streamer::limit(OutgoingMessage& message, std::uint64_t room) {
+  const auto& state = state_of(message);
+  const std::uint64_t most = std::min(room, state.accepted - state.sent);
+  return message.flush_bytes > 0 ? std::min<std::uint64_t>(most, message.flush_bytes) : most;
+}
+
+// The next bytes; 0 ends the endpoint, whose receiver would wait for ever.
+std::uint64_t Streamer::fill(Endpoint& to, Packet& packet, OutgoingMessage& message,
+                             std::uint64_t room) {
+  const std::uint64_t most = limit(message, std::min<std::uint64_t>(room, packet.bytes_room()));
+  std::uint64_t bytes = most;
+  if (packet.lent()) {
+    fill_lent(core_, packet, to, *message.source);
+  } else {
+    bytes = fill_packet(core_, packet, *message.source, most);
   }
-  state.sent += bytes;
+  if (bytes == 0) core_.end(to, {StatusCode::kInternal, "a payload source gave no bytes"});
+  state_of(message).sent += bytes;
   return bytes;
 }
 
 bool Streamer::data(Endpoint& to, OutgoingMessage& message) {
+  if (to.lends_memory) {
+    const std::size_t bytes =
+        kFrameBytes + limit(message, to.driver->caps().piece_bytes - kFrameBytes);
+    return poster_.post_lent(to, bytes, &message,
+                             [&](Packet& packet) { (void)build_data(to, packet, message); });
+  }
   OutgoingPacket* const packet = poster_.take(to, OutgoingPacket::Use::kData);
   if (packet == nullptr) return false;
+  if (!build_data(to, packet->packet, message)) {
+    poster_.give_back(*packet);
+    return false;
+  }
+  carry(*packet, message);
+  poster_.post(*packet);
+  return true;
+}
+
+bool Streamer::build_data(Endpoint& to, Packet& packet, OutgoingMessage& message) {
   auto& state = state_of(message);
-  std::byte* const place = packet->packet.staging_room().begin();
-  packet->packet.stage(kFrameBytes);
+  std::byte* const place = packet.staging_room().begin();
+  packet.stage(kFrameBytes);
   Frame frame;
   frame.kind = FrameKind::kData;
   frame.id = state.peer_id;
   frame.offset = state.sent;
-  frame.length = fill(*packet, message, state.accepted);
-  if (frame.length == 0) return false;
-  if (core_.config.checksum) add_checksum(packet->packet, frame);
+  frame.length = fill(to, packet, message, state.accepted);
+  if (frame.length > 0 && core_.config.checksum) add_checksum(packet, frame);
   frame.body_bytes = static_cast<std::uint32_t>(frame.length);
   frame.credit = returnable_credit(to);
   credit_returned(to, frame.credit);
   encode_frame(frame, place);
   if (state.sent == state.accepted) state.phase = OutgoingPhase::kFinished;
-  poster_.post(*packet);
-  return true;
+  return frame.length > 0;
 }
 
 bool Streamer::write(Endpoint& to, OutgoingMessage& message) {
@@ -77,7 +98,13 @@ bool Streamer::write(Endpoint& to, OutgoingMessage& message) {
   const Window::Place place = state.window.place(state.sent - state.window_start);
   packet->window = state.window.token;
   packet->window_offset = place.offset;
-  if (fill(*packet, message, place.bytes) == 0) return false;
+  const std::uint64_t bytes = fill(to, packet->packet, message, place.bytes);
+  if (bytes == 0) {
+    poster_.give_back(*packet);
+    return false;
+  }
+  core_.counters.written_bytes += bytes;
+  carry(*packet, message);
   poster_.post(*packet);
   return true;
 }

@@ -23,7 +23,9 @@ class Streamer {
   bool data(Endpoint& to, OutgoingMessage& message);
   bool write(Endpoint& to, OutgoingMessage& message);
   bool placed(Endpoint& to, OutgoingMessage& message);
-  std::uint64_t fill(OutgoingPacket& packet, OutgoingMessage& message, std::uint64_t limit);
+  static std::uint64_t limit(OutgoingMessage& message, std::uint64_t room);
+  std::uint64_t fill(Endpoint& to, Packet& packet, OutgoingMessage& message, std::uint64_t room);
+  bool build_data(Endpoint& to, Packet& packet, OutgoingMessage& message);
 
   Core& core_;
   Poster& poster_;

@@ -47,73 +47,74 @@ Status violation(const char* what) {
   return {StatusCode::kProtocol, std::string("the peer sent ") + what};
 }
 
-Status check_message(const Frame& f) {
+// What is wrong with a frame of each kind, or null.
+const char* wrong_message(const Frame& f) {
   const std::size_t header = padded_bytes(f.header_bytes);
-  if (header > f.body_bytes) return violation("a MESSAGE shorter than its header");
+  if (header > f.body_bytes) return "a MESSAGE shorter than its header";
   const std::uint64_t head = f.body_bytes - header;
-  if (head > f.length) return violation("a MESSAGE with more than its payload");
-  if ((f.id != 0) != (head < f.length)) return violation("a MESSAGE with a wrong id");
-  if (f.reply_id != 0 || f.offset != 0) return violation("a MESSAGE with fields it does not have");
-  if (f.checked && head == 0) return violation("a checksum of no bytes");
-  return {};
+  if (head > f.length) return "a MESSAGE with more than its payload";
+  if ((f.id != 0) != (head < f.length)) return "a MESSAGE with a wrong id";
+  if (f.reply_id != 0 || f.offset != 0) return "a MESSAGE with fields it does not have";
+  if (f.checked && head == 0) return "a checksum of no bytes";
+  return nullptr;
 }
 
-Status check_clear(const Frame& f) {
-  if (f.id == 0 || f.reply_id == 0) return violation("a CLEAR without ids");
-  if (f.offset >= f.length) return violation("a CLEAR that wants nothing");
-  if (f.body_bytes != (f.window ? kWindowBytes : 0)) return violation("a CLEAR of a wrong size");
-  return {};
+const char* wrong_clear(const Frame& f) {
+  if (f.id == 0 || f.reply_id == 0) return "a CLEAR without ids";
+  if (f.offset >= f.length) return "a CLEAR that wants nothing";
+  if (f.body_bytes != (f.window ? kWindowBytes : 0)) return "a CLEAR of a wrong size";
+  return nullptr;
 }
 
-Status check_data(const Frame& f) {
-  if (f.id == 0 || f.reply_id != 0) return violation("a DATA frame with wrong ids");
-  if (f.length == 0 || f.length != f.body_bytes) return violation("a DATA frame of a wrong size");
+const char* wrong_data(const Frame& f) {
+  if (f.id == 0 || f.reply_id != 0) return "a DATA frame with wrong ids";
+  if (f.length == 0 || f.length != f.body_bytes) return "a DATA frame of a wrong size";
   if (f.offset > std::numeric_limits<std::uint64_t>::max() - f.length) {
-    return violation("a DATA frame beyond every payload");
+    return "a DATA frame beyond every payload";
   }
-  return {};
+  return nullptr;
 }
 
 // Kinds without a body that use at most an id and a length.
-Status check_short(const Frame& f, bool has_id, bool has_length) {
+const char* wrong_short(const Frame& f, bool has_id, bool has_length) {
   const bool right = f.body_bytes == 0 && f.reply_id == 0 && f.offset == 0 &&
                      (f.id != 0) == has_id && (f.length != 0) == has_length;
-  return right ? Status() : violation("a frame with fields its kind does not have");
+  return right ? nullptr : "a frame with fields its kind does not have";
 }
 
-Status check_hello(const Frame& f) {
+const char* wrong_hello(const Frame& f) {
   if (f.body_bytes != 0 || f.id != 0 || f.reply_id != 0 || f.offset != 0 || f.credit != 0) {
-    return violation("a HELLO with fields it does not have");
+    return "a HELLO with fields it does not have";
   }
-  return {};
+  return nullptr;
 }
 
-Status check_fields(const Frame& f) {
+const char* wrong_fields(const Frame& f) {
   if (f.kind != FrameKind::kMessage && (f.handler != 0 || f.header_bytes != 0)) {
-    return violation("a frame with a handler that is no MESSAGE");
+    return "a frame with a handler that is no MESSAGE";
   }
-  if (f.kind != FrameKind::kClear && f.window) return violation("a window outside of CLEAR");
+  if (f.kind != FrameKind::kClear && f.window) return "a window outside of CLEAR";
   if (f.kind != FrameKind::kMessage && f.kind != FrameKind::kData && f.checked) {
-    return violation("a checksum in a frame without payload");
+    return "a checksum in a frame without payload";
   }
   switch (f.kind) {
     case FrameKind::kHello:
-      return check_hello(f);
+      return wrong_hello(f);
     case FrameKind::kMessage:
-      return check_message(f);
+      return wrong_message(f);
     case FrameKind::kClear:
-      return check_clear(f);
+      return wrong_clear(f);
     case FrameKind::kData:
-      return check_data(f);
+      return wrong_data(f);
     case FrameKind::kPlaced:
-      return check_short(f, true, true);
+      return wrong_short(f, true, true);
     case FrameKind::kRefuse:
-      return check_short(f, true, false);
+      return wrong_short(f, true, false);
     case FrameKind::kCredit:
     case FrameKind::kGoodbye:
-      return check_short(f, false, false);
+      return wrong_short(f, false, false);
   }
-  return violation("a frame of unknown kind");
+  return "a frame of unknown kind";
 }
 
 }  // namespace
@@ -170,9 +171,9 @@ Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
   if (f.body_bytes != packet.size - kFrameBytes + rest) {
     return violation("a frame of another length than its packet");
   }
-  Status status = check_fields(f);
-  if (status.ok()) *out = f;
-  return status;
+  if (const char* const wrong = wrong_fields(f)) return violation(wrong);
+  *out = f;
+  return {};
 }
 
 Status decode_window(Segment body, Window* out) {

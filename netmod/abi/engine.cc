@@ -1,6 +1,7 @@
 #include "netmod/abi/engine.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <string>
 #include <utility>
@@ -155,6 +156,15 @@ mad::Segment run_of(const mad::Payload& payload, std::uint64_t bytes) {
   return {cursor.next_run(size).data, size};
 }
 
+// Places the first bytes of a payload; not by path pack, which collects them first.
+void place(mad::Segment bytes, const mad::Payload& payload, const mad::Plan& plan) {
+  if (plan.path == mad::Path::kContiguous) {
+    std::memcpy(run_of(payload, bytes.size).data, bytes.data, bytes.size);
+  } else {
+    mad::Cursor(**payload.program, payload.base, payload.count).unpack(bytes.data, bytes.size);
+  }
+}
+
 template <typename Pool, typename Operation>
 auto held_by(Pool* pool, Operation* operation) {
   const auto give_back = [pool](Operation* unused) { pool->release(unused); };
@@ -223,13 +233,16 @@ Status mad_engine::send_header(mad_peer& to, std::uint8_t handler, mad::Segment 
 Status mad_engine::send(mad_peer& to, std::uint8_t handler, mad::Segment header,
                         const mad::Payload& payload, mad_path path, mad_op* op) {
   const mad::Plan plan = send_plan(policy(to), payload, path);
-  auto operation = held_by(&sends_, sends_.acquire(this, op));
-  if (trace_ != nullptr) {
-    mad::Trace::Decision decision = decision_of(payload, path, plan, *op);
-    decision.peer = to.number;
-    predict(policy(to), payload, &decision);
-    operation->traced = trace_->decided(decision);
+  const bool small = payload.bytes < messenger_->max_at_once(*to.endpoint);
+  if (small && trace_ == nullptr && plan.path != mad::Path::kPack) {
+    Status status = send_at_once(to, handler, header, payload, plan);
+    if (!status.again()) {
+      if (!status.error()) count_send(plan, path, payload);
+      return status;
+    }
   }
+  auto operation = held_by(&sends_, sends_.acquire(this, op));
+  if (trace_ != nullptr) operation->traced = trace_send(to, payload, path, plan, *op);
   operation->payload_bytes = payload.bytes;
   operation->flush_bytes = plan.flush_bytes;
   operation->source =
@@ -238,9 +251,7 @@ Status mad_engine::send(mad_peer& to, std::uint8_t handler, mad::Segment header,
           : &operation->transfer.start_layout(*payload.program, payload.base, payload.count, plan);
   Status status = messenger_->send(*to.endpoint, handler, header, *operation);
   if (status.error()) return status;
-  const mad_path taken = path_taken(plan.path, path);
-  ++counters_.sends[taken];
-  counters_.send_bytes[taken] += payload.bytes;
+  count_send(plan, path, payload);
   if (status.in_progress()) {
     (void)operation.release();  // finish_send() gives it back
   } else if (trace_ != nullptr) {
@@ -249,19 +260,63 @@ Status mad_engine::send(mad_peer& to, std::uint8_t handler, mad::Segment header,
   return status;
 }
 
+// kAgain: not in this way.
+Status mad_engine::send_at_once(mad_peer& to, std::uint8_t handler, mad::Segment header,
+                                const mad::Payload& payload, const mad::Plan& plan) {
+  if (plan.path == mad::Path::kContiguous) {
+    mad::RunSource source(run_of(payload, payload.bytes), plan.reference_from);
+    return messenger_->send_at_once(*to.endpoint, handler, header, source, payload.bytes);
+  }
+  mad::LayoutSource source(**payload.program, payload.base, payload.count, plan.reference_from);
+  return messenger_->send_at_once(*to.endpoint, handler, header, source, payload.bytes);
+}
+
+void mad_engine::count_send(const mad::Plan& plan, mad_path asked, const mad::Payload& payload) {
+  const mad_path taken = path_taken(plan.path, asked);
+  ++counters_.sends[taken];
+  counters_.send_bytes[taken] += payload.bytes;
+}
+
+mad::Trace::Message mad_engine::trace_send(const mad_peer& to, const mad::Payload& payload,
+                                           mad_path path, const mad::Plan& plan, const mad_op& op) {
+  mad::Trace::Decision decision = decision_of(payload, path, plan, op);
+  decision.peer = to.number;
+  predict(policy(to), payload, &decision);
+  return trace_->decided(decision);
+}
+
 Status mad_engine::receive(mad_incoming* incoming, const mad::Payload& payload, mad_path path,
                            mad_op* op, std::uint64_t* received) {
-  mad::IncomingMessage& message = *incoming->message;
-  const std::uint64_t bytes = std::min(incoming->payload_bytes, payload.bytes);
-  const std::uint32_t peer = incoming->peer;
-  const mad::Policy& policy = policies_[incoming->driver];
+  mad_incoming wanted = *incoming;
   incoming_.release(incoming);
+  wanted.payload_bytes = std::min(wanted.payload_bytes, payload.bytes);
+  const std::uint64_t bytes = wanted.payload_bytes;
   if (bytes == 0) {
-    messenger_->discard(message);
+    messenger_->discard(*wanted.message);
     *received = 0;
     return {};
   }
-  const mad::Plan plan = receive_plan(policy, payload, path);
+  const mad::Plan plan = receive_plan(policies_[wanted.driver], payload, path);
+  const mad::Segment here = mad::payload_here(*wanted.message);
+  Status status;
+  if (here.size >= bytes && plan.path != mad::Path::kPack && trace_ == nullptr) {
+    place({here.data, static_cast<std::size_t>(bytes)}, payload, plan);
+    messenger_->discard(*wanted.message);
+  } else {
+    status = start_receive(wanted, payload, path, plan, op);
+    if (status.error()) return status;
+  }
+  const mad_path taken = path_taken(plan.path, path);
+  ++counters_.recvs[taken];
+  counters_.recv_bytes[taken] += bytes;
+  if (status.ok()) *received = bytes;
+  return status;
+}
+
+Status mad_engine::start_receive(const mad_incoming& wanted, const mad::Payload& payload,
+                                 mad_path path, const mad::Plan& plan, mad_op* op) {
+  mad::IncomingMessage& message = *wanted.message;
+  const std::uint64_t bytes = wanted.payload_bytes;
   auto operation = held_by(&receives_, static_cast<mad::ReceiveOperation*>(nullptr));
   mad::PayloadSink* sink = nullptr;
   try {
@@ -269,7 +324,7 @@ Status mad_engine::receive(mad_incoming* incoming, const mad::Payload& payload, 
     if (trace_ != nullptr) {
       mad::Trace::Decision decision = decision_of(payload, path, plan, *op);
       decision.way = mad::Trace::Way::kReceive;
-      decision.peer = peer;
+      decision.peer = wanted.peer;
       decision.bytes = bytes;
       operation->traced = trace_->decided(decision);
     }
@@ -283,17 +338,12 @@ Status mad_engine::receive(mad_incoming* incoming, const mad::Payload& payload, 
                                        " bytes by path " + std::string(to_string(plan.path))};
   }
   Status status = messenger_->accept(message, *sink, bytes, operation->as_context());
-  if (status.error()) return status;
-  const mad_path taken = path_taken(plan.path, path);
-  ++counters_.recvs[taken];
-  counters_.recv_bytes[taken] += bytes;
   if (status.in_progress()) {
     (void)operation.release();  // finish_receive() gives it back
-    return status;
+  } else if (status.ok()) {
+    operation->transfer.finish(bytes);
+    if (trace_ != nullptr) trace_->done(operation->traced, true);
   }
-  operation->transfer.finish(bytes);
-  if (trace_ != nullptr) trace_->done(operation->traced, true);
-  *received = bytes;
   return status;
 }
 

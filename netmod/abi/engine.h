@@ -122,8 +122,16 @@ struct mad_engine final : private mad::MessageEvents {
   /// `drivers` are the fabrics and the self fabric, `address` and `policies` theirs.
   mad_engine(const mad_config& config, mad::EngineAddress address,
              std::vector<std::unique_ptr<mad::Driver>> drivers, std::vector<mad::Policy> policies);
+  mad::Status send_at_once(mad_peer& to, std::uint8_t handler, mad::Segment header,
+                           const mad::Payload& payload, const mad::Plan& plan);
+  void count_send(const mad::Plan& plan, mad_path asked, const mad::Payload& payload);
   void give_back_operations();
   void release_gone();
+  mad::Trace::Message trace_send(const mad_peer& to, const mad::Payload& payload, mad_path path,
+                                 const mad::Plan& plan, const mad_op& op);
+  /// Of `wanted.payload_bytes` (> 0) bytes; as receive(), but counts nothing.
+  mad::Status start_receive(const mad_incoming& wanted, const mad::Payload& payload, mad_path path,
+                            const mad::Plan& plan, mad_op* op);
   void finish_send(mad::SendOperation& operation, const mad::Status& status);
   void finish_receive(mad::ReceiveOperation& operation, std::uint64_t bytes,
                       const mad::Status& status);

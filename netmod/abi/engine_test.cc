@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -85,6 +86,74 @@ TEST_F(Engine, CountsWhatItSendsAndReceives) {
   EXPECT_EQ(counters.sends[MAD_PATH_AUTO], 1u) << "one run is contiguous whatever is asked for";
   EXPECT_EQ(counters.recvs[MAD_PATH_OFF], 1u);
   EXPECT_EQ(counters.recv_bytes[MAD_PATH_OFF], 200000u);
+}
+
+struct Asked {
+  mad_path path;
+  mad_path counted;
+};
+
+// The whole payload is here when it is asked for: in runs of two bytes with three between them, of
+// which there are fewer, as many, or more than in the message.
+TEST_F(Engine, ShortPayloadsAreReceivedAtOnceByEveryPath) {
+  const auto byte = mad::TypeDesc::bytes(1);
+  const auto vector = mad::TypeDesc::vector(4, 2, 5, byte.value());
+  ASSERT_TRUE(vector.ok());
+  const auto program = mad::BlockProgram::compile(*vector.value());
+  ASSERT_TRUE(program.ok());
+  const std::uint64_t size = program.value()->size();
+  const auto extent = static_cast<std::size_t>(program.value()->extent());
+  std::vector<char> from(3 * size);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<char>('a' + i);
+  for (const Asked asked :
+       {Asked{MAD_PATH_AUTO, MAD_PATH_PIPELINE}, Asked{MAD_PATH_GATHER, MAD_PATH_GATHER},
+        Asked{MAD_PATH_PIPELINE, MAD_PATH_PIPELINE}, Asked{MAD_PATH_PACK, MAD_PATH_PACK}}) {
+    for (const std::uint64_t count : {1, 3, 4}) {
+      SCOPED_TRACE(testing::Message() << "path " << asked.path << ", elements " << count);
+      const mad_counters before = engine->counters();
+      mad_op sent{}, got{};
+      told.incoming.clear();
+      ASSERT_FALSE(engine->send(*me, 1, {}, bytes(from), MAD_PATH_AUTO, &sent).error());
+      ASSERT_TRUE(progress_until([&] { return !told.incoming.empty(); }));
+      std::vector<char> to(count * extent, '-'), expected = to;
+      const std::uint64_t room = std::min<std::uint64_t>(from.size(), count * size);
+      for (std::uint64_t i = 0; i < room; ++i) {
+        expected[i / size * extent + i % size / 2 * 5 + i % 2] = from[i];
+      }
+      mad::Payload payload = bytes(to);
+      payload.count = count;
+      payload.program = &program.value();
+      payload.bytes = count * size;
+      std::uint64_t received = 0;
+      EXPECT_TRUE(engine->receive(told.incoming[0], payload, asked.path, &got, &received).ok());
+      EXPECT_EQ(received, room);
+      EXPECT_EQ(to, expected);
+      const mad_counters& counters = engine->counters();
+      EXPECT_EQ(counters.recvs[asked.counted], before.recvs[asked.counted] + 1);
+      EXPECT_EQ(counters.recv_bytes[asked.counted], before.recv_bytes[asked.counted] + room);
+      EXPECT_TRUE(progress_until([&] { return engine->idle(); }));
+    }
+  }
+  EXPECT_EQ(told.received, 0);
+}
+
+TEST_F(Engine, ShortRunsAreReceivedAtOnce) {
+  std::vector<char> from(100, 'f');
+  for (const std::size_t room : {1, 100, 150}) {
+    mad_op sent{}, got{};
+    told.incoming.clear();
+    ASSERT_FALSE(engine->send(*me, 1, {}, bytes(from), MAD_PATH_AUTO, &sent).error());
+    ASSERT_TRUE(progress_until([&] { return !told.incoming.empty(); }));
+    std::vector<char> to(room, '-'), expected = to;
+    std::uint64_t received = 0;
+    EXPECT_TRUE(engine->receive(told.incoming[0], bytes(to), MAD_PATH_OFF, &got, &received).ok());
+    EXPECT_EQ(received, std::min<std::size_t>(room, 100));
+    std::fill_n(expected.begin(), received, 'f');
+    EXPECT_EQ(to, expected);
+  }
+  EXPECT_EQ(engine->counters().recvs[MAD_PATH_OFF], 3u);
+  EXPECT_EQ(engine->counters().recv_bytes[MAD_PATH_OFF], 201u);
+  EXPECT_EQ(told.received, 0);
 }
 
 TEST_F(Engine, HugeCollectionFailsWithoutAnAbort) {

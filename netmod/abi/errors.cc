@@ -48,6 +48,7 @@ mad_status to_mad_status(StatusCode code) {
 }
 
 int to_abi(const Status& status) {
+  if (status.ok()) return MAD_SUCCESS;
   const mad_status code = to_mad_status(status.code());
   return code < 0 ? fail(code, std::string(status.message())) : code;
 }

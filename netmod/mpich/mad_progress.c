@@ -76,9 +76,8 @@ static void give_way(uint32_t polls) {
   }
 }
 
-static void idle(void) {
-  uint32_t polls = ++MPIDI_MAD_global.idle_polls;
-
+/* After each SWEEP_INTERVAL, which divides the other intervals. */
+static void now_and_then(uint32_t polls) {
   if (polls >= MAX_POLLS) MPIDI_MAD_global.idle_polls = ALONE_SPIN_POLLS;
   if (polls % CLOCK_INTERVAL == 0) {
     const int64_t now = nanoseconds_now();
@@ -89,7 +88,13 @@ static void idle(void) {
       MPIDI_MAD_touch_awaited();
     }
   }
-  if (polls % SWEEP_INTERVAL == 0 && MPIDI_MAD_global.gone_peers > 0) MPIDI_MAD_global.sweep = true;
+  if (MPIDI_MAD_global.gone_peers > 0) MPIDI_MAD_global.sweep = true;
+}
+
+static void idle(void) {
+  uint32_t polls = ++MPIDI_MAD_global.idle_polls;
+
+  if (polls % SWEEP_INTERVAL == 0) now_and_then(polls);
   give_way(polls);
 }
 

@@ -76,6 +76,14 @@ LoopbackOptions in_pieces() {
   return options;
 }
 
+LoopbackOptions lending() {
+  LoopbackOptions options;
+  options.queue_depth = 5;
+  options.lent_bytes = 1000;
+  options.short_bytes = 128;
+  return options;
+}
+
 INSTANTIATE_TEST_SUITE_P(Faulty, DriverConformance,
                          ::testing::Values(factory("calm", like_tcp(), FaultPlan{}),
                                            factory("refusing", like_tcp(), refusing()),
@@ -83,7 +91,8 @@ INSTANTIATE_TEST_SUITE_P(Faulty, DriverConformance,
                                            factory("everything", like_tcp(), everything()),
                                            factory("narrow", narrow(), everything()),
                                            factory("in_pieces", in_pieces(), FaultPlan{}),
-                                           factory("late_pieces", in_pieces(), everything())),
+                                           factory("late_pieces", in_pieces(), everything()),
+                                           factory("lending", lending(), everything())),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

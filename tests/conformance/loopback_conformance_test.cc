@@ -47,10 +47,19 @@ LoopbackOptions in_pieces() {
   return options;
 }
 
+LoopbackOptions lending() {
+  LoopbackOptions options;
+  options.queue_depth = 5;
+  options.lent_bytes = 1000;
+  options.short_bytes = 128;
+  return options;
+}
+
 INSTANTIATE_TEST_SUITE_P(Loopback, DriverConformance,
                          ::testing::Values(factory("wide", {}), factory("narrow", narrow()),
                                            factory("like_tcp", like_tcp()),
-                                           factory("in_pieces", in_pieces())),
+                                           factory("in_pieces", in_pieces()),
+                                           factory("lending", lending())),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -45,6 +45,11 @@ class Tuning : public ::testing::TestWithParam<const char*> {
     return counted;
   }
 
+  /// What travels with the header in memory that the fabric lends.
+  static std::uint64_t lent_head() {
+    return GetParam() == std::string("ucx:posix,cma") ? 256 * 1024 : 0;
+  }
+
   static std::uint64_t total(const std::uint64_t (&values)[MAD_PATH_COUNT]) {
     std::uint64_t sum = 0;
     for (const std::uint64_t value : values) sum += value;
@@ -117,7 +122,8 @@ TEST_P(Tuning, FlushThresholdMakesMorePackets) {
                              }).sender.packets_sent;
   EXPECT_LT(few, 100u);
   // All that does not travel with the header, in its packet, goes in packets of 4096 bytes.
-  EXPECT_GE(many, (kBytes - MessengerConfig().packet_bytes) / 4096);
+  const std::uint64_t head = std::max<std::uint64_t>(MessengerConfig().packet_bytes, lent_head());
+  EXPECT_GE(many, (kBytes - head) / 4096);
   EXPECT_LE(many, kBytes / 4096 + 10);
 }
 

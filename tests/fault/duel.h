@@ -298,6 +298,15 @@ inline LoopbackOptions random_fabric(Random& random) {
   return options;
 }
 
+/// Lends memory in pieces as short as the seed makes them.
+inline LoopbackOptions random_lender(Random& random) {
+  LoopbackOptions options = random_fabric(random);
+  options.piece_bytes = 0;
+  options.lent_bytes = 128 + up_to(random, options.max_packet_bytes - 128);
+  options.short_bytes = up_to(random, options.inject_bytes);
+  return options;
+}
+
 inline MessengerConfig random_config(Random& random) {
   MessengerConfig config;
   config.eager_limit = up_to(random, 64 * 1024);
@@ -330,9 +339,11 @@ class Duel {
  public:
   template <typename Change>
   Duel(const std::string& fabric, std::uint64_t seed, Change change) : random_(seed) {
-    auto network = std::make_shared<LoopbackNetwork>(random_fabric(random_));
+    const bool lends = fabric == "lending";
+    auto network =
+        std::make_shared<LoopbackNetwork>(lends ? random_lender(random_) : random_fabric(random_));
     const auto open = [&]() -> std::unique_ptr<Driver> {
-      if (fabric == "loopback") return std::make_unique<LoopbackDriver>(network);
+      if (lends || fabric == "loopback") return std::make_unique<LoopbackDriver>(network);
       return std::move(*open_fabric(fabric, "lo"));
     };
     Duelist first, second;

@@ -85,22 +85,63 @@ Status FaultyDriver::post_send(ConnectionId connection, SegmentList packet, void
                                     : post_tapped(connection, packet, context));
 }
 
+bool FaultyDriver::flip(Segment packet, std::size_t rest) {
+  const Segment payload = plan_.tap->payload(packet, rest);
+  if (payload.size == 0 || !happens(plan_.flip_bit)) return false;
+  payload.begin()[random_() % payload.size] ^= static_cast<std::byte>(1 << random_() % 8);
+  return true;
+}
+
 // The caller's memory stays as it is: a copy travels.
 Status FaultyDriver::post_tapped(ConnectionId connection, SegmentList packet, void* context) {
   std::vector<std::byte>& copy = tapped_.emplace_back();
   for (const Segment& segment : packet) copy.insert(copy.end(), segment.begin(), segment.end());
   const Segment all{copy.data(), copy.size()};
-  const Segment payload = plan_.tap->payload(all);
-  const bool flips = payload.size > 0 && happens(plan_.flip_bit);
-  if (flips)
-    payload.begin()[random_() % payload.size] ^= static_cast<std::byte>(1 << random_() % 8);
+  const bool flipped = flip(all, 0);
   Status status = inner_->post_send(connection, {&all, 1}, context);
   if (status.ok() || status.in_progress()) {
-    counts_.flipped_bits += flips ? 1 : 0;
-    plan_.tap->posted(all, flips);
+    counts_.flipped_bits += flipped ? 1 : 0;
+    plan_.tap->posted(all, 0, flipped);
   }
   if (!status.in_progress()) tapped_.pop_back();
   return status;
+}
+
+// Lets the tap see what another writer wrote, where that is the first piece of a packet: the others
+// have no frame.
+class FaultyDriver::TappedWriter final : public PacketWriter {
+ public:
+  TappedWriter(FaultyDriver& driver, PacketWriter& inner, bool first)
+      : driver_(driver), inner_(inner), first_(first) {}
+  std::size_t left() const override { return inner_.left(); }
+  void write(Segment room) override {
+    const std::size_t before = inner_.left();
+    inner_.write(room);
+    if (!first_) return;
+    const Segment written{room.data, before - inner_.left()};
+    const bool flipped = driver_.flip(written, left());
+    driver_.counts_.flipped_bits += flipped ? 1 : 0;
+    driver_.plan_.tap->posted(written, left(), flipped);
+  }
+
+ private:
+  FaultyDriver& driver_;
+  PacketWriter& inner_;
+  const bool first_;
+};
+
+Status FaultyDriver::post_lent(ConnectionId connection, PacketWriter& writer) {
+  Status status = before_post(connection);
+  if (!status.ok()) return status;
+  if (plan_.tap == nullptr) {
+    status = inner_->post_lent(connection, writer);
+  } else {
+    TappedWriter tapped(*this, writer, unfinished_.count(connection) == 0);
+    status = inner_->post_lent(connection, tapped);
+    if (status.ok() && writer.left() > 0) unfinished_.insert(connection);
+    if (status.ok() && writer.left() == 0) unfinished_.erase(connection);
+  }
+  return after_post(connection, status);
 }
 
 Status FaultyDriver::before_expose(ConnectionId connection) {

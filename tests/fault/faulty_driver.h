@@ -21,21 +21,21 @@
 
 namespace mad {
 
-/// Sees the packets that post_send() gives to the real driver, each as one run, and says what of
-/// one is payload.
+/// Sees the packets that the real driver is given, each as one run, and says what of one is
+/// payload.  Of those that leave in pieces it sees the first one, which `rest` bytes follow.
 class PacketTap {
  public:
   virtual ~PacketTap() = default;
   /// The part of `packet` in which a bit may flip; nothing where its size is 0.
-  virtual Segment payload(Segment packet) = 0;
+  virtual Segment payload(Segment packet, std::size_t rest) = 0;
   /// The packet was accepted; `flipped`: with a bit that is wrong.
-  virtual void posted(Segment packet, bool flipped) = 0;
+  virtual void posted(Segment packet, std::size_t rest, bool flipped) = 0;
 };
 
 /// What goes wrong and how often; rates are per thousand.
 struct FaultPlan {
   std::uint64_t seed = 1;
-  unsigned refuse_post = 0;    // of post_send() and post_write(): kAgain, nothing done
+  unsigned refuse_post = 0;    // of posts of all kinds: kAgain, nothing done
   unsigned delay = 0;          // of completions: held back for 1..max_delay polls
   unsigned max_delay = 1;      // polls
   unsigned short_poll = 0;     // of poll(): hands out one completion at most
@@ -81,6 +81,13 @@ class FaultyDriver final : public Driver {
   Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
   void cork(ConnectionId connection) override { inner_->cork(connection); }
   void uncork(ConnectionId connection) override { inner_->uncork(connection); }
+  bool lends_memory(ConnectionId connection) const override {
+    return cut_.count(connection) == 0 && inner_->lends_memory(connection);
+  }
+  Status post_lent(ConnectionId connection, PacketWriter& writer) override;
+  bool prefers_writes(ConnectionId connection) const override {
+    return cut_.count(connection) == 0 && inner_->prefers_writes(connection);
+  }
   Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
   void withdraw(ConnectionId connection, const ExposureToken& token) override;
   Result<ExposureToken> expose_scattered(ConnectionId connection, ScatteredMemory& memory,
@@ -103,9 +110,12 @@ class FaultyDriver final : public Driver {
     std::uint64_t due;    // the poll at which it may be handed out
   };
 
+  class TappedWriter;
+
   bool happens(unsigned per_thousand) { return random_() % 1000 < per_thousand; }
   Status before_expose(ConnectionId connection);
   Status before_post(ConnectionId connection);
+  bool flip(Segment packet, std::size_t rest);
   Status post_tapped(ConnectionId connection, SegmentList packet, void* context);
   Status after_post(ConnectionId connection, Status status);
   void hold(const Completion& completion);
@@ -123,9 +133,10 @@ class FaultyDriver final : public Driver {
   std::vector<Held> held_;          // in order of arrival
   std::vector<void*> cut_buffers_;  // of connections that are cut: earlier pieces may stand in them
   std::set<ConnectionId> cut_;
-  std::set<ConnectionId> gone_;       // ended: posts get the inner driver's error, never kAgain
-  std::set<ConnectionId> in_pieces_;  // of which a piece but the last was handed out in this poll
-  std::set<ConnectionId> fresh_;      // of which a piece was handed out in this poll, as it came
+  std::set<ConnectionId> gone_;        // ended: posts get the inner driver's error, never kAgain
+  std::set<ConnectionId> unfinished_;  // of which a packet, seen by the tap, has pieces to come
+  std::set<ConnectionId> in_pieces_;   // of which a piece but the last was handed out in this poll
+  std::set<ConnectionId> fresh_;       // of which a piece was handed out in this poll, as it came
 };
 
 }  // namespace mad

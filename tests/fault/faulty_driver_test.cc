@@ -104,11 +104,11 @@ class FaultyDriverTest : public ::testing::Test {
 // Payload is the second half of a packet whose number is even.
 class SecondHalves final : public PacketTap {
  public:
-  Segment payload(Segment packet) override {
+  Segment payload(Segment packet, std::size_t) override {
     if ((*packet.begin() & std::byte{1}) != std::byte{0}) return {};
     return {packet.begin() + packet.size / 2, packet.size / 2};
   }
-  void posted(Segment, bool flipped) override { flips.push_back(flipped); }
+  void posted(Segment, std::size_t, bool flipped) override { flips.push_back(flipped); }
   std::vector<bool> flips;
 };
 

@@ -30,16 +30,16 @@ class Ledger final : public PacketTap {
     return damaged_;
   }
 
-  Segment payload(Segment packet) override {
-    const Frame frame = frame_of(packet);
+  Segment payload(Segment packet, std::size_t rest) override {
+    const Frame frame = frame_of(packet, rest);
     if (frame.kind != FrameKind::kMessage && frame.kind != FrameKind::kData) return {};
     const std::size_t headers = kFrameBytes + padded_bytes(frame.header_bytes);
     return {packet.begin() + headers, packet.size - headers};
   }
 
-  void posted(Segment packet, bool flipped) override {
+  void posted(Segment packet, std::size_t rest, bool flipped) override {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const Frame frame = frame_of(packet);
+    const Frame frame = frame_of(packet, rest);
     std::uint32_t number = 0;
     if (frame.kind == FrameKind::kMessage) {
       if (frame.length == 0) return;
@@ -54,9 +54,9 @@ class Ledger final : public PacketTap {
   }
 
  private:
-  static Frame frame_of(Segment packet) {
+  static Frame frame_of(Segment packet, std::size_t rest) {
     Frame frame;
-    EXPECT_TRUE(decode_frame(packet, &frame).ok());
+    EXPECT_TRUE(decode_frame(packet, &frame, rest).ok());
     return frame;
   }
 

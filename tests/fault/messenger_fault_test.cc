@@ -16,7 +16,10 @@ namespace {
 
 class MessengerOverFaults : public ::testing::TestWithParam<const char*> {
  protected:
-  bool on_loopback() const { return GetParam() == std::string("loopback"); }
+  bool lends() const { return GetParam() == std::string("lending"); }
+  bool on_loopback() const { return lends() || GetParam() == std::string("loopback"); }
+  /// Shared memory without CMA sends everything in packets.
+  bool writes() const { return GetParam() != std::string("ucx:posix"); }
   /// Loopback, as narrow as it likes to be, has the most to show.
   std::vector<std::uint64_t> some(std::uint64_t count) const {
     return seeds(on_loopback() ? count : count / 10);
@@ -54,7 +57,7 @@ TEST_P(MessengerOverFaults, EverythingArrivesOnceInOrderAndRight) {
   EXPECT_TRUE(enough(total.delayed, 1000)) << total.delayed;
   // Where a driver is done with what it takes at once, there is nothing to overtake.
   EXPECT_TRUE(!on_loopback() || enough(total.overtakings, 1000)) << total.overtakings;
-  EXPECT_TRUE(enough(total.refused_exposures, 10)) << total.refused_exposures;
+  EXPECT_TRUE(!writes() || enough(total.refused_exposures, 10)) << total.refused_exposures;
 }
 
 TEST_P(MessengerOverFaults, ACutConnectionEndsEveryOperationOnce) {
@@ -124,7 +127,7 @@ TEST_P(MessengerOverFaults, FailedRemoteWritesEndEveryOperationOnce) {
     b.check(false);
     failed += a.faults().failed_writes;
   }
-  EXPECT_TRUE(enough(failed, 10)) << failed;
+  EXPECT_TRUE(!writes() || enough(failed, 10)) << failed;
 }
 
 TEST_P(MessengerOverFaults, AGoodbyeIsNotADeath) {
@@ -202,8 +205,8 @@ TEST_P(MessengerOverFaults, AFlippedBitPassesUnseenWithoutChecksums) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Fabrics, MessengerOverFaults,
-                         ::testing::Values("loopback", "tcp", "ofi:tcp", "ofi:sockets", "ucx:tcp",
-                                           "ucx:posix"),
+                         ::testing::Values("loopback", "lending", "tcp", "ofi:tcp", "ofi:sockets",
+                                           "ucx:tcp", "ucx:posix"),
                          [](const auto& info) {
                            std::string name = info.param;
                            const auto is_mark = [](char c) { return c == ':' || c == ','; };

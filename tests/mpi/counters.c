@@ -117,7 +117,7 @@ static void expect_taken(const Counts* counts, const char* taken, uint64_t bytes
 
 /* Where a packet ends in a long run, the rest of that may be short, and staged. */
 static void expect_copied(const Counts* counts, uint64_t staged, uint64_t bytes, const char* what) {
-  const uint64_t rests = staged > 0 && staged < bytes ? 2048 * counts->packets : 0;
+  const uint64_t rests = staged > 0 && staged < bytes ? 4096 * counts->packets : 0;
   CHECK(counts->staged >= staged && counts->staged <= staged + rests &&
             counts->staged + counts->referenced == bytes,
         "%s: %llu staged, expected %llu to %llu; %llu referenced, of %llu in all", what,

@@ -22,8 +22,8 @@ def _flags() -> List[str]:
     return [*_FLAGS, f"--disk_cache={cache_root() / 'bazel-disk'}", f"--jobs={os.cpu_count() or 2}"]
 
 
-def build(targets: Sequence[str], what: str) -> None:
-    run_logged([*_startup(), "build", *_flags(), *targets], logs_dir() / f"bazel-{what}.log", what,
+def build(targets: Sequence[str], what: str, options: Sequence[str] = ()) -> None:
+    run_logged([*_startup(), "build", *_flags(), *options, *targets], logs_dir() / f"bazel-{what}.log", what,
                cwd=CHECKOUT)  # fmt: skip
 
 
@@ -35,10 +35,10 @@ def test(arguments: Sequence[str], what: str) -> Tuple[int, Path]:
     return code, log
 
 
-def bin_dir() -> Path:
-    """Where `build` puts its outputs."""
+def bin_dir(options: Sequence[str] = ()) -> Path:
+    """Where `build` puts its outputs, with the same options."""
     answer = subprocess.run(
-        [*_startup(), "info", *_FLAGS, "bazel-bin"],
+        [*_startup(), "info", *_FLAGS, *options, "bazel-bin"],
         cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False,
     )  # fmt: skip
     if answer.returncode != 0:

@@ -18,6 +18,7 @@ HEADER = CHECKOUT / "netmod" / "abi" / "mad.h"
 PKG_CONFIG = CHECKOUT / "netmod" / "abi" / "mad.pc.in"
 SONAME = "libmad.so.1"
 UCX_DRIVER = "libmad_ucx.so"  # looked for beside the library
+_OPTIMISED = ("--config=install",)
 _SOURCES = ("madlike", "datatype_path", "netmod/abi", "WORKSPACE", "BUILD", ".bazelrc", "tools/bazel")
 
 
@@ -75,7 +76,7 @@ def ensure(prefix: Path) -> None:
         return
     with stage("libmad: building with Bazel"):
         name = target()
-        bazel.build([f"//netmod/abi:{name}", f"//netmod/abi:{UCX_DRIVER}"], "libmad")
+        bazel.build([f"//netmod/abi:{name}", f"//netmod/abi:{UCX_DRIVER}"], "libmad", _OPTIMISED)
         stamps.clear("libmad")
-        install(bazel.bin_dir() / "netmod" / "abi" / name, prefix)
+        install(bazel.bin_dir(_OPTIMISED) / "netmod" / "abi" / name, prefix)
         stamps.set("libmad", now)

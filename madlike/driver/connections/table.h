@@ -65,10 +65,10 @@ class ConnectionTable {
 
   /// It is gone and its caller named it for the last time: it is to be forgotten.
   void leave(ConnectionId id) { leaving_.push_back(id); }
+  bool has_left() const { return !leaving_.empty(); }
   /// Forgets those that nobody names any more: is_named(connection) is false.
   template <typename IsNamed>
   void forget_left(const IsNamed& is_named) {
-    if (leaving_.empty()) return;
     const auto forgotten = [&](ConnectionId id) {
       if (is_named(*find(id))) return false;
       records_.erase(id);

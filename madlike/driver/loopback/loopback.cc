@@ -62,6 +62,18 @@ void LoopbackPort::mark_gone(ConnectionId id, const Status& why) {
   }
 }
 
+Completion LoopbackPort::receive_to(std::size_t room, ConnectionId id) {
+  LoopbackBuffer* const buffer = take_buffer(room);
+  buffer->connection = id;
+  ++connections[id].unreleased;
+  Completion received;
+  received.kind = Completion::Kind::kReceived;
+  received.connection = id;
+  received.bytes = {buffer->bytes.get(), room};
+  received.buffer = buffer;
+  return received;
+}
+
 Completion LoopbackPort::take_piece(std::size_t most) {
   Completion& packet = inbox.front();
   const std::size_t left = packet.bytes.size - pieces.given;
@@ -90,7 +102,10 @@ Completion LoopbackPort::take_piece(std::size_t most) {
 }
 
 LoopbackNetwork::LoopbackNetwork(const LoopbackOptions& options)
-    : queue_depth_(options.queue_depth), state_(std::make_unique<State>()) {
+    : queue_depth_(options.queue_depth),
+      cut_bytes_(options.piece_bytes),
+      lent_bytes_(options.lent_bytes),
+      state_(std::make_unique<State>()) {
   caps_.name = "loopback";
   caps_.beyond_host = false;
   caps_.max_iov = options.max_iov;
@@ -99,7 +114,8 @@ LoopbackNetwork::LoopbackNetwork(const LoopbackOptions& options)
   caps_.remote_write = options.remote_write;
   caps_.max_write_iov = options.remote_write ? options.max_write_iov : 0;
   caps_.max_write_bytes = options.remote_write ? options.max_write_bytes : 0;
-  caps_.piece_bytes = options.piece_bytes;
+  caps_.piece_bytes = options.lent_bytes > 0 ? options.lent_bytes : options.piece_bytes;
+  caps_.short_bytes = options.short_bytes;
   caps_.cork_bytes = options.cork_bytes;
 }
 
@@ -176,19 +192,13 @@ Status LoopbackDriver::post_send(ConnectionId id, SegmentList packet, void* cont
   if (theirs.unreleased >= network_->queue_depth_) return StatusCode::kAgain;
   if (!inject && port_->own_posts >= network_->queue_depth_) return StatusCode::kAgain;
 
-  LoopbackBuffer* buffer = peer.take_buffer(caps().max_packet_bytes);
-  buffer->connection = connection.peer_id;
-  ++theirs.unreleased;
-  std::byte* out = buffer->bytes.get();
+  Completion received = peer.receive_to(caps().max_packet_bytes, connection.peer_id);
+  std::byte* out = received.bytes.begin();
   for (const Segment& segment : packet) {
     if (segment.size > 0) std::memcpy(out, segment.data, segment.size);
     out += segment.size;
   }
-  Completion received;
-  received.kind = Completion::Kind::kReceived;
-  received.connection = connection.peer_id;
-  received.bytes = {buffer->bytes.get(), bytes};
-  received.buffer = buffer;
+  received.bytes.size = bytes;
   peer.push(received);
   if (inject) return StatusCode::kOk;
 
@@ -199,6 +209,29 @@ Status LoopbackDriver::post_send(ConnectionId id, SegmentList packet, void* cont
   port_->push(sent);
   ++port_->own_posts;
   return StatusCode::kInProgress;
+}
+
+bool LoopbackDriver::lends_memory(ConnectionId /*connection*/) const {
+  return network_->lent_bytes_ > 0;
+}
+
+Status LoopbackDriver::post_lent(ConnectionId id, PacketWriter& writer) {
+  const Lock lock(network_->state_->mutex);
+  const Connection& connection = port_->connections[id];
+  if (connection.state == Connection::State::kGone) return connection.gone;
+  if (connection.state == Connection::State::kConnecting) return StatusCode::kAgain;
+  LoopbackPort& peer = *connection.peer;
+  if (peer.connections[connection.peer_id].unreleased >= network_->queue_depth_) {
+    return StatusCode::kAgain;
+  }
+  Completion received = peer.receive_to(caps().max_packet_bytes, connection.peer_id);
+  const std::size_t left = writer.left();
+  const std::size_t pieces = (left + network_->lent_bytes_ - 1) / network_->lent_bytes_;
+  received.bytes.size = (left + pieces - 1) / pieces;
+  received.rest = left - received.bytes.size;
+  writer.write(received.bytes);
+  peer.push(received);
+  return {};
 }
 
 Result<ExposureToken> LoopbackDriver::expose(ConnectionId id, Segment memory) {
@@ -270,7 +303,10 @@ Status LoopbackDriver::place_rest(ConnectionId id, ScatteredMemory& memory, std:
 }
 
 std::size_t LoopbackDriver::poll(Completion* out, std::size_t capacity) {
-  if (!port_->signal.load(std::memory_order_acquire)) return 0;
+  return port_->signal.load(std::memory_order_acquire) ? take_news(out, capacity) : 0;
+}
+
+std::size_t LoopbackDriver::take_news(Completion* out, std::size_t capacity) {
   const Lock lock(network_->state_->mutex);
   LoopbackPort& port = *port_;
   for (const std::vector<std::byte>& from : port.requests) {
@@ -298,7 +334,7 @@ std::size_t LoopbackDriver::poll(Completion* out, std::size_t capacity) {
   port.requests.clear();
 
   std::size_t count = 0;
-  const std::size_t piece = caps().piece_bytes;
+  const std::size_t piece = network_->cut_bytes_;
   while (count < capacity && !port.inbox.empty()) {
     Completion& next = out[count++];
     if (piece > 0 && port.inbox.front().kind == Completion::Kind::kReceived) {

@@ -26,6 +26,8 @@ struct LoopbackOptions {
   std::size_t max_write_bytes = 1024 * 1024;
   std::size_t piece_bytes = 0;  // as in DriverCaps
   std::size_t cork_bytes = 0;   // as in DriverCaps, but nothing is kept back
+  std::size_t lent_bytes = 0;   // of a piece of lent memory; 0: it lends none
+  std::size_t short_bytes = 0;  // as in DriverCaps
 };
 
 class LoopbackPort;
@@ -46,6 +48,8 @@ class LoopbackNetwork {
   struct State;
   DriverCaps caps_;
   std::size_t queue_depth_;
+  std::size_t cut_bytes_;   // longer packets are handed out in pieces; 0: none
+  std::size_t lent_bytes_;  // 0: none
   std::unique_ptr<State> state_;
 };
 
@@ -60,6 +64,8 @@ class LoopbackDriver : public Driver {
   Result<ConnectionId> connect(const std::byte* address, std::size_t size) override;
   const std::vector<std::byte>& peer_address(ConnectionId connection) const override;
   Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
+  bool lends_memory(ConnectionId connection) const override;
+  Status post_lent(ConnectionId connection, PacketWriter& writer) override;
   Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
   void withdraw(ConnectionId connection, const ExposureToken& token) override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
@@ -78,6 +84,9 @@ class LoopbackDriver : public Driver {
   std::size_t buffers() const;
 
  private:
+  // Stays out of poll(), as there is mostly nothing.
+  [[gnu::noinline]] std::size_t take_news(Completion* out, std::size_t capacity);
+
   std::shared_ptr<LoopbackNetwork> network_;
   std::shared_ptr<LoopbackPort> port_;
 };

@@ -56,7 +56,8 @@ class LoopbackPort {
     signal.store(true, std::memory_order_release);
   }
 
-  LoopbackBuffer* take_buffer(std::size_t bytes);
+  /// A packet of the connection `id`, to be written to a buffer of `room` bytes.
+  Completion receive_to(std::size_t room, ConnectionId id);
 
   /// The live connection to `peer_address`, or null.
   LoopbackConnection* find(const std::vector<std::byte>& peer_address, ConnectionId* id);
@@ -64,6 +65,8 @@ class LoopbackPort {
   void mark_gone(ConnectionId id, const Status& why);
   /// The packet at the front of the inbox, or a piece of it of at most `most` bytes.
   Completion take_piece(std::size_t most);
+
+  LoopbackBuffer* take_buffer(std::size_t bytes);
 
   std::vector<std::byte> address;  // never changes
   bool alive = true;

@@ -87,8 +87,9 @@ bool OfiDriver::translate_receive(const fi_cq_data_entry& entry, Completion* out
   receives_.taken();
   const ConnectionId id = OfiTag::connection(entry.data);
   OfiConnection* const connection = find(id);
-  const bool known = (entry.flags & FI_REMOTE_CQ_DATA) && connection &&
-                     (entry.data & ~OfiTag::kLast) == connection->tag &&
+  // The tag alone tells: sockets 1.17 forgets FI_REMOTE_CQ_DATA, but not the data, of a packet that
+  // came while no receive was posted (sock_progress.c, sock_pe_progress_buffered_rx()).
+  const bool known = connection && (entry.data & ~OfiTag::kLast) == connection->tag &&
                      connection->state != State::kGone;
   const bool last = known && (entry.data & OfiTag::kLast);
   if (last) {

@@ -34,6 +34,9 @@ class UcxDriver : public Driver, private UcxEvents {
   Result<ConnectionId> connect(const std::byte* address, std::size_t size) override;
   const std::vector<std::byte>& peer_address(ConnectionId connection) const override;
   Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
+  bool lends_memory(ConnectionId connection) const override;
+  Status post_lent(ConnectionId connection, PacketWriter& writer) override;
+  bool prefers_writes(ConnectionId connection) const override;
   Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
   void withdraw(ConnectionId connection, const ExposureToken& token) override;
   Result<ExposureToken> expose_scattered(ConnectionId connection, ScatteredMemory& memory,
@@ -53,6 +56,8 @@ class UcxDriver : public Driver, private UcxEvents {
 
  private:
   using State = UcxConnection::State;
+
+  // Most polls find nothing: what is [[gnu::noinline]] below stays out of them.
 
   // Runs that a write is copied to at once.
   static constexpr std::size_t kMaxRuns = 128;
@@ -101,10 +106,9 @@ class UcxDriver : public Driver, private UcxEvents {
   void end_hung_up();
   void end_soon(ConnectionId connection, Status why);
   void end_all_due() {
-    if (!connections_.has_due()) return;
-    connections_.end_due(
-        [this](UcxConnection& connection, const Status& why) { end(connection, why); });
+    if (connections_.has_due()) end_due();
   }
+  [[gnu::noinline]] void end_due();
   void end(UcxConnection& connection, Status why);
   void finish(const UcxConnection& connection, Completion::Kind kind, void* context,
               const Status& status);
@@ -115,7 +119,8 @@ class UcxDriver : public Driver, private UcxEvents {
   bool on_message(UcxLane& lane, UcxMessage kind, Segment message, bool keepable) override;
   void on_failed(uct_ep_h endpoint) override;
   static void on_sent(uct_completion_t* operation);
-  bool take_packet(UcxConnection& connection, UcxLane& lane, Segment message, bool keepable);
+  bool take_packet(UcxConnection& connection, UcxLane& lane, Segment message, std::size_t begins,
+                   bool keepable);
 
   // writes.cc
   template <typename Move>
@@ -128,7 +133,8 @@ class UcxDriver : public Driver, private UcxEvents {
 
   // progress.cc
   bool looking_is_due();
-  void look();
+  [[gnu::noinline]] void look();
+  [[gnu::noinline]] std::size_t take_news(Completion* out, std::size_t capacity);
   void advance_unsettled();
   std::size_t agreeing_on_tcp() const;
   void progress();
@@ -138,6 +144,7 @@ class UcxDriver : public Driver, private UcxEvents {
   Result<ExposureToken> expose(const Exposure& exposure);
   Status post_pull(UcxConnection& connection, const UcxHeader& header, SegmentList packet,
                    void* context);
+  Status outcome(const UcxConnection& connection, ucs_status_t status);
   Status post(UcxConnection& connection, UcxMessage kind, const UcxHeader& header,
               SegmentList packet, std::size_t bytes, void* context);
 
@@ -162,7 +169,7 @@ class UcxDriver : public Driver, private UcxEvents {
   std::vector<Completion> news_;          // UCX progresses when all of them are told
   std::size_t news_told_ = 0;
   bool said_without_posix_ = false, said_without_cma_ = false;
-  bool look_soon_ = false;
+  bool look_soon_ = false;  // also while a connection is unsettled or the door busy
   std::uint32_t polls_ = 0;
   long last_tick_ = 0;
   long deadlines_tick_ = 0;

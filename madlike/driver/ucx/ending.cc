@@ -111,6 +111,11 @@ void UcxDriver::end_soon(ConnectionId id, Status why) {
   connections_.end_soon(id, std::move(why));
 }
 
+void UcxDriver::end_due() {
+  connections_.end_due(
+      [this](UcxConnection& connection, const Status& why) { end(connection, why); });
+}
+
 void UcxDriver::end(UcxConnection& connection, Status why) {
   if (connection.state == State::kGone) return;
   if (connection.peer_finished) why = Status(StatusCode::kClosed, "the peer disconnected");

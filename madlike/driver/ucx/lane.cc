@@ -50,6 +50,19 @@ struct Gather {
   }
 };
 
+struct Piece {
+  UcxPieceHeader header;
+  std::size_t bytes;
+  PacketWriter& writer;
+
+  static std::size_t pack(void* out, void* piece) {
+    const auto& [header, bytes, writer] = *static_cast<const Piece*>(piece);
+    std::memcpy(out, &header, sizeof(header));
+    writer.write({static_cast<std::byte*>(out) + sizeof(header), bytes});
+    return sizeof(header) + bytes;
+  }
+};
+
 }  // namespace
 
 Result<std::shared_ptr<UcxLane>> UcxLane::open(const UcxDomain& domain, uct_worker_h worker,
@@ -92,6 +105,7 @@ Status UcxLane::open_interface(const UcxDomain& domain, uct_worker_h worker) {
   handle(UcxMessage::kLast, on_am<UcxMessage::kLast>);
   handle(UcxMessage::kPull, on_am<UcxMessage::kPull>);
   handle(UcxMessage::kPulled, on_am<UcxMessage::kPulled>);
+  handle(UcxMessage::kPiece, on_am<UcxMessage::kPiece>);
   return {};
 }
 
@@ -121,12 +135,12 @@ Status UcxLane::read_attributes() {
                      static_cast<std::uint32_t>(am.max_hdr),
                      static_cast<std::uint32_t>(by_list ? 0 : kPlaces)};
   if (by_list) {
-    limits_ = {am.max_zcopy, std::min(am.max_iov, kMaxIov), kTcpInject};
+    limits_ = {am.max_zcopy, std::min(am.max_iov, kMaxIov), kTcpInject, 0};
     max_copied_ = kTcpInject + sizeof(UcxHeader);
   } else {
-    limits_ = {am.max_bcopy, kPosixIov, kPosixInject};
     max_copied_ = am.max_bcopy;
     max_short_ = std::min(am.max_short, kMostShort);
+    limits_ = {am.max_bcopy, kPosixIov, kPosixInject, max_short_ - UcxHeader::kTagBytes};
   }
   return read_addresses(attributes);
 }
@@ -234,6 +248,10 @@ ucs_status_t UcxLane::send(uct_ep_h endpoint, UcxMessage kind, const UcxHeader& 
   const auto id = static_cast<std::uint8_t>(kind);
   const bool writes = kind == UcxMessage::kWrite || kind == UcxMessage::kPull;
   const std::size_t header_bytes = writes ? sizeof(header) : UcxHeader::kTagBytes;
+  if (content.count == 1 && !writes && header_bytes + bytes <= max_short_) {
+    return uct_ep_am_short(endpoint, id, header.tag, content.first->data,
+                           static_cast<unsigned>(bytes));
+  }
   Gather gather{header, header_bytes, content};
   if (header_bytes + bytes <= max_short_) {
     std::array<std::byte, kMostShort> gathered;
@@ -253,6 +271,17 @@ ucs_status_t UcxLane::send(uct_ep_h endpoint, UcxMessage kind, const UcxHeader& 
   }
   return uct_ep_am_zcopy(endpoint, id, &header, static_cast<unsigned>(header_bytes), list.data(),
                          count, 0, done);
+}
+
+ucs_status_t UcxLane::send_piece(uct_ep_h endpoint, std::uint64_t tag, PacketWriter& writer) {
+  const std::size_t left = writer.left(), most = max_copied_ - sizeof(UcxPieceHeader);
+  const std::size_t pieces = (left + most - 1) / most;
+  const std::size_t bytes = std::min(most, (left + pieces - 1) / pieces);
+  const auto id = static_cast<std::uint8_t>(UcxMessage::kPiece);
+  const UcxPieceHeader header{tag, left - bytes};
+  Piece piece{header, bytes, writer};
+  const ssize_t packed = uct_ep_am_bcopy(endpoint, id, Piece::pack, &piece, 0);
+  return packed < 0 ? static_cast<ucs_status_t>(packed) : UCS_OK;
 }
 
 Status UcxLane::arm(int* fd) {

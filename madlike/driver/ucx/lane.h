@@ -17,6 +17,7 @@
 
 #include "madlike/base/segment.h"
 #include "madlike/base/status.h"
+#include "madlike/driver/driver.h"
 #include "madlike/driver/ucx/domain.h"
 #include "madlike/driver/ucx/offer.h"
 
@@ -26,9 +27,10 @@ enum class UcxMessage : std::uint8_t {
   kHello = 1,  // the first on a connection
   kPacket,
   kWrite,
-  kLast,   // nothing follows: the sender leaves in good order
-  kPull,   // a write that the receiver is to read from the sender's memory
-  kPulled  // how many of those the receiver has read
+  kLast,    // nothing follows: the sender leaves in good order
+  kPull,    // a write that the receiver is to read from the sender's memory
+  kPulled,  // how many of those the receiver has read
+  kPiece    // of a packet, written into UCX's memory
 };
 
 /// What a message begins with: all of it where it is a write or a pull, else only the tag.
@@ -37,6 +39,12 @@ struct UcxHeader {
   std::uint64_t tag = 0;  // the receiver's name of the connection
   std::uint64_t key = 0;
   std::uint64_t offset = 0;
+};
+
+/// What a piece of a packet begins with.
+struct UcxPieceHeader {
+  std::uint64_t tag = 0;
+  std::uint64_t left = 0;  // bytes of the packet that follow in other pieces
 };
 
 class UcxLane;
@@ -59,6 +67,7 @@ struct UcxLimits {
   std::size_t max_message_bytes = 0;  // with what it begins with
   std::size_t max_iov = 0;            // segments
   std::size_t inject_bytes = 0;       // packets of at most so many leave at once, or not at all
+  std::size_t short_bytes = 0;        // and so many stand in the transport's queue itself
 };
 
 /// A message of shared memory whose memory is not UCX's until it is released.
@@ -75,7 +84,7 @@ class UcxLane {
   // them: it would lose what comes then (mm_iface.c, uct_mm_iface_process_recv()).
   static constexpr std::size_t kMostKept = 7;
   // Messages of at most so many bytes stand in the queue of shared memory itself.
-  static constexpr std::size_t kMostShort = 128;
+  static constexpr std::size_t kMostShort = 256;
   // Messages at most in one progress(): of shared memory, or what these sockets have.
   static constexpr std::size_t kMessagesAtOnce = 4, kSocketsAtOnce = 4;
   // Bytes that a socket may bring at once: the rest of a message, and a segment.
@@ -111,6 +120,10 @@ class UcxLane {
   /// anything else: the endpoint is broken.
   ucs_status_t send(uct_ep_h endpoint, UcxMessage kind, const UcxHeader& header,
                     SegmentList content, std::size_t bytes, uct_completion_t* done);
+
+  /// Only with shared memory: the next piece of a packet, one of as few as can be, all about as
+  /// long. As send().
+  ucs_status_t send_piece(uct_ep_h endpoint, std::uint64_t tag, PacketWriter& writer);
 
   /// For Driver::watch(): kAgain: there is something to do.
   Status arm(int* fd);

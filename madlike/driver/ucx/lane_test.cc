@@ -60,6 +60,76 @@ TEST_P(UcxLaneTest, EveryKindAndSizeArrivesGathered) {
   }
 }
 
+/// Writes a packet, and says how often it was asked to.
+struct Writer final : PacketWriter {
+  explicit Writer(std::size_t size) : bytes(size) {
+    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 7 + size);
+  }
+  std::size_t left() const override { return bytes.size() - written; }
+  void write(Segment room) override {
+    ++writes;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(room.data) % 8, 0u);
+    EXPECT_LE(room.size, left());
+    std::memcpy(room.data, bytes.data() + written, room.size);
+    written += room.size;
+  }
+  std::vector<std::byte> bytes;
+  std::size_t written = 0;
+  int writes = 0;
+};
+
+TEST(UcxLane, PacketsAreWrittenInAsFewPiecesAsCanBe) {
+  Side a(UcxTransport::kPosix), b(UcxTransport::kPosix);
+  a.wire(b);
+  b.wire(a);
+  const std::size_t most = a.lane->limits().max_message_bytes - sizeof(UcxPieceHeader);
+  for (const std::size_t size :
+       {std::size_t{1}, std::size_t{1000}, most, most + 1, 2 * most, 2 * most + 1, 5 * most - 3}) {
+    const std::size_t pieces = (size + most - 1) / most;
+    b.messages.clear();
+    Writer writer(size);
+    ASSERT_TRUE(pump(a, b, [&] {
+      const ucs_status_t status = a.lane->send_piece(a.endpoint.get(), 77, writer);
+      EXPECT_TRUE(status == UCS_OK || status == UCS_ERR_NO_RESOURCE);
+      return writer.left() == 0;
+    }));
+    EXPECT_EQ(static_cast<std::size_t>(writer.writes), pieces);
+    ASSERT_TRUE(pump(a, b, [&] { return b.messages.size() == pieces; })) << size;
+    std::vector<std::byte> got;
+    for (const Side::Message& message : b.messages) {
+      EXPECT_EQ(message.kind, UcxMessage::kPiece);
+      ASSERT_GT(message.bytes.size(), sizeof(UcxPieceHeader));
+      UcxPieceHeader header;
+      std::memcpy(&header, message.bytes.data(), sizeof(header));
+      got.insert(got.end(), message.bytes.begin() + sizeof(header), message.bytes.end());
+      EXPECT_EQ(header.tag, 77u);
+      EXPECT_EQ(header.left, size - got.size());
+      EXPECT_TRUE(pieces == 1 || message.bytes.size() - sizeof(header) >= most / 2);
+    }
+    EXPECT_TRUE(got == writer.bytes) << size;
+  }
+}
+
+TEST(UcxLane, WithoutRoomNoPieceIsWritten) {
+  Side a(UcxTransport::kPosix), b(UcxTransport::kPosix);
+  a.wire(b);
+  b.wire(a);
+  ucs_status_t status = UCS_OK;
+  std::size_t sent = 0;
+  while (status == UCS_OK && sent < 10 * UcxLane::kPlaces) {
+    Writer writer(2000);
+    status = a.lane->send_piece(a.endpoint.get(), 77, writer);
+    EXPECT_EQ(writer.writes, status == UCS_OK ? 1 : 0);
+    if (status == UCS_OK) ++sent;
+  }
+  EXPECT_EQ(status, UCS_ERR_NO_RESOURCE);
+  ASSERT_TRUE(pump(a, b, [&] { return b.messages.size() == sent; }));
+  Writer writer(2000);
+  EXPECT_TRUE(pump(a, b, [&] {
+    return a.lane->send_piece(a.endpoint.get(), 77, writer) == UCS_OK && writer.left() == 0;
+  }));
+}
+
 // UCX would lose messages without a word.
 TEST(UcxLane, TheEnvironmentDoesNotTakeItsBuffers) {
   setenv("UCX_MM_RX_MAX_BUFS", "17", 1);

@@ -8,7 +8,7 @@
 namespace mad {
 namespace {
 
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 
 // As it travels; numbers are little-endian.
 struct PackedLane {

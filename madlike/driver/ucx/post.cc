@@ -25,6 +25,22 @@ Status UcxDriver::post_send(ConnectionId id, SegmentList packet, void* context) 
   return post(*found, UcxMessage::kPacket, header, packet, bytes, context);
 }
 
+bool UcxDriver::lends_memory(ConnectionId connection) const {
+  const auto& lane = connections_.at(connection).way.lane;  // null: it ended
+  return lane != nullptr && lane->transport() == UcxTransport::kPosix;
+}
+
+Status UcxDriver::post_lent(ConnectionId id, PacketWriter& writer) {
+  UcxConnection* const found = find(id);
+  if (!found || found->state != State::kConnected) return not_connected(found);
+  return outcome(
+      *found, found->way.lane->send_piece(found->way.endpoint.get(), found->offered->tag, writer));
+}
+
+bool UcxDriver::prefers_writes(ConnectionId connection) const {
+  return connections_.at(connection).they_read || !lends_memory(connection);
+}
+
 std::size_t UcxDriver::max_write_bytes(ConnectionId connection) const {
   return connections_.at(connection).they_read ? kMostPull : caps_.max_write_bytes;
 }
@@ -59,20 +75,18 @@ Status UcxDriver::post(UcxConnection& connection, UcxMessage kind, const UcxHead
   if (operation.busy) return StatusCode::kAgain;
   const ucs_status_t status = connection.way.lane->send(connection.way.endpoint.get(), kind, header,
                                                         packet, bytes, &operation);
-  switch (status) {
-    case UCS_OK:
-      return {};
-    case UCS_INPROGRESS:
-      operation.kind =
-          kind == UcxMessage::kWrite ? Completion::Kind::kWritten : Completion::Kind::kSent;
-      operation.context = context;
-      operation.busy = true;
-      return StatusCode::kInProgress;
-    case UCS_ERR_NO_RESOURCE:
-      return StatusCode::kAgain;
-    default:
-      break;
-  }
+  if (status != UCS_INPROGRESS) return outcome(connection, status);
+  operation.kind =
+      kind == UcxMessage::kWrite ? Completion::Kind::kWritten : Completion::Kind::kSent;
+  operation.context = context;
+  operation.busy = true;
+  return StatusCode::kInProgress;
+}
+
+// Of what is over at once.
+Status UcxDriver::outcome(const UcxConnection& connection, ucs_status_t status) {
+  if (status == UCS_OK) return {};
+  if (status == UCS_ERR_NO_RESOURCE) return StatusCode::kAgain;
   Status broke = ucx_status(StatusCode::kPeerFailed,
                             "the connection to " + to_text(connection.peer.socket), status);
   end_soon(connection.id, broke);

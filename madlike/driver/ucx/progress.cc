@@ -20,10 +20,13 @@ constexpr std::chrono::nanoseconds kAcceptEvery{1000000};
 std::size_t UcxDriver::poll(Completion* out, std::size_t capacity) {
   end_all_due();
   if (looking_is_due()) look();
-  if (!unsettled_.empty()) advance_unsettled();
   if (news_.empty()) progress();
   end_all_due();
-  forget_left();
+  if (connections_.has_left()) forget_left();
+  return news_.empty() ? 0 : take_news(out, capacity);
+}
+
+std::size_t UcxDriver::take_news(Completion* out, std::size_t capacity) {
   std::size_t count = 0;
   while (count < capacity && news_told_ < news_.size()) {
     out[count++] = std::move(news_[news_told_++]);
@@ -46,9 +49,9 @@ void UcxDriver::progress() {
 }
 
 bool UcxDriver::looking_is_due() {
-  ++polls_;
-  if (look_soon_ || !unsettled_.empty() || door_.busy() || polls_ >= kLookEvery) return true;
-  if (polls_ % kTickEvery != 0) return false;
+  if (look_soon_) return true;
+  if (++polls_ % kTickEvery != 0) return false;
+  if (polls_ >= kLookEvery) return true;
   const long tick = coarse_tick();
   if (tick == last_tick_) return false;
   last_tick_ = tick;
@@ -57,7 +60,6 @@ bool UcxDriver::looking_is_due() {
 
 void UcxDriver::look() {
   polls_ = 0;
-  look_soon_ = false;
   ready_.clear();
   arrivals_.clear();
   door_.look(&arrivals_, &ready_);
@@ -73,6 +75,8 @@ void UcxDriver::look() {
   deadlines_tick_ = tick;
   end_all_due();
   fabric_->close_unused();
+  look_soon_ = !unsettled_.empty() || door_.busy();
+  advance_unsettled();
 }
 
 void UcxDriver::advance_unsettled() {

@@ -25,7 +25,9 @@ bool UcxDriver::on_message(UcxLane& lane, UcxMessage kind, Segment message, bool
       if (found->state == State::kAgreeing) connect_if_greeted(*found);
       return false;
     case UcxMessage::kPacket:
-      return take_packet(*found, lane, message, keepable);
+      return take_packet(*found, lane, message, UcxHeader::kTagBytes, keepable);
+    case UcxMessage::kPiece:
+      return take_packet(*found, lane, message, sizeof(UcxPieceHeader), keepable);
     case UcxMessage::kWrite:
       take_write(*found, message);
       return false;
@@ -43,10 +45,13 @@ bool UcxDriver::on_message(UcxLane& lane, UcxMessage kind, Segment message, bool
   return false;
 }
 
+// What stands behind the first `begins` bytes of the message.
 bool UcxDriver::take_packet(UcxConnection& connection, UcxLane& lane, Segment message,
-                            bool keepable) {
-  if (connection.state != State::kConnected) return false;
-  const Segment packet{message.begin() + UcxHeader::kTagBytes, message.size - UcxHeader::kTagBytes};
+                            std::size_t begins, bool keepable) {
+  if (connection.state != State::kConnected || message.size < begins) return false;
+  UcxPieceHeader header;
+  std::memcpy(&header, message.data, begins);
+  const Segment packet{message.begin() + begins, message.size - begins};
   const auto kept =
       keepable ? ReceivedMemory::Kept{packet, lane.keep(message.data)} : received_.copy(packet);
   if (kept.buffer == nullptr) {
@@ -57,6 +62,7 @@ bool UcxDriver::take_packet(UcxConnection& connection, UcxLane& lane, Segment me
   news.kind = Completion::Kind::kReceived;
   news.connection = connection.id;
   news.bytes = kept.bytes;
+  news.rest = header.left;
   news.buffer = kept.buffer;
   news_.push_back(std::move(news));
   return keepable;

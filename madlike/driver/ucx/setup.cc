@@ -81,6 +81,10 @@ Status UcxDriver::open_fabric() {
     caps_.max_packet_bytes = std::min(caps_.max_packet_bytes, most - UcxHeader::kTagBytes);
     caps_.max_write_bytes = std::min(caps_.max_write_bytes, most - sizeof(UcxHeader));
   }
+  if (const UcxLimits* const posix = fabric_->limits(UcxTransport::kPosix)) {
+    caps_.short_bytes = posix->short_bytes;
+    caps_.piece_bytes = posix->max_message_bytes - sizeof(UcxPieceHeader);
+  }
   caps_.max_write_iov = caps_.max_iov;
   if (options_.cma) {
     caps_.max_write_iov = std::min(
@@ -101,6 +105,7 @@ void UcxDriver::set_state(UcxConnection& connection, State state) {
     unsettled_.erase(std::find(unsettled_.begin(), unsettled_.end(), connection.id));
   } else {
     unsettled_.push_back(connection.id);
+    look_soon_ = true;
   }
 }
 
@@ -126,6 +131,7 @@ Result<ConnectionId> UcxDriver::connect(const std::byte* address, std::size_t si
   UcxConnection& connection = add_connection(*peer);
   connection.told = true;
   door_.call(*peer);
+  look_soon_ = true;
   return connection.id;
 }
 

@@ -157,8 +157,7 @@ class IpDriverTest : public ::testing::TestWithParam<const char*> {
 };
 
 /// What does not hold for libfabric's sockets, which connects inside fi_connect(), blocking, keeps
-/// memory of its own, reads a foreigner's request to its end and loses packets that come while no
-/// receive is posted.
+/// memory of its own and reads a foreigner's request to its end.
 class PatientIpDriverTest : public IpDriverTest {};
 
 /// A fabric's name as a test's.
