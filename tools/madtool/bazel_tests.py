@@ -1,6 +1,7 @@
 """`bazel test` as a stage: runs every test target and counts the single test cases from Bazel's own record."""
 
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from madtool.stages import Tally
 
 _OK, _TESTS_FAILED = 0, 3  # exit codes of `bazel test`
 _NOTE_LINES = 40
+_SANDBOX = re.compile(r"^\d+\.\d+: src/main/tools/|^\S*linux-sandbox")  # what Bazel's sandbox says of itself in a test's log
 
 
 @dataclass
@@ -58,12 +60,18 @@ def targets(event_file: Path) -> Dict[str, Target]:
     return found
 
 
+def _told(case: ElementTree.Element) -> str:
+    """What a failed case says: its name and its messages."""
+    name = ".".join(word for word in (case.get("classname"), case.get("name")) if word)
+    return "\n".join([name, *(what.get("message", "") for what in case if what.tag in ("failure", "error"))])
+
+
 def cases(report: Path) -> Tally:
-    """The test cases of one JUnit file, GoogleTest's or Bazel's own."""
+    """The test cases of one JUnit file, GoogleTest's or Bazel's own; a note for each that failed."""
     tally = Tally()
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         if case.find("failure") is not None or case.find("error") is not None:
-            tally += Tally(failed=1)
+            tally += Tally(failed=1, notes=(_told(case),))
         elif case.find("skipped") is not None or case.get("result") == "skipped" or case.get("status") == "notrun":
             tally += Tally(skipped=1)
         else:
@@ -80,9 +88,9 @@ def _tally_of(label: str, target: Target) -> Tally:
             pass  # a killed test leaves none or half of one; its status counts below
     if target.status in ("PASSED", "FLAKY"):
         return counted if counted.passed + counted.skipped else Tally(passed=1)
-    note = f"{label}: {target.status}"
+    note = "\n".join([f"{label}: {target.status}", *counted.notes])
     if target.log is not None:
-        note += f"; last lines of {target.log}:\n{tail(target.log, _NOTE_LINES)}"
+        note += f"\nlast lines of {target.log}:\n{tail(target.log, _NOTE_LINES, _SANDBOX)}"
     failed = max(counted.failed, 1)
     return Tally(counted.passed, failed, counted.skipped, (note,))
 

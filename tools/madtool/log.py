@@ -42,9 +42,11 @@ def stage(name: str) -> Iterator[None]:
     say(f"{name}: done in {clock(time.monotonic() - begin)}")
 
 
-def tail(path: Path, lines: int = 30) -> str:
+def tail(path: Path, lines: int = 30, without: "Optional[re.Pattern[str]]" = None) -> str:
+    """The last lines of a file, but for those that `without` finds."""
     try:
-        return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
+        all_lines = path.read_text(errors="replace").splitlines()
+        return "\n".join([line for line in all_lines if without is None or not without.search(line)][-lines:])
     except OSError:
         return "(no log)"
 

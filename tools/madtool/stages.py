@@ -11,6 +11,8 @@ from typing import Callable, Dict, List, Sequence, Tuple
 from madtool.errors import Failure
 from madtool.log import clock, say
 
+_NOTE_LINES = 12  # of a failed stage's notes, told once more at the end
+
 
 @dataclass(frozen=True)
 class Tally:
@@ -54,6 +56,9 @@ class Report:
         for stage, tally, seconds in self.rows:
             late = "  over its budget" if seconds > 60 * stage.budget_min else ""
             lines.append(f"{stage.name:<{width}}  {clock(seconds):>10} of {stage.budget_min:g} min  {tally}{late}")
+        for stage, tally, _ in self.rows:
+            for note in tally.notes if tally.failed else ():
+                lines += [f"{stage.name}: {line}" for line in note.splitlines()[:_NOTE_LINES]]
         return lines
 
 

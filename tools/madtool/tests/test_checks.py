@@ -11,7 +11,7 @@ from madtool import bazel_tests, layering
 from madtool.errors import Failure
 from madtool.log import run_logged
 from madtool.paths import Stamps, tree_digest
-from madtool.stages import Tally
+from madtool.stages import Stage, Tally, run_all
 from madtool.tests.support import CacheTest
 
 
@@ -81,9 +81,15 @@ class BazelRecords(CacheTest):
     def test_cases_are_counted(self) -> None:
         report = ('<testsuites><testsuite><testcase name="a" status="run"/>'
                   '<testcase name="b" status="run" result="skipped"/>'
-                  '<testcase name="c"><failure message="no"/></testcase></testsuite></testsuites>')  # fmt: skip
+                  '<testcase name="c" classname="S"><failure message="no"/></testcase></testsuite></testsuites>')  # fmt: skip
         tally = self.tally("FAILED", report)
         self.assertEqual((tally.passed, tally.failed, tally.skipped), (1, 1, 1))
+        self.assertEqual(tally.notes, ("//a:t: FAILED\nS.c\nno",))
+
+    def test_the_end_of_a_log_is_the_tests_own(self) -> None:
+        log = self.scratch / "test.log"
+        log.write_text("the reason\n1795388598.048: src/main/tools/linux-sandbox-pid1.cc:221: writable: /tmp\n")
+        self.assertEqual(bazel_tests.tail(log, 1, bazel_tests._SANDBOX), "the reason")
 
     def test_a_target_that_timed_out_without_a_report_fails(self) -> None:
         tally = self.tally("TIMEOUT", "")
@@ -93,6 +99,14 @@ class BazelRecords(CacheTest):
     def test_a_crash_after_passing_cases_fails(self) -> None:
         tally = self.tally("FAILED", '<testsuite><testcase name="a"/></testsuite>')
         self.assertEqual((tally.passed, tally.failed), (1, 1))
+
+
+class Reports(unittest.TestCase):
+    def test_what_failed_is_told_again_at_the_end(self) -> None:
+        stages = [Stage("good", 1, "passes", lambda: Tally(passed=1, notes=("by the way",))),
+                  Stage("bad", 1, "fails", lambda: Tally(failed=1, notes=("//a:t: FAILED\nS.c",)))]  # fmt: skip
+        lines = run_all(stages).lines()
+        self.assertEqual(lines[2:], ["bad: //a:t: FAILED", "bad: S.c"])
 
 
 class Children(CacheTest):
