@@ -38,7 +38,7 @@ TEST_P(Failure, DeathEndsASendThatWaitsForItsReceiver) {
   OtherProcess other(GetParam(), take_nothing);
   Node node(GetParam());
   mad_peer* const peer = other.peer_of(node);
-  const auto data = pattern(kLarge, 1);
+  const Bytes data(kLarge, std::byte{7});
   Operation sent;
   node.send(peer, "x", data.data(), data.size(), nullptr, MAD_PATH_AUTO, &sent);
   ASSERT_TRUE(progress_until({&node}, [&] { return other.heard(); }));
@@ -74,7 +74,7 @@ TEST_P(Failure, DeathEndsASendInTheMiddleOfItsPayload) {
   Node node(GetParam());
   mad_peer* const peer = other.peer_of(node);
   const TypeHandle gapped = blocks(kLarge / 4096, 2048, 4096);
-  const auto data = pattern(kLarge, 1);
+  const Bytes data(kLarge, std::byte{7});
   Operation sent[4];
   for (Operation& operation : sent) {
     node.send(peer, "x", data.data(), 1, gapped.get(), MAD_PATH_AUTO, &operation);

@@ -83,9 +83,7 @@ TEST_P(IpDriverTest, KilledProcessIsNoticed) {
   ASSERT_TRUE(pump({&a}, [&] { return a.station.received.size() == 1; }));
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
-  const auto died = Clock::now();
   EXPECT_TRUE(pump({&a}, [&] { return a.station.disconnected.count(id) == 1; }));
-  EXPECT_LT(Clock::now() - died, milliseconds(1500));
   EXPECT_EQ(a.station.disconnected[id].code(), StatusCode::kPeerFailed);
   // Its address is nobody's now.
   const ConnectionId again = a.connect(address);
