@@ -151,10 +151,15 @@ TEST_P(Failure, PayloadOfTheDeadCanStillBeAskedForAndFails) {
 }
 
 TEST_P(Failure, TouchNoticesADeathWithoutAnyMessage) {
-  OtherProcess other(GetParam(), [](Node& node, Parent&) { progress_for_ever(node); });
+  OtherProcess other(GetParam(), [](Node& node, Parent& parent) {
+    while (node.counters().packets_received == 0) node.progress();
+    parent.say('m');
+    progress_for_ever(node);
+  });
   Node node(GetParam());
   mad_peer* const peer = other.peer_of(node);
   ASSERT_EQ(mad_peer_touch(node.engine(), peer), MAD_SUCCESS);
+  ASSERT_TRUE(progress_until({&node}, [&] { return other.heard(); }));  // it stands on both sides
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
   while (std::chrono::steady_clock::now() < until) node.progress();
   EXPECT_EQ(mad_peer_status(peer), MAD_SUCCESS);
