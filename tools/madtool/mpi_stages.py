@@ -68,26 +68,31 @@ def _programs(what: str, *options: str) -> Tally:
     return _count(log.read_text(errors="replace"), log, code)
 
 
-def run_programs() -> Tally:
-    """The programs of tests/mpi under mpiexec, and some of them over each other fabric."""
-    tally = _programs("MPI programs")
+def _last_start(end: float, most_s: float = float("inf")) -> str:
+    return f"--last-start={max(0.0, min(most_s, end - time.monotonic())):.0f}"
+
+
+def run_programs(end: float = float("inf")) -> Tally:
+    """The programs of tests/mpi under mpiexec, and some of them over each other fabric.
+
+    Here and below, nothing is started after `end` (time.monotonic()).
+    """
+    tally = _programs("MPI programs", _last_start(end))
     usable, why_not = fabrics.usable(fabrics.OTHERS)
     if usable:
-        tally += _programs("smoke tests", "--smoke", *(f"--fabric={fabric}" for fabric in usable))
+        over = [f"--fabric={fabric}" for fabric in usable]
+        tally += _programs("smoke tests", "--smoke", *over, _last_start(end))
     return tally + why_not
 
 
-def run_suite() -> Tally:
+def run_suite(end: float = float("inf")) -> Tally:
     """MPICH's own test suite."""
-    conditions = Conditions(_SUITE_TEST_S, last_start=time.monotonic() + _SUITE_LAST_START_S)
+    conditions = Conditions(_SUITE_TEST_S, last_start=min(time.monotonic() + _SUITE_LAST_START_S, end))
     return conformance.run(conformance_suite.mad_suite(), SUITE, conformance.known_differences(), conditions)
 
 
 def run_fabric(named: Optional[str] = None, end: float = float("inf")) -> Tally:
-    """All programs, and the heart of MPICH's suite, over the fabric that is named or whose turn it is.
-
-    Nothing is started after `end` (time.monotonic()).
-    """
+    """All programs, and the heart of MPICH's suite, over the fabric that is named or whose turn it is."""
     number = fabrics.turn()
     usable, why_not = fabrics.usable([named] if named else fabrics.IN_TURN)
     if not usable:
@@ -95,8 +100,7 @@ def run_fabric(named: Optional[str] = None, end: float = float("inf")) -> Tally:
     fabric = fabrics.in_turn(number, usable)
     say(f"fabric: {fabric}; to run the same again: tools/mad test fabric --fabric {fabric}")
     begin = time.monotonic()
-    programs_s = max(0.0, min(_PROGRAM_LAST_START_S, end - begin))
-    tally = _programs("MPI programs over one", f"--fabric={fabric}", f"--last-start={programs_s:.0f}")
+    tally = _programs("MPI programs over one", f"--fabric={fabric}", _last_start(end, _PROGRAM_LAST_START_S))
     conditions = Conditions(_SUITE_TEST_S, conformance_suite.over(fabric), min(begin + _FABRIC_LAST_START_S, end))
     directories = fabrics.rotated(number, conformance_fabrics.DIRECTORIES)
     known = conformance.known_differences(fabric=fabric)

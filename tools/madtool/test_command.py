@@ -34,7 +34,7 @@ def stages(fabric: Optional[str] = None) -> List[Stage]:
 
     `fabric` is the one that the stage `fabric` runs; none: the one whose turn it is.
     """
-    have, begin = ("packages",), time.monotonic()
+    have, end = ("packages",), time.monotonic() + _LAST_START_S
     return [
         Stage("packages", 5, "Debian packages", _packages),
         Stage("tool", 1, "unit tests of tools/mad", unit_tests.run, have),
@@ -45,10 +45,10 @@ def stages(fabric: Optional[str] = None) -> List[Stage]:
         _sanitizers("tsan", left_out=_WITHOUT_THREADS),
         Stage("mpich", 18, "MPICH on ch4:mad", mpi_stages.build_mpich, have),
         Stage("mpi", 8, "MPI programs under mpiexec, and some of them over each other fabric",
-              mpi_stages.run_programs, ("mpich",)),
-        Stage("suite", 20, "MPICH's own test suite", mpi_stages.run_suite, ("mpich",)),
+              lambda: mpi_stages.run_programs(end), ("mpich",)),
+        Stage("suite", 20, "MPICH's own test suite", lambda: mpi_stages.run_suite(end), ("mpich",)),
         Stage("fabric", 13, "one other fabric in full, in turns: MPI programs and MPICH's suite",
-              lambda: mpi_stages.run_fabric(fabric, begin + _LAST_START_S), ("mpich",)),
+              lambda: mpi_stages.run_fabric(fabric, end), ("mpich",)),
     ]  # fmt: skip
 
 
