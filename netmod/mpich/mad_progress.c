@@ -54,26 +54,26 @@ static int64_t nanoseconds_now(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* A caller that computes between its calls of MPI_Test is not kept from it. */
-static void sleep_in_a_loop(void) {
-  const uint32_t longest =
-      MPIR_IS_THREADED ? THREADED_SLEEP_MICROSECONDS : CROWDED_SLEEP_MICROSECONDS;
-
-  if (nanoseconds_now() - MPIDI_MAD_global.last_idle < LOOP_NANOSECONDS)
-    (void)mad_engine_wait(MPIDI_MAD_global.engine, longest);
-  MPIDI_MAD_global.last_idle = nanoseconds_now();
+/* Whether the caller does nothing but wait, since it came back at once after the last empty poll:
+ * one that computes between its calls of MPI_Test is not put to sleep.  Asked before a poll, which
+ * may take longer than a caller may: some fabrics ask the system about each peer. */
+static bool only_waits(void) {
+  return MPIDI_MAD_global.oversubscribed && MPIDI_MAD_global.idle_polls >= CROWDED_YIELD_POLLS &&
+         nanoseconds_now() - MPIDI_MAD_global.last_idle < LOOP_NANOSECONDS;
 }
 
-static void give_way(uint32_t polls) {
-  if (MPIDI_MAD_global.oversubscribed) {
-    if (polls > CROWDED_YIELD_POLLS) {
-      sleep_in_a_loop();
-    } else if (polls > CROWDED_SPIN_POLLS) {
-      sched_yield();
-    }
-  } else if (polls > ALONE_SPIN_POLLS && polls % ALONE_YIELD_INTERVAL == 0) {
+static void give_way(uint32_t polls, bool may_sleep) {
+  if (!MPIDI_MAD_global.oversubscribed) {
+    if (polls > ALONE_SPIN_POLLS && polls % ALONE_YIELD_INTERVAL == 0) sched_yield();
+    return;
+  }
+  if (may_sleep) {
+    (void)mad_engine_wait(MPIDI_MAD_global.engine, MPIR_IS_THREADED ? THREADED_SLEEP_MICROSECONDS
+                                                                    : CROWDED_SLEEP_MICROSECONDS);
+  } else if (polls > CROWDED_SPIN_POLLS && polls < CROWDED_YIELD_POLLS) {
     sched_yield();
   }
+  if (polls >= CROWDED_YIELD_POLLS) MPIDI_MAD_global.last_idle = nanoseconds_now();
 }
 
 /* After each SWEEP_INTERVAL, which divides the other intervals. */
@@ -91,14 +91,15 @@ static void now_and_then(uint32_t polls) {
   if (MPIDI_MAD_global.gone_peers > 0) MPIDI_MAD_global.sweep = true;
 }
 
-static void idle(void) {
+static void idle(bool may_sleep) {
   uint32_t polls = ++MPIDI_MAD_global.idle_polls;
 
   if (polls % SWEEP_INTERVAL == 0) now_and_then(polls);
-  give_way(polls);
+  give_way(polls, may_sleep);
 }
 
 int MPIDI_MAD_progress(int vci) {
+  const bool may_sleep = only_waits();
   int events = 0, status;
 
   if (MPIDI_MAD_global.engine == NULL) return MPI_SUCCESS;
@@ -108,7 +109,7 @@ int MPIDI_MAD_progress(int vci) {
     MPIDI_MAD_global.idle_polls = 0;
     MPIDI_MAD_global.idle_since = 0;
   } else {
-    idle();
+    idle(may_sleep);
   }
   if (unlikely(MPIDI_MAD_global.sweep)) MPIDI_MAD_sweep();
   return MPI_SUCCESS;

@@ -1,7 +1,6 @@
 // The driver conformance suite over a driver that is made to misbehave: whoever wraps a driver must
 // keep what driver.h promises, and the suite must not rely on more than that.
-#include "madlike/driver/loopback/loopback.h"
-#include "tests/conformance/driver_conformance.h"
+#include "tests/conformance/loopback_kinds.h"
 #include "tests/fault/faulty_driver.h"
 
 namespace mad {
@@ -19,12 +18,7 @@ DriverFactory factory(const char* name, const LoopbackOptions& options, const Fa
     pair.b = std::make_unique<FaultyDriver>(std::make_unique<LoopbackDriver>(network), plan_b);
     return pair;
   };
-  // The next port of the network: nobody has opened it yet.
-  result.nobody = [](const DriverPair& pair) {
-    std::vector<std::byte> address = pair.b->address();
-    address.back() = std::byte{0x7F};
-    return address;
-  };
+  result.nobody = loopback::nobody;
   return result;
 }
 
@@ -52,48 +46,17 @@ FaultPlan everything() {
   return plan;
 }
 
-LoopbackOptions narrow() {
-  LoopbackOptions options;
-  options.max_iov = 1;
-  options.max_packet_bytes = 256;
-  options.inject_bytes = 0;
-  options.queue_depth = 1;
-  options.remote_write = false;
-  return options;
-}
-
-LoopbackOptions like_tcp() {
-  LoopbackOptions options;
-  options.max_iov = 4;
-  options.inject_bytes = 128;
-  options.max_write_iov = 4;
-  return options;
-}
-
-LoopbackOptions in_pieces() {
-  LoopbackOptions options = like_tcp();
-  options.piece_bytes = 1000;
-  return options;
-}
-
-LoopbackOptions lending() {
-  LoopbackOptions options;
-  options.queue_depth = 5;
-  options.lent_bytes = 1000;
-  options.short_bytes = 128;
-  return options;
-}
-
-INSTANTIATE_TEST_SUITE_P(Faulty, DriverConformance,
-                         ::testing::Values(factory("calm", like_tcp(), FaultPlan{}),
-                                           factory("refusing", like_tcp(), refusing()),
-                                           factory("late", like_tcp(), late()),
-                                           factory("everything", like_tcp(), everything()),
-                                           factory("narrow", narrow(), everything()),
-                                           factory("in_pieces", in_pieces(), FaultPlan{}),
-                                           factory("late_pieces", in_pieces(), everything()),
-                                           factory("lending", lending(), everything())),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Faulty, DriverConformance,
+    ::testing::Values(factory("calm", loopback::like_tcp(), FaultPlan{}),
+                      factory("refusing", loopback::like_tcp(), refusing()),
+                      factory("late", loopback::like_tcp(), late()),
+                      factory("everything", loopback::like_tcp(), everything()),
+                      factory("narrow", loopback::narrow(), everything()),
+                      factory("in_pieces", loopback::in_pieces(), FaultPlan{}),
+                      factory("late_pieces", loopback::in_pieces(), everything()),
+                      factory("lending", loopback::lending(), everything())),
+    [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace mad
