@@ -113,9 +113,11 @@ class MessageEvents {
   virtual void on_peer_gone(Endpoint& peer, const Status& status) = 0;
 };
 
+/// 64 KiB, or 256 KiB where the driver can receive them in place.
+std::size_t default_eager_limit(const DriverCaps& caps);
+
 struct MessengerConfig {
-  /// Bytes of payload that may travel with the header; by default 64 KiB, and 256 KiB where a
-  /// driver can receive them in place.
+  /// Bytes of payload that may travel with the header; by default default_eager_limit().
   std::optional<std::size_t> eager_limit;
   std::size_t peer_credit =
       256 * 1024;  // bytes of unmatched heads a peer keeps for us, and we for it

@@ -19,7 +19,7 @@ constexpr std::size_t kEagerLimit = 64 * 1024;
 constexpr std::size_t kEagerLimitInPlace = 256 * 1024;
 
 std::size_t eager_limit(const MessengerConfig& config, const DriverCaps& caps) {
-  return config.eager_limit.value_or(caps.piece_bytes > 0 ? kEagerLimitInPlace : kEagerLimit);
+  return config.eager_limit.value_or(default_eager_limit(caps));
 }
 
 // Writes room for the fixed header and the message header; returns where the fixed header goes.
@@ -66,6 +66,10 @@ class Cork {
 };
 
 }  // namespace
+
+std::size_t default_eager_limit(const DriverCaps& caps) {
+  return caps.piece_bytes > 0 ? kEagerLimitInPlace : kEagerLimit;
+}
 
 Status Sender::send_header(Endpoint& to, std::uint8_t handler, Segment header) {
   if (to.can_post() && to.first_frames.empty() && start(to, handler, header, nullptr)) return {};

@@ -10,7 +10,8 @@
  * mad_last_error() has the sentence.  Outputs are written only on success.  Sizes and offsets are
  * bytes.  An engine and what belongs to it is used by one thread at a time (any thread); types may
  * be shared.  No exception and no signal leaves the library; it prints nothing unless MAD_VERBOSE
- * or MAD_TRACE is set.
+ * or MAD_TRACE is set, but for the fabrics "ucx...", which say on standard error why shared memory or
+ * cma is not used, once, and what UCX calls an error.
  */
 #ifndef MAD_H
 #define MAD_H
@@ -233,7 +234,7 @@ typedef struct mad_callbacks {
 
 typedef struct mad_config {
   uint32_t abi_version;     /* MAD_ABI_VERSION */
-  const char* fabric;       /* "auto" (RDMA where there is some, else tcp), "tcp", "ofi:PROVIDER",
+  const char* fabric;       /* "auto" (verbs where it works, else tcp), "tcp", "ofi:PROVIDER",
                                "ofi" (= ofi:tcp), "ucx" (shared memory or tcp), "ucx:posix",
                                "ucx:tcp", "ucx:posix,cma", "loopback"; or several, as
                                "ucx:posix;tcp": each peer is reached by the first that reaches it;

@@ -37,7 +37,7 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        The fabric to communicate over. One of auto (an RDMA device where there is one, else tcp),
+        The fabric to communicate over. One of auto (libfabric's verbs where it works, else tcp),
         tcp, ofi:PROVIDER, e.g. ofi:sockets, ucx (shared memory on one host, else tcp), or ucx: and
         some of posix, cma, tcp with commas; or several with semicolons between, e.g. ucx:posix;tcp,
         of which the first that reaches a process is used for that process. If empty, auto. The

@@ -71,6 +71,19 @@ void report(const calibrate::Measurement& measured, const mad::DriverCaps& caps)
       limit(limits.send), limit(limits.place), limit(limits.send_alone));
 }
 
+// Of a list with commas; `cma` is a part of the fabric before it.
+std::vector<std::string> with_cma(const std::vector<std::string>& words) {
+  std::vector<std::string> fabrics;
+  for (const std::string& word : words) {
+    if (word == "cma" && !fabrics.empty()) {
+      fabrics.back() += ",cma";
+    } else {
+      fabrics.push_back(word);
+    }
+  }
+  return fabrics;
+}
+
 int calibrate_all(const std::vector<std::string>& fabrics, const std::string& interface,
                   const std::string& path, int rounds) {
   Json file = read_file(path);
@@ -117,7 +130,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    return calibrate_all(fabrics, interface, path, rounds);
+    return calibrate_all(with_cma(fabrics), interface, path, rounds);
   } catch (const std::exception& error) {
     fmt::print(stderr, "calibrate: {}\n", error.what());
     return 1;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <random>
@@ -14,6 +15,7 @@
 
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/ucx/cma.h"
+#include "madlike/message/messenger.h"
 #include "netmod/abi/costs_file.h"
 #include "netmod/abi/fabric.h"
 #include "perf/explain/report.h"
@@ -25,6 +27,8 @@ struct Options {
   std::vector<std::string> fabrics;
   std::string interface;
   std::string costs_file;
+  std::size_t eager_limit = 0, flush_threshold = 0;  // 0: the fabric's
+  std::uint64_t max_blocks = 0;                      // 0: as many as there are
 };
 
 void add_options(CLI::App* app, Options* options) {
@@ -34,6 +38,20 @@ void add_options(CLI::App* app, Options* options) {
   app->add_option(
       "--costs", options->costs_file,
       "what tools/mad calibrate wrote; default: the user's file, else built-in numbers");
+  // What a job that is started here takes from the same environment.
+  for (const auto& [name, variable] :
+       {std::pair("--interface", "INTERFACE"), std::pair("--costs", "COSTS_FILE")}) {
+    app->get_option(name)->envname(std::string("MPIR_CVAR_CH4_MAD_") + variable);
+  }
+  app->add_option("--eager-limit", options->eager_limit,
+                  "bytes of a message that may leave before its receive is known")
+      ->envname("MPIR_CVAR_CH4_MAD_EAGER_LIMIT");
+  app->add_option("--flush-threshold", options->flush_threshold,
+                  "bytes prepared before a packet leaves")
+      ->envname("MPIR_CVAR_CH4_MAD_FLUSH_THRESHOLD");
+  app->add_option("--max-blocks", options->max_blocks,
+                  "blocks above which auto copies rather than references")
+      ->envname("MPIR_CVAR_CH4_MAD_MAX_BLOCKS");
 }
 
 /// Whether processes of this user may read each other's memory: a child tries its parent's, which
@@ -59,6 +77,21 @@ std::string cma_text() {
   return size <= 0 ? "works" : "cannot be used: " + std::string(why.data(), size);
 }
 
+std::string thresholds_text(const mad::DriverCaps& caps, const Options& options) {
+  const std::size_t eager =
+      options.eager_limit != 0 ? options.eager_limit : mad::default_eager_limit(caps);
+  const std::size_t staged = std::min(caps.max_packet_bytes, mad::MessengerConfig().packet_bytes);
+  const std::string flush = options.flush_threshold != 0
+                                ? fmt::format("{} bytes are prepared", options.flush_threshold)
+                                : fmt::format("it is full, of copies at {} bytes", staged);
+  std::string out = fmt::format(
+      "up to {} bytes of a message leave before its receive is known; a packet leaves when {}\n",
+      std::min(eager, mad::MessengerConfig().peer_credit), flush);
+  if (options.max_blocks != 0)
+    out += fmt::format("auto copies more than {} blocks\n", options.max_blocks);
+  return out;
+}
+
 /// What the fabric can do, or nothing and in `why` what is in the way.
 std::string text_of(const std::string& fabric, const Options& options, std::string* why) {
   auto driver = mad::open_fabric(fabric, options.interface);
@@ -72,7 +105,11 @@ std::string text_of(const std::string& fabric, const Options& options, std::stri
     *why = costs.status().message();
     return "";
   }
-  const std::string text = explain::fabric_text({caps, *costs, {}});
+  mad::Tuning tuning;
+  tuning.flush_threshold = options.flush_threshold;
+  if (options.max_blocks != 0) tuning.max_blocks = options.max_blocks;
+  const std::string text =
+      explain::fabric_text({caps, *costs, tuning}) + thresholds_text(caps, options);
   const bool with_cma = caps.name.find(",cma") != std::string::npos;
   return with_cma ? text + "cma between processes of this host " + cma_text() + "\n" : text;
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -35,6 +36,27 @@ TEST(Info, tells_of_every_fabric_whether_it_can_be_used) {
   EXPECT_TRUE(has(answer.out, "fabric ucx:posix: ")) << answer.out;
   EXPECT_TRUE(has(answer.out, "fabric ucx:posix,cma: ")) << answer.out;
   EXPECT_TRUE(has(answer.out, "fabric ucx:tcp: ")) << answer.out;
+}
+
+TEST(Info, thresholds_are_those_in_force) {
+  const Answer fabric_s = call({"loopback", "--interface", "lo"});
+  EXPECT_TRUE(has(fabric_s.out,
+                  "\nup to 65536 bytes of a message leave before its receive is known; a "
+                  "packet leaves when it is full, of copies at "))
+      << fabric_s.out;
+  EXPECT_FALSE(has(fabric_s.out, "auto copies more than")) << fabric_s.out;
+  const Answer given = call({"loopback", "--flush-threshold", "5000", "--max-blocks", "77"});
+  EXPECT_TRUE(has(given.out, " a packet leaves when 5000 bytes are prepared\n")) << given.out;
+  EXPECT_TRUE(has(given.out, "\nauto copies more than 77 blocks\n")) << given.out;
+  setenv("MPIR_CVAR_CH4_MAD_EAGER_LIMIT", "1234", 1);
+  const Answer in_environment = call({"loopback"});
+  setenv("MPIR_CVAR_CH4_MAD_EAGER_LIMIT", "much", 1);
+  const Answer wrong = call({"loopback"});
+  unsetenv("MPIR_CVAR_CH4_MAD_EAGER_LIMIT");
+  EXPECT_TRUE(has(in_environment.out, "\nup to 1234 bytes of a message")) << in_environment.out;
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_TRUE(has(wrong.err, "MPIR_CVAR_CH4_MAD_EAGER_LIMIT") || has(wrong.err, "--eager-limit"))
+      << wrong.err;
 }
 
 TEST(Info, a_fabric_that_is_asked_for_and_cannot_be_used_is_1) {

@@ -1,8 +1,8 @@
 // ConnectionTable: a driver's connections, by their ids and by the addresses of their peers, and
 // which of them are to end, or to be forgotten.
 //
-// A Connection is made of its id and more, and has the `address` of its peer (bytes).  Its states
-// are the driver's affair.
+// A Connection is a ConnectionRecord made of its id and more.  Its `state` is the driver's affair,
+// but for two that every one comes to: kClosing, once the caller left it, and kGone.
 #ifndef MADLIKE_DRIVER_CONNECTIONS_TABLE_H_
 #define MADLIKE_DRIVER_CONNECTIONS_TABLE_H_
 
@@ -14,9 +14,23 @@
 #include <vector>
 
 #include "madlike/base/status.h"
+#include "madlike/driver/connections/completions.h"
 #include "madlike/driver/driver.h"
 
 namespace mad {
+
+/// What every driver knows of a connection.
+struct ConnectionRecord {
+  ConnectionRecord(ConnectionId its_id, std::vector<std::byte> its_address)
+      : id(its_id), address(std::move(its_address)) {}
+
+  const ConnectionId id;
+  const std::vector<std::byte> address;  // of its peer
+  bool doomed = false;                   // its end is due
+  bool told = false;                     // the caller knows of this connection
+  bool left = false;                     // and has called disconnect(), or never heard of it
+  Status gone;                           // kClosing, kGone: why
+};
 
 template <typename Connection>
 class ConnectionTable {
@@ -50,8 +64,12 @@ class ConnectionTable {
     return true;
   }
 
-  /// It is to end by the next end_due().
-  void end_soon(ConnectionId id, Status why) { ending_.emplace_back(id, std::move(why)); }
+  /// It is to end by the next end_due().  Of several reasons the first counts.
+  void end_soon(ConnectionId id, Status why) {
+    Connection* const connection = find(id);
+    if (!connection || std::exchange(connection->doomed, true)) return;
+    ending_.emplace_back(id, std::move(why));
+  }
   bool has_due() const { return !ending_.empty(); }
   /// Calls end(connection, why) for all of those, and for more that this finds.
   template <typename End>
@@ -63,8 +81,30 @@ class ConnectionTable {
     }
   }
 
-  /// It is gone and its caller named it for the last time: it is to be forgotten.
-  void leave(ConnectionId id) { leaving_.push_back(id); }
+  /// The driver has ended it, for this reason: so the caller is told, unless it never heard of it
+  /// or left it, and then it is forgotten.
+  void ended(Connection& connection, const Status& why, CompletionQueue* completions) {
+    if (!connection.left) {
+      connection.gone = why;
+      if (connection.told) {
+        completions->push(Completion::Kind::kDisconnected, connection.id, nullptr, why);
+      }
+    }
+    connection.left = connection.left || !connection.told;
+    if (connection.left) leaving_.push_back(connection.id);
+  }
+  /// The caller names it for the last time.  The one that is to be closed now, or null: it is gone,
+  /// or was left before.
+  Connection* leave(ConnectionId id) {
+    Connection* const connection = find(id);
+    if (!connection || std::exchange(connection->left, true)) return nullptr;
+    if (connection->state != Connection::State::kGone) {
+      connection->gone = Status(StatusCode::kClosed, "this connection was disconnected");
+      return connection;
+    }
+    leaving_.push_back(id);
+    return nullptr;
+  }
   bool has_left() const { return !leaving_.empty(); }
   /// Forgets those that nobody names any more: is_named(connection) is false.
   template <typename IsNamed>
@@ -75,6 +115,12 @@ class ConnectionTable {
       return true;
     };
     leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(), forgotten), leaving_.end());
+  }
+
+  bool any_closing() const {
+    return std::any_of(records_.begin(), records_.end(), [](const auto& entry) {
+      return entry.second.state == Connection::State::kClosing;
+    });
   }
 
   // Pairs of an id and a connection.
@@ -89,6 +135,15 @@ class ConnectionTable {
   std::vector<std::pair<ConnectionId, Status>> ending_;
   std::vector<ConnectionId> leaving_;
 };
+
+/// Why nothing can be posted to a connection that is not connected.  kAgain: later it can be.
+template <typename Connection>
+Status not_connected(const Connection* connection) {
+  using State = typename Connection::State;
+  if (!connection) return StatusCode::kClosed;
+  const bool over = connection->state == State::kClosing || connection->state == State::kGone;
+  return over ? connection->gone : Status(StatusCode::kAgain);
+}
 
 }  // namespace mad
 

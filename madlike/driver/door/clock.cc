@@ -2,12 +2,14 @@
 
 #include <time.h>
 
+#include <utility>
+
 namespace mad {
 
-long coarse_tick() {
+bool CoarseTimer::ticked() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return now.tv_nsec;
+  return std::exchange(last_, now.tv_nsec) != now.tv_nsec;
 }
 
 }  // namespace mad

@@ -1,4 +1,5 @@
-// PolledClock: time for deadlines of an engine that only lives while it is polled.
+// PolledClock: time for deadlines of an engine that only lives while it is polled; and CoarseTimer,
+// which polls can ask for nothing.
 //
 // A pause of poll() longer than a second does not count: who was not looking cannot say that
 // another was late.
@@ -28,8 +29,14 @@ class PolledClock {
   time_point ticked_ = Steady::now();
 };
 
-/// Changes every few milliseconds and costs no system call.
-long coarse_tick();
+/// Tells whether some milliseconds have passed since it was asked last, without a system call.
+class CoarseTimer {
+ public:
+  bool ticked();
+
+ private:
+  long last_ = 0;
+};
 
 }  // namespace mad
 

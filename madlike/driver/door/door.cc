@@ -92,9 +92,7 @@ void Door::look(std::vector<Event>* events, std::vector<std::uint32_t>* ready) {
         break;
     }
   }
-  const long tick = coarse_tick();
-  if (tick != deadlines_tick_) check_deadlines();
-  deadlines_tick_ = tick;
+  if (deadline_timer_.ticked()) check_deadlines();
   std::move(events_.begin(), events_.end(), std::back_inserter(*events));
   events_.clear();
 }

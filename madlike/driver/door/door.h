@@ -128,7 +128,7 @@ class Door {
   TcpSocket listener_;
   TcpSocket spare_;  // see tcp_accept()
   PolledClock clock_;
-  long deadlines_tick_ = 0;
+  CoarseTimer deadline_timer_;
 
   Calls calls_;
   std::map<std::vector<std::byte>, std::uint32_t> called_;  // their numbers by address

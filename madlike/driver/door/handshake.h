@@ -17,6 +17,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <vector>
 
@@ -44,6 +45,15 @@ struct DoorAddress {
 /// Random values that nobody can guess.
 DoorSecret random_secret();
 DoorNonce random_nonce();
+/// Not 0.
+template <typename Number>
+Number random_number() {
+  const DoorNonce random = random_nonce();
+  Number number = 0;
+  static_assert(sizeof(number) <= sizeof(random));
+  std::memcpy(&number, random.data(), sizeof(number));
+  return number | 1;
+}
 
 DoorKey session_key(const DoorSecret& secret, const DoorNonce& connectors,
                     const DoorNonce& listeners);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <set>
 
 #include "gtest/gtest.h"
 #include "madlike/driver/ip/address.h"
@@ -49,6 +50,13 @@ TEST_F(DoorHandshake, BothSidesMakeTheSameKeyOutOfTheSecretAndTheNonces) {
   EXPECT_NE(session_key(secret, a, b), session_key(random_secret(), a, b));
   EXPECT_NE(session_key(secret, a, b), session_key(secret, random_nonce(), b));
   EXPECT_NE(session_key(secret, a, b), session_key(secret, a, random_nonce()));
+}
+
+TEST_F(DoorHandshake, NumbersAreAnyButZero) {
+  std::set<std::uint32_t> numbers;
+  for (int i = 0; i < 100; ++i) numbers.insert(random_number<std::uint32_t>());
+  EXPECT_GT(numbers.size(), 90u);
+  EXPECT_EQ(numbers.count(0), 0u);
 }
 
 TEST_F(DoorHandshake, HellosSayWhatTheyAre) {

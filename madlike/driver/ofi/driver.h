@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "madlike/driver/connections/table.h"
+#include "madlike/driver/door/clock.h"
 #include "madlike/driver/driver.h"
 #include "madlike/driver/ofi/endpoint.h"
 #include "madlike/driver/ofi/fabric.h"
@@ -66,7 +67,6 @@ class OfiDriver : public Driver {
   void accept(OfiConnection& connection, const Greeting& greeting, InfoPtr request);
   void set_state(OfiConnection& connection, State state);
   bool attach_endpoint(OfiConnection& connection, fi_info* request);
-  void tell(OfiConnection& connection, Completion::Kind kind, const Status& status);
   void check_deadlines();
   void on_deadline(OfiConnection& connection, Clock::time_point now);
 
@@ -102,7 +102,6 @@ class OfiDriver : public Driver {
   void drain_completions();
 
   // post.cc
-  Status not_connected(const OfiConnection* connection) const;
   Status post_inject(OfiConnection& connection, SegmentList packet, std::size_t bytes);
 
   OfiOptions options_;
@@ -119,13 +118,12 @@ class OfiDriver : public Driver {
   std::unordered_map<const fid*, ConnectionId> endpoints_;
 
   std::deque<Event> events_;
-  std::deque<Completion>
-      news_;                   // what was not found by reading the completion queue for the caller
-  std::size_t unsettled_ = 0;  // connections under way, accepting or closing
+  CompletionQueue completions_;  // not found by reading the provider's queue for the caller
+  std::size_t unsettled_ = 0;    // connections under way, accepting or closing
   bool events_soon_ = false;
   std::uint32_t polls_ = 0;
-  long last_tick_ = 0;
-  long deadlines_tick_ = 0;
+  CoarseTimer look_timer_;
+  CoarseTimer deadline_timer_;
 };
 
 }  // namespace mad

@@ -31,15 +31,12 @@ void OfiDriver::close_endpoint(OfiConnection& connection) {
 }
 
 void OfiDriver::disconnect(ConnectionId id) {
-  OfiConnection* const known = find(id);
-  if (!known || known->left) return;
-  OfiConnection& connection = *known;
-  connection.left = true;
-  if (connection.state == State::kGone) return connections_.leave(id);
+  OfiConnection* const left = connections_.leave(id);
+  if (!left) return;
+  OfiConnection& connection = *left;
   (void)connections_.retire(connection);
   const bool stands = connection.state == State::kConnected;
   const bool accepting = connection.state == State::kAccepting;
-  connection.gone = Status(StatusCode::kClosed, "this connection was disconnected");
   set_state(connection, State::kClosing);
   connection.deadline = Clock::now() + options_.close_timeout;
   if (connection.exposed > 0) {
@@ -82,16 +79,11 @@ void OfiDriver::end(OfiConnection& connection, Status why) {
   for (OfiOperation& operation : connection.operations) {
     if (!operation.busy) continue;
     Completion completion;
-    if (finish(&operation, why, &completion)) news_.push_back(std::move(completion));
+    if (finish(&operation, why, &completion)) completions_.push(std::move(completion));
   }
   (void)connections_.retire(connection);
-  if (connection.state != State::kClosing) {
-    connection.gone = why;
-    if (connection.told) tell(connection, Completion::Kind::kDisconnected, why);
-  }
+  connections_.ended(connection, why, &completions_);
   set_state(connection, State::kGone);
-  connection.left = connection.left || !connection.told;
-  if (connection.left) connections_.leave(connection.id);
 }
 
 void OfiDriver::forget_left() {
@@ -102,21 +94,17 @@ void OfiDriver::forget_left() {
 
 void OfiDriver::linger() {
   const Clock::time_point deadline = Clock::now() + options_.linger;
-  std::size_t closing = 0;
+  bool closing = false;
   do {
     slow_progress();
     drain_completions();
-    for (Completion& news : news_) {
-      if (news.kind == Completion::Kind::kReceived) release(news.buffer);
+    for (Completion dropped; completions_.take(&dropped, 1) > 0;) {
+      if (dropped.kind == Completion::Kind::kReceived) release(dropped.buffer);
     }
-    news_.clear();
     receives_.replenish(fabric_->receives(), endpoints_.size());
-    closing = 0;
-    for (const auto& entry : connections_) {
-      if (entry.second.state == State::kClosing) ++closing;
-    }
-    if (closing > 0) std::this_thread::yield();
-  } while (closing > 0 && Clock::now() < deadline);
+    closing = connections_.any_closing();
+    if (closing) std::this_thread::yield();
+  } while (closing && Clock::now() < deadline);
 }
 
 }  // namespace mad

@@ -5,7 +5,7 @@
 namespace mad {
 
 OfiConnection::OfiConnection(ConnectionId id, std::vector<std::byte> address, std::uint64_t secret)
-    : id(id), address(std::move(address)), tag(OfiTag::make(id, secret)) {
+    : ConnectionRecord(id, std::move(address)), tag(OfiTag::make(id, secret)) {
   operations.resize(kQueueDepth + kMaxInjected / kCreditEvery + 1);
   for (OfiOperation& operation : operations) {
     operation.connection = id;

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "madlike/base/status.h"
+#include "madlike/driver/connections/table.h"
 #include "madlike/driver/driver.h"
 #include "madlike/driver/ofi/fabric.h"
 #include "madlike/driver/ofi/memory.h"
@@ -39,7 +39,7 @@ struct OfiOperation : OfiContext {
   void* context = nullptr;  // the caller's
 };
 
-struct OfiConnection {
+struct OfiConnection : ConnectionRecord {
   enum class State {
     kConnecting,  // our request is under way
     kAwaiting,   // refused because the peer's own request is; the peer's must come, or we ask again
@@ -72,8 +72,6 @@ struct OfiConnection {
   bool all_returned() const { return free_operations.size() == operations.size(); }
   bool under_way() const { return state == State::kConnecting || state == State::kAwaiting; }
 
-  ConnectionId id;
-  std::vector<std::byte> address;
   State state = State::kConnecting;
   FidPtr<fid_ep> endpoint;
   std::uint32_t endpoints_opened = 0;  // tells events of a former endpoint from those of this one
@@ -94,9 +92,6 @@ struct OfiConnection {
   bool last_posted = false;
   bool last_sent = false;
   bool peer_finished = false;  // its last packet has come
-  bool told = false;           // the caller knows of this connection
-  bool left = false;           // and has called disconnect(), or never heard of it
-  Status gone;                 // kGone: why
 
   // The provider names them by their place in memory, so they stay until all have come back.
   std::vector<OfiOperation> operations;

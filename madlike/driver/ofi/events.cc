@@ -139,7 +139,8 @@ void OfiDriver::on_connected(OfiConnection& connection, const Event& event) {
     return;
   }
   set_state(connection, State::kConnected);
-  tell(connection, Completion::Kind::kConnected, {});
+  connection.told = true;
+  completions_.push(Completion::Kind::kConnected, connection.id, nullptr, {});
 }
 
 void OfiDriver::on_refused(OfiConnection& connection, const Event& event) {

@@ -26,14 +26,6 @@ std::size_t to_iov(SegmentList packet, IovArray& iov) {
 
 }  // namespace
 
-Status OfiDriver::not_connected(const OfiConnection* connection) const {
-  if (!connection) return StatusCode::kClosed;
-  if (connection->state == State::kGone || connection->state == State::kClosing) {
-    return connection->gone;
-  }
-  return StatusCode::kAgain;
-}
-
 Status OfiDriver::post_send(ConnectionId id, SegmentList packet, void* context) {
   OfiConnection* const found = find(id);
   if (!found || found->state != State::kConnected) return not_connected(found);

@@ -1,7 +1,6 @@
 // The poll path.  A poll reads the completion queue once, which makes the provider progress; the
 // event queue, another system call, is read now and then.
 #include <rdma/fi_errno.h>
-#include <time.h>
 
 #include <algorithm>
 #include <array>
@@ -17,23 +16,13 @@ constexpr std::size_t kBatch = 32;
 constexpr std::uint32_t kEventsEvery = 64;          // polls
 constexpr std::uint32_t kEventsEveryUnsettled = 4;  // polls, while a connection comes or goes
 
-// Changes every few milliseconds and costs no system call.
-long coarse_tick() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return now.tv_nsec;
-}
-
 }  // namespace
 
 bool OfiDriver::events_due() {
   ++polls_;
   const std::uint32_t every = unsettled_ > 0 ? kEventsEveryUnsettled : kEventsEvery;
   if (events_soon_ || polls_ >= every) return true;
-  const long tick = coarse_tick();
-  if (tick == last_tick_) return false;
-  last_tick_ = tick;
-  return true;
+  return look_timer_.ticked();
 }
 
 void OfiDriver::slow_progress() {
@@ -41,20 +30,14 @@ void OfiDriver::slow_progress() {
   events_soon_ = false;
   read_events();
   dispatch_events();
-  const long tick = coarse_tick();
-  if (unsettled_ > 0 && tick != deadlines_tick_) check_deadlines();
-  deadlines_tick_ = tick;
+  if (deadline_timer_.ticked() && unsettled_ > 0) check_deadlines();
   end_all_due();
   forget_left();
 }
 
 std::size_t OfiDriver::poll(Completion* out, std::size_t capacity) {
   if (events_due()) slow_progress();
-  std::size_t count = 0;
-  while (count < capacity && !news_.empty()) {
-    out[count++] = std::move(news_.front());
-    news_.pop_front();
-  }
+  std::size_t count = completions_.take(out, capacity);
   if (count < capacity) {
     std::array<fi_cq_data_entry, kBatch> entries;
     const ssize_t found =
@@ -70,7 +53,8 @@ std::size_t OfiDriver::poll(Completion* out, std::size_t capacity) {
 }
 
 Status OfiDriver::watch(std::vector<pollfd>* out) {
-  if (!news_.empty() || !events_.empty() || connections_.has_due()) return StatusCode::kAgain;
+  if (!completions_.empty() || !events_.empty() || connections_.has_due())
+    return StatusCode::kAgain;
   events_soon_ = true;  // either queue may wake the caller
   return fabric_->watch(out);
 }
@@ -172,7 +156,7 @@ void OfiDriver::read_error() {
                ofi_status(closing ? StatusCode::kClosed : StatusCode::kPeerFailed,
                           "sending to " + to_text(connection.address), error.err),
                &completion)) {
-    news_.push_back(std::move(completion));
+    completions_.push(std::move(completion));
   }
 }
 
@@ -191,7 +175,7 @@ void OfiDriver::drain_completions() {
     for (ssize_t i = 0; i < found; ++i) {
       Completion completion;
       if (translate(entries[static_cast<std::size_t>(i)], &completion)) {
-        news_.push_back(std::move(completion));
+        completions_.push(std::move(completion));
       }
     }
   }

@@ -160,15 +160,6 @@ void OfiDriver::accept(OfiConnection& connection, const Greeting& greeting, Info
   }
 }
 
-void OfiDriver::tell(OfiConnection& connection, Completion::Kind kind, const Status& status) {
-  connection.told = true;
-  Completion news;
-  news.kind = kind;
-  news.connection = connection.id;
-  news.status = status;
-  news_.push_back(std::move(news));
-}
-
 void OfiDriver::check_deadlines() {
   const Clock::time_point now = Clock::now();
   for (auto& entry : connections_) {

@@ -5,7 +5,6 @@
 // has sent one and got one is connected.
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <utility>
 
 #include "madlike/driver/ip/address.h"
@@ -18,18 +17,11 @@ namespace {
 constexpr int kMessagesAtOnce = 8;
 static_assert(ShmOffer::kBytes <= DoorReader::kMostBytes);
 
-std::uint64_t random_number() {
-  std::uint64_t number = 0;
-  const DoorNonce random = random_nonce();
-  std::memcpy(&number, random.data(), sizeof(number));
-  return number | 1;
-}
-
 /// The name of a new object in /dev/shm.
 std::string new_name(const char* what) {
   std::array<char, 48> name{};
   std::snprintf(name.data(), name.size(), "mad-%s-%016llx", what,
-                static_cast<unsigned long long>(random_number()));
+                static_cast<unsigned long long>(random_number<std::uint64_t>()));
   return name.data();
 }
 
@@ -55,7 +47,7 @@ Status ShmDriver::make_offer(ShmConnection& connection) {
   own.endpoint = connection.endpoint->name().text();
   if (makes_gate(connection)) {
     own.gate = new_name("gate");
-    own.secret = random_number();
+    own.secret = random_number<std::uint64_t>();
     auto gate = ShmGate::make(own.gate, own.secret);
     if (!gate.ok()) return gate.status();
     connection.gate = std::make_unique<ShmGate>(std::move(*gate));
@@ -155,7 +147,8 @@ void ShmDriver::greet(ShmConnection& connection) {
 void ShmDriver::connect_if_greeted(ShmConnection& connection) {
   if (!connection.hello_sent || !connection.hello_received) return;
   set_state(connection, State::kConnected);
-  tell(connection, Completion::Kind::kConnected, {});
+  connection.told = true;
+  completions_.push(Completion::Kind::kConnected, connection.id, nullptr, {});
 }
 
 }  // namespace mad

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "madlike/base/status.h"
+#include "madlike/driver/connections/table.h"
 #include "madlike/driver/door/clock.h"
 #include "madlike/driver/door/handshake.h"
 #include "madlike/driver/door/sockets.h"
@@ -44,7 +44,7 @@ struct ShmOperation {
   bool busy = false;
 };
 
-struct ShmConnection {
+struct ShmConnection : ConnectionRecord {
   enum class State {
     kCalling,   // the door is at it
     kAgreeing,  // the control socket stands, and each side opens the other's memory
@@ -54,18 +54,15 @@ struct ShmConnection {
   };
 
   ShmConnection(ConnectionId its_id, DoorAddress its_address, std::uint32_t secret)
-      : id(its_id),
+      : ConnectionRecord(its_id, its_address.bytes()),
         peer(std::move(its_address)),
-        address(peer.bytes()),
         tag(ShmTag::make(its_id, secret)) {}
 
   bool unsettled() const { return state == State::kAgreeing || state == State::kClosing; }
   /// Both sides of its memory are open.
   bool open() const { return ready && peer_ready; }
 
-  const ConnectionId id;
   const DoorAddress peer;
-  const std::vector<std::byte> address;
   const std::uint64_t tag;  // in messages to us
   State state = State::kCalling;
   TcpSocket control;
@@ -85,11 +82,7 @@ struct ShmConnection {
 
   bool last_sent = false;
   bool peer_finished = false;        // its last message has come
-  bool doomed = false;               // its end is due: nothing of it is taken any more
   PolledClock::time_point deadline;  // kAgreeing: the peer is silent; kClosing: it takes nothing
-  bool told = false;                 // the caller knows of this connection
-  bool left = false;                 // and has called disconnect(), or never heard of it
-  Status gone;                       // kClosing, kGone: why
 };
 
 }  // namespace mad

@@ -50,7 +50,6 @@ class ShmDriver : public Driver {
   ShmConnection& add_connection(const DoorAddress& address);
   void set_state(ShmConnection& connection, State state);
   void on_door(Door::Event& event);
-  void tell(ShmConnection& connection, Completion::Kind kind, const Status& status);
   void check_deadlines();
 
   // agreement.cc
@@ -70,7 +69,9 @@ class ShmDriver : public Driver {
   void send_last(ShmConnection& connection);
   void on_hang_up(ShmConnection& connection);
   void end_hung_up();
-  void end_soon(ConnectionId connection, Status why);
+  void end_soon(ConnectionId connection, Status why) {
+    connections_.end_soon(connection, std::move(why));
+  }
   Status end_broken(ShmConnection& connection);
   void end_all_due() {
     connections_.end_due(
@@ -78,10 +79,8 @@ class ShmDriver : public Driver {
   }
   void end(ShmConnection& connection, Status why);
   void forget_left();
-  void linger();
 
   // post.cc
-  Status not_connected(const ShmConnection* connection) const;
   Status post(ShmConnection& connection, Kind kind, SegmentList packet, std::size_t bytes,
               void* context);
   void finish(ShmConnection& connection, Status status);
@@ -111,12 +110,11 @@ class ShmDriver : public Driver {
   std::vector<ConnectionId> unsettled_;  // connections agreeing or closing
   std::vector<ConnectionId> advancing_;  // scratch of advance_unsettled()
   std::vector<ConnectionId> hung_up_;    // whose last messages may not be received yet
-  std::vector<Completion> news_;
-  std::size_t news_told_ = 0;
+  CompletionQueue completions_;
   bool look_soon_ = false;
   std::uint32_t polls_ = 0;
-  long last_tick_ = 0;
-  long deadlines_tick_ = 0;
+  CoarseTimer look_timer_;
+  CoarseTimer deadline_timer_;
 };
 
 }  // namespace mad

@@ -3,10 +3,9 @@
 // A record is forgotten when its connection is gone and the caller has left it.  Its memory is
 // closed first and the control socket after it: who sees that end may close its own.
 #include <algorithm>
-#include <array>
-#include <thread>
 #include <utility>
 
+#include "madlike/driver/connections/linger.h"
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/shm/driver.h"
 #include "madlike/driver/shm/remains.h"
@@ -18,7 +17,7 @@ ShmDriver::~ShmDriver() {
   for (auto& entry : connections_) {
     if (entry.second.state != State::kClosing) end(entry.second, StatusCode::kClosed);
   }
-  linger();
+  linger(*this, options_.linger, [this] { return connections_.any_closing(); });
   for (auto& entry : connections_) close_memory(entry.second);
 }
 
@@ -38,14 +37,11 @@ void ShmDriver::close_memory(ShmConnection& connection) {
 }
 
 void ShmDriver::disconnect(ConnectionId id) {
-  ShmConnection* const known = find(id);
-  if (!known || known->left) return;
-  ShmConnection& connection = *known;
-  connection.left = true;
-  if (connection.state == State::kGone) return connections_.leave(id);
+  ShmConnection* const left = connections_.leave(id);
+  if (!left) return;
+  ShmConnection& connection = *left;
   if (connections_.retire(connection)) door_.forget(connection.address);
   const bool stands = connection.state == State::kConnected;
-  connection.gone = Status(StatusCode::kClosed, "this connection was disconnected");
   set_state(connection, State::kClosing);
   connection.deadline = door_.now() + options_.close_timeout;
   if (stands) return send_last(connection);
@@ -90,13 +86,6 @@ void ShmDriver::end_hung_up() {
   hung_up_.erase(std::remove_if(hung_up_.begin(), hung_up_.end(), ended), hung_up_.end());
 }
 
-void ShmDriver::end_soon(ConnectionId id, Status why) {
-  ShmConnection* const connection = find(id);
-  if (!connection || connection->doomed) return;
-  connection->doomed = true;
-  connections_.end_soon(id, std::move(why));
-}
-
 Status ShmDriver::end_broken(ShmConnection& connection) {
   Status why(StatusCode::kPeerFailed,
              "the engine at " + to_text(connection.peer.socket) + " died while it sent");
@@ -111,33 +100,12 @@ void ShmDriver::end(ShmConnection& connection, Status why) {
   close_memory(connection);
   connection.control.close();
   if (connections_.retire(connection)) door_.forget(connection.address);
-  if (connection.state != State::kClosing) {
-    connection.gone = why;
-    if (connection.told) tell(connection, Completion::Kind::kDisconnected, why);
-  }
+  connections_.ended(connection, why, &completions_);
   set_state(connection, State::kGone);
-  connection.left = connection.left || !connection.told;
-  if (connection.left) connections_.leave(connection.id);
 }
 
 void ShmDriver::forget_left() {
   connections_.forget_left([](const ShmConnection&) { return false; });
-}
-
-void ShmDriver::linger() {
-  const auto deadline = PolledClock::Steady::now() + options_.linger;
-  const auto closing = [](const auto& entry) { return entry.second.state == State::kClosing; };
-  do {
-    std::array<Completion, 16> news;
-    for (std::size_t count = 1; count > 0;) {
-      count = poll(news.data(), news.size());
-      for (std::size_t i = 0; i < count; ++i) {
-        if (news[i].buffer != nullptr) release(news[i].buffer);
-      }
-    }
-    std::this_thread::yield();
-  } while (std::any_of(connections_.begin(), connections_.end(), closing) &&
-           PolledClock::Steady::now() < deadline);
 }
 
 }  // namespace mad

@@ -6,13 +6,6 @@
 
 namespace mad {
 
-Status ShmDriver::not_connected(const ShmConnection* connection) const {
-  if (!connection) return StatusCode::kClosed;
-  const bool under_way =
-      connection->state == State::kCalling || connection->state == State::kAgreeing;
-  return under_way ? Status(StatusCode::kAgain) : connection->gone;
-}
-
 Status ShmDriver::post_send(ConnectionId id, SegmentList packet, void* context) {
   ShmConnection* const found = find(id);
   if (!found || found->state != State::kConnected) return not_connected(found);
@@ -54,12 +47,8 @@ Status ShmDriver::post(ShmConnection& connection, Kind kind, SegmentList packet,
 
 void ShmDriver::finish(ShmConnection& connection, Status status) {
   connection.operation.busy = false;
-  Completion news;
-  news.kind = Completion::Kind::kSent;
-  news.connection = connection.id;
-  news.context = connection.operation.context;
-  news.status = std::move(status);
-  news_.push_back(std::move(news));
+  completions_.push(Completion::Kind::kSent, connection.id, connection.operation.context,
+                    std::move(status));
 }
 
 void ShmDriver::call(ShmConnection& connection) {

@@ -23,7 +23,7 @@ std::size_t ShmDriver::poll(Completion* out, std::size_t capacity) {
   end_all_due();
   if (looking_is_due()) look();
   if (!unsettled_.empty()) advance_unsettled();
-  if (news_.empty()) {
+  if (completions_.empty()) {
     for (ShmConnection* const connection : opened_) {
       if (connection->gate->called()) (void)progress(*connection);
     }
@@ -31,15 +31,7 @@ std::size_t ShmDriver::poll(Completion* out, std::size_t capacity) {
   }
   end_all_due();
   forget_left();
-  std::size_t count = 0;
-  while (count < capacity && news_told_ < news_.size()) {
-    out[count++] = std::move(news_[news_told_++]);
-  }
-  if (news_told_ == news_.size()) {
-    news_.clear();
-    news_told_ = 0;
-  }
-  return count;
+  return completions_.take(out, capacity);
 }
 
 // Each connection that stands has one buffer for sure.
@@ -104,12 +96,12 @@ void ShmDriver::take_message(ShmConnection& connection, Chunk& chunk,
   const bool ours = ShmTag::of(entry.data) == connection.tag && !connection.doomed;
   const Kind kind = ShmTag::kind(entry.data);
   if (ours && kind == Kind::kPacket && connection.state == State::kConnected) {
-    Completion news;
-    news.kind = Completion::Kind::kReceived;
-    news.connection = connection.id;
-    news.bytes = {chunk.bytes, entry.len};
-    news.buffer = &chunk;
-    news_.push_back(std::move(news));
+    Completion received;
+    received.kind = Completion::Kind::kReceived;
+    received.connection = connection.id;
+    received.bytes = {chunk.bytes, entry.len};
+    received.buffer = &chunk;
+    completions_.push(std::move(received));
     return;
   }
   chunks_.drop_user(chunk);
@@ -134,10 +126,7 @@ void ShmDriver::take_error(ShmConnection& connection) {
 bool ShmDriver::looking_is_due() {
   ++polls_;
   if (look_soon_ || !unsettled_.empty() || door_.busy() || polls_ >= kLookEvery) return true;
-  const long tick = coarse_tick();
-  if (tick == last_tick_) return false;
-  last_tick_ = tick;
-  return true;
+  return look_timer_.ticked();
 }
 
 void ShmDriver::look() {
@@ -155,9 +144,7 @@ void ShmDriver::look() {
     ShmConnection* const connection = find(id);
     if (connection) on_control(*connection);
   }
-  const long tick = coarse_tick();
-  if (!unsettled_.empty() && tick != deadlines_tick_) check_deadlines();
-  deadlines_tick_ = tick;
+  if (deadline_timer_.ticked() && !unsettled_.empty()) check_deadlines();
   end_all_due();
 }
 
@@ -174,7 +161,7 @@ void ShmDriver::advance_unsettled() {
 }
 
 Status ShmDriver::watch(std::vector<pollfd>* out) {
-  if (!news_.empty() || connections_.has_due() || !hung_up_.empty() || door_.has_events()) {
+  if (!completions_.empty() || connections_.has_due() || !hung_up_.empty() || door_.has_events()) {
     return StatusCode::kAgain;
   }
   look_soon_ = true;  // a control socket or a stranger may wake the caller

@@ -1,6 +1,5 @@
 // How connections come, until their control socket stands.
 #include <algorithm>
-#include <cstring>
 #include <exception>
 
 #include "madlike/driver/ip/address.h"
@@ -11,14 +10,6 @@ namespace {
 
 constexpr DoorMagic kMagic{'M', 'A', 'D', 'S', 'H', 'M'};
 constexpr std::size_t kLeastPacket = ShmEndpoint::kMostInjected;
-
-/// A number that nobody can guess.
-std::uint32_t random_secret_number() {
-  std::uint32_t number = 0;
-  const DoorNonce random = random_nonce();
-  std::memcpy(&number, random.data(), sizeof(number));
-  return number;
-}
 
 }  // namespace
 
@@ -78,7 +69,7 @@ void ShmDriver::set_state(ShmConnection& connection, State state) {
 }
 
 ShmConnection& ShmDriver::add_connection(const DoorAddress& address) {
-  return connections_.add(address, random_secret_number());
+  return connections_.add(address, random_number<std::uint32_t>());
 }
 
 Result<ConnectionId> ShmDriver::connect(const std::byte* address, std::size_t size) {
@@ -105,15 +96,6 @@ void ShmDriver::on_door(Door::Event& event) {
   ready_.push_back(connection.id);  // its peer may have gone on
   Status offered = make_offer(connection);
   if (offered.error()) end_soon(connection.id, std::move(offered));
-}
-
-void ShmDriver::tell(ShmConnection& connection, Completion::Kind kind, const Status& status) {
-  connection.told = true;
-  Completion news;
-  news.kind = kind;
-  news.connection = connection.id;
-  news.status = status;
-  news_.push_back(std::move(news));
 }
 
 void ShmDriver::check_deadlines() {

@@ -4,9 +4,8 @@
 
 #include <cstdint>
 #include <utility>
-#include <vector>
 
-#include "madlike/base/status.h"
+#include "madlike/driver/connections/table.h"
 #include "madlike/driver/door/clock.h"
 #include "madlike/driver/door/handshake.h"
 #include "madlike/driver/door/sockets.h"
@@ -16,7 +15,7 @@
 
 namespace mad {
 
-struct TcpConnection {
+struct TcpConnection : ConnectionRecord {
   enum class State {
     kCalling,  // the door is at it
     kConnected,
@@ -26,14 +25,14 @@ struct TcpConnection {
 
   TcpConnection(ConnectionId its_id, DoorAddress its_address, ChunkPool& pool,
                 const TcpInbox::Limits& limits)
-      : id(its_id), peer(std::move(its_address)), address(peer.bytes()), inbox(pool, limits) {}
+      : ConnectionRecord(its_id, its_address.bytes()),
+        peer(std::move(its_address)),
+        inbox(pool, limits) {}
 
   /// Whether records come and go.
   bool stands() const { return state == State::kConnected || state == State::kClosing; }
 
-  const ConnectionId id;
   const DoorAddress peer;
-  const std::vector<std::byte> address;
   State state = State::kCalling;
   TcpSocket socket;
 
@@ -48,9 +47,6 @@ struct TcpConnection {
   bool waits_to_send = false;  // the outbox is not empty
   bool wakes_to_send = false;  // a sleeper is woken when the socket takes more
   bool last_posted = false;
-  bool told = false;  // the caller knows of this connection
-  bool left = false;  // and has called disconnect(), or never heard of it
-  Status gone;        // kClosing, kGone: why
 };
 
 }  // namespace mad

@@ -4,7 +4,6 @@
 #define MADLIKE_DRIVER_TCP_DRIVER_H_
 
 #include <array>
-#include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -64,7 +63,6 @@ class TcpDriver : public Driver {
   TcpConnection& add_connection(const DoorAddress& address);
   void set_state(TcpConnection& connection, State state);
   void on_door(Door::Event& event);
-  void tell(TcpConnection& connection, Completion::Kind kind, const Status& status);
   void check_deadlines();
 
   // ending.cc
@@ -79,7 +77,6 @@ class TcpDriver : public Driver {
   }
   void end(TcpConnection& connection, const Status& why);
   void forget_left();
-  void linger();
 
   // progress.cc
   bool looking_is_due();
@@ -100,10 +97,8 @@ class TcpDriver : public Driver {
                            std::size_t capacity);
   Read read(TcpConnection& connection);
   void on_end_of_stream(TcpConnection& connection, int error);
-  std::size_t take_news(Completion* out, std::size_t capacity);
 
   // post.cc
-  Status not_connected(const TcpConnection* connection) const;
   void wait_to_send(TcpConnection& connection);
   Result<ExposureToken> expose(const Exposure& exposure);
   Status post(TcpConnection& connection, const TcpRecord& record, SegmentList packet,
@@ -124,12 +119,12 @@ class TcpDriver : public Driver {
   std::vector<ConnectionId> sending_;          // whose outbox is not empty
   std::vector<TcpOutbox::Finished> finished_;  // scratch of flush()
   std::array<Segment, kMaxRuns + 1> places_;   // scratch of read() and fill_write()
-  std::deque<Completion> news_;
+  CompletionQueue completions_;
   std::size_t closing_ = 0;  // connections
   bool look_soon_ = false;
   std::uint32_t polls_ = 0;
-  long last_tick_ = 0;
-  long deadlines_tick_ = 0;
+  CoarseTimer look_timer_;
+  CoarseTimer deadline_timer_;
   bool last_first_ = false;  // which of two connections is read first
 };
 

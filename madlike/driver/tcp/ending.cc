@@ -5,9 +5,8 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
-#include <thread>
 
+#include "madlike/driver/connections/linger.h"
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/tcp/driver.h"
 
@@ -18,7 +17,7 @@ TcpDriver::~TcpDriver() {
   for (auto& entry : connections_) {
     if (entry.second.state != State::kClosing) end(entry.second, StatusCode::kClosed);
   }
-  linger();
+  linger(*this, options_.linger, [this] { return connections_.any_closing(); });
 }
 
 void TcpDriver::close_socket(TcpConnection& connection) {
@@ -27,14 +26,11 @@ void TcpDriver::close_socket(TcpConnection& connection) {
 }
 
 void TcpDriver::disconnect(ConnectionId id) {
-  TcpConnection* const known = find(id);
-  if (!known || known->left) return;
-  TcpConnection& connection = *known;
-  connection.left = true;
-  if (connection.state == State::kGone) return connections_.leave(id);
+  TcpConnection* const left = connections_.leave(id);
+  if (!left) return;
+  TcpConnection& connection = *left;
   if (connections_.retire(connection)) door_.forget(connection.address);
   const bool stands = connection.state == State::kConnected;
-  connection.gone = Status(StatusCode::kClosed, "this connection was disconnected");
   set_state(connection, State::kClosing);
   connection.deadline = door_.now() + options_.close_timeout;
   connection.rest_goes_to = nullptr;  // it is dropped
@@ -60,41 +56,17 @@ void TcpDriver::end(TcpConnection& connection, const Status& why) {
   finished_.clear();
   connection.outbox.drop_all(&finished_);
   for (const TcpOutbox::Finished& finished : finished_) {
-    Completion completion;
-    completion.kind = finished.kind;
-    completion.connection = connection.id;
-    completion.context = finished.context;
-    completion.status = why;
-    news_.push_back(std::move(completion));
+    completions_.push(finished.kind, connection.id, finished.context, why);
   }
   if (connections_.retire(connection)) door_.forget(connection.address);
-  if (connection.state != State::kClosing) {
-    connection.gone = why;
-    if (connection.told) tell(connection, Completion::Kind::kDisconnected, why);
-  }
+  connections_.ended(connection, why, &completions_);
   set_state(connection, State::kGone);
   connection.inbox.give_up_chunk();
   chunks_.allow_one_less();
-  connection.left = connection.left || !connection.told;
-  if (connection.left) connections_.leave(connection.id);
 }
 
 void TcpDriver::forget_left() {
   connections_.forget_left([](const TcpConnection& connection) { return connection.exposed > 0; });
-}
-
-void TcpDriver::linger() {
-  const PolledClock::Steady::time_point deadline = PolledClock::Steady::now() + options_.linger;
-  const auto closing = [this](const auto& entry) { return entry.second.state == State::kClosing; };
-  while (std::any_of(connections_.begin(), connections_.end(), closing) &&
-         PolledClock::Steady::now() < deadline) {
-    std::array<Completion, 16> news;
-    const std::size_t count = poll(news.data(), news.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      if (news[i].buffer != nullptr) release(news[i].buffer);
-    }
-    std::this_thread::yield();
-  }
 }
 
 }  // namespace mad

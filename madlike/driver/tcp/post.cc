@@ -6,11 +6,6 @@
 
 namespace mad {
 
-Status TcpDriver::not_connected(const TcpConnection* connection) const {
-  if (!connection) return StatusCode::kClosed;
-  return connection->state == State::kCalling ? Status(StatusCode::kAgain) : connection->gone;
-}
-
 Status TcpDriver::post_send(ConnectionId id, SegmentList packet, void* context) {
   TcpConnection* const found = find(id);
   if (!found || found->state != State::kConnected) return not_connected(found);

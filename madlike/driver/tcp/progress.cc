@@ -29,7 +29,7 @@ std::size_t TcpDriver::poll(Completion* out, std::size_t capacity) {
   end_all_due();
   if (!sending_.empty()) flush_waiting();
   if (looking_is_due()) look();
-  std::size_t count = news_.empty() ? 0 : take_news(out, capacity);
+  std::size_t count = completions_.take(out, capacity);
   count += reads_unasked() ? receive_unasked(out + count, capacity - count)
                            : receive_readable(out + count, capacity - count);
   end_all_due();
@@ -66,17 +66,8 @@ std::size_t TcpDriver::receive_readable(Completion* out, std::size_t capacity) {
   return count;
 }
 
-std::size_t TcpDriver::take_news(Completion* out, std::size_t capacity) {
-  std::size_t count = 0;
-  while (count < capacity && !news_.empty()) {
-    out[count++] = std::move(news_.front());
-    news_.pop_front();
-  }
-  return count;
-}
-
 Status TcpDriver::watch(std::vector<pollfd>* out) {
-  if (!news_.empty() || connections_.has_due() || !readable_.empty() || door_.has_events()) {
+  if (!completions_.empty() || connections_.has_due() || !readable_.empty() || door_.has_events()) {
     return StatusCode::kAgain;
   }
   for (const ConnectionId id : sending_) {
@@ -97,10 +88,7 @@ bool TcpDriver::looking_is_due() {
   if (!reads_unasked()) return readable_.empty();
   if (look_soon_ || closing_ > 0 || door_.busy() || polls_ >= kLookEvery) return true;
   if (polls_ % kTickEvery != 0) return false;
-  const long tick = coarse_tick();
-  if (tick == last_tick_) return false;
-  last_tick_ = tick;
-  return true;
+  return look_timer_.ticked();
 }
 
 void TcpDriver::look() {
@@ -115,9 +103,7 @@ void TcpDriver::look() {
     const TcpConnection* const connection = find(id);
     if (connection && connection->stands() && !reads_unasked()) readable_.push_back(id);
   }
-  const long tick = coarse_tick();
-  if (closing_ > 0 && tick != deadlines_tick_) check_deadlines();
-  deadlines_tick_ = tick;
+  if (deadline_timer_.ticked() && closing_ > 0) check_deadlines();
   end_all_due();
 }
 
@@ -135,11 +121,7 @@ void TcpDriver::flush(TcpConnection& connection) {
   finished_.clear();
   const bool moved = connection.outbox.flush(connection.socket.fd(), &finished_);
   for (const TcpOutbox::Finished& finished : finished_) {
-    Completion completion;
-    completion.kind = finished.kind;
-    completion.connection = connection.id;
-    completion.context = finished.context;
-    news_.push_back(std::move(completion));
+    completions_.push(finished.kind, connection.id, finished.context, {});
   }
   const bool empty = connection.outbox.empty();
   if (empty && connection.wakes_to_send) {

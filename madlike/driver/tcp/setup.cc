@@ -95,16 +95,8 @@ void TcpDriver::on_door(Door::Event& event) {
   door_.watch().change(connection.socket.fd(), TcpWatch::Role::kConnection, connection.id);
   set_state(connection, State::kConnected);
   ready_.push_back(connection.id);  // its peer may have gone on
-  tell(connection, Completion::Kind::kConnected, {});
-}
-
-void TcpDriver::tell(TcpConnection& connection, Completion::Kind kind, const Status& status) {
   connection.told = true;
-  Completion news;
-  news.kind = kind;
-  news.connection = connection.id;
-  news.status = status;
-  news_.push_back(std::move(news));
+  completions_.push(Completion::Kind::kConnected, connection.id, nullptr, {});
 }
 
 void TcpDriver::check_deadlines() {

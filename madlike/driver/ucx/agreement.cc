@@ -184,7 +184,8 @@ void UcxDriver::greet(UcxConnection& connection) {
 void UcxDriver::connect_if_greeted(UcxConnection& connection) {
   if (!connection.hello_sent || !connection.hello_received) return;
   set_state(connection, State::kConnected);
-  tell(connection, Completion::Kind::kConnected, {});
+  connection.told = true;
+  completions_.push(Completion::Kind::kConnected, connection.id, nullptr, {});
 }
 
 }  // namespace mad

@@ -82,7 +82,6 @@ class UcxDriver : public Driver, private UcxEvents {
   UcxConnection& add_connection(const DoorAddress& address);
   void set_state(UcxConnection& connection, State state);
   void on_door(Door::Event& event);
-  void tell(UcxConnection& connection, Completion::Kind kind, const Status& status);
   void check_deadlines();
 
   // agreement.cc
@@ -104,16 +103,15 @@ class UcxDriver : public Driver, private UcxEvents {
   void on_hang_up(UcxConnection& connection);
   bool has_all(HungUp& each, const UcxConnection& connection);
   void end_hung_up();
-  void end_soon(ConnectionId connection, Status why);
+  void end_soon(ConnectionId connection, Status why) {
+    connections_.end_soon(connection, std::move(why));
+  }
   void end_all_due() {
     if (connections_.has_due()) end_due();
   }
   [[gnu::noinline]] void end_due();
   void end(UcxConnection& connection, Status why);
-  void finish(const UcxConnection& connection, Completion::Kind kind, void* context,
-              const Status& status);
   void forget_left();
-  void linger();
 
   // receive.cc
   bool on_message(UcxLane& lane, UcxMessage kind, Segment message, bool keepable) override;
@@ -134,13 +132,11 @@ class UcxDriver : public Driver, private UcxEvents {
   // progress.cc
   bool looking_is_due();
   [[gnu::noinline]] void look();
-  [[gnu::noinline]] std::size_t take_news(Completion* out, std::size_t capacity);
   void advance_unsettled();
   std::size_t agreeing_on_tcp() const;
   void progress();
 
   // post.cc
-  Status not_connected(const UcxConnection* connection) const;
   Result<ExposureToken> expose(const Exposure& exposure);
   Status post_pull(UcxConnection& connection, const UcxHeader& header, SegmentList packet,
                    void* context);
@@ -166,13 +162,12 @@ class UcxDriver : public Driver, private UcxEvents {
   std::array<Segment, kMaxRuns> places_;  // scratch of place()
   ProcessReader reader_;                  // scratch of take_pull()
   std::vector<pollfd> armed_;             // scratch of watch()
-  std::vector<Completion> news_;          // UCX progresses when all of them are told
-  std::size_t news_told_ = 0;
+  CompletionQueue completions_;           // UCX progresses when all of them are told
   bool said_without_posix_ = false, said_without_cma_ = false;
   bool look_soon_ = false;  // also while a connection is unsettled or the door busy
   std::uint32_t polls_ = 0;
-  long last_tick_ = 0;
-  long deadlines_tick_ = 0;
+  CoarseTimer look_timer_;
+  CoarseTimer deadline_timer_;
   TcpSocket timer_;  // wakes who sleeps while tcp is agreed on
 };
 

@@ -4,10 +4,9 @@
 // its peer is withdrawn.  UCX may be called here: nothing of this is called from inside of it but
 // end_soon().
 #include <algorithm>
-#include <array>
-#include <thread>
 #include <utility>
 
+#include "madlike/driver/connections/linger.h"
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/ucx/driver.h"
 #include "madlike/driver/ucx/status.h"
@@ -29,7 +28,7 @@ UcxDriver::~UcxDriver() {
   for (auto& entry : connections_) {
     if (entry.second.state != State::kClosing) end(entry.second, StatusCode::kClosed);
   }
-  linger();
+  linger(*this, options_.linger, [this] { return connections_.any_closing(); });
   for (auto& entry : connections_) drop_way(entry.second);
 }
 
@@ -43,14 +42,11 @@ void UcxDriver::drop_way(UcxConnection& connection) {
 }
 
 void UcxDriver::disconnect(ConnectionId id) {
-  UcxConnection* const known = find(id);
-  if (!known || known->left) return;
-  UcxConnection& connection = *known;
-  connection.left = true;
-  if (connection.state == State::kGone) return connections_.leave(id);
+  UcxConnection* const left = connections_.leave(id);
+  if (!left) return;
+  UcxConnection& connection = *left;
   if (connections_.retire(connection)) door_.forget(connection.address);
   const bool stands = connection.state == State::kConnected;
-  connection.gone = Status(StatusCode::kClosed, "this connection was disconnected");
   set_state(connection, State::kClosing);
   connection.deadline = door_.now() + options_.close_timeout;
   if (stands && connection.exposed == 0) return send_last(connection);
@@ -104,13 +100,6 @@ void UcxDriver::end_hung_up() {
   hung_up_.erase(std::remove_if(hung_up_.begin(), hung_up_.end(), ended), hung_up_.end());
 }
 
-void UcxDriver::end_soon(ConnectionId id, Status why) {
-  UcxConnection* const connection = find(id);
-  if (!connection || connection->doomed) return;
-  connection->doomed = true;
-  connections_.end_soon(id, std::move(why));
-}
-
 void UcxDriver::end_due() {
   connections_.end_due(
       [this](UcxConnection& connection, const Status& why) { end(connection, why); });
@@ -122,53 +111,22 @@ void UcxDriver::end(UcxConnection& connection, Status why) {
   // What the peer reads of our memory from now on it does not take for what we wrote.
   connection.word.exchange(0);  // before all that is written to that memory again
   while (connection.pulls.size() > 0) {
-    finish(connection, Completion::Kind::kWritten, connection.pulls.pop(), why);
+    completions_.push(Completion::Kind::kWritten, connection.id, connection.pulls.pop(), why);
   }
   UcxOperation& operation = connection.operation;
   if (std::exchange(operation.busy, false)) {
-    finish(connection, operation.kind, operation.context, why);
+    completions_.push(operation.kind, connection.id, operation.context, why);
   }
   drop_way(connection);
   connection.prepared = {};
   connection.control.close();
   if (connections_.retire(connection)) door_.forget(connection.address);
-  if (connection.state != State::kClosing) {
-    connection.gone = why;
-    if (connection.told) tell(connection, Completion::Kind::kDisconnected, why);
-  }
+  connections_.ended(connection, why, &completions_);
   set_state(connection, State::kGone);
-  connection.left = connection.left || !connection.told;
-  if (connection.left) connections_.leave(connection.id);
-}
-
-void UcxDriver::finish(const UcxConnection& connection, Completion::Kind kind, void* context,
-                       const Status& status) {
-  Completion news;
-  news.kind = kind;
-  news.connection = connection.id;
-  news.context = context;
-  news.status = status;
-  news_.push_back(std::move(news));
 }
 
 void UcxDriver::forget_left() {
   connections_.forget_left([](const UcxConnection& connection) { return connection.exposed > 0; });
-}
-
-void UcxDriver::linger() {
-  const auto deadline = PolledClock::Steady::now() + options_.linger;
-  const auto closing = [this](const auto& entry) { return entry.second.state == State::kClosing; };
-  do {
-    std::array<Completion, 16> news;
-    for (std::size_t count = 1; count > 0;) {
-      count = poll(news.data(), news.size());
-      for (std::size_t i = 0; i < count; ++i) {
-        if (news[i].buffer != nullptr) release(news[i].buffer);
-      }
-    }
-    std::this_thread::yield();
-  } while (std::any_of(connections_.begin(), connections_.end(), closing) &&
-           PolledClock::Steady::now() < deadline);
 }
 
 }  // namespace mad

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "madlike/base/status.h"
+#include "madlike/driver/connections/table.h"
 #include "madlike/driver/door/clock.h"
 #include "madlike/driver/door/handshake.h"
 #include "madlike/driver/door/sockets.h"
@@ -51,7 +51,7 @@ class UcxPulls {
   std::size_t first_ = 0, count_ = 0;
 };
 
-struct UcxConnection {
+struct UcxConnection : ConnectionRecord {
   enum class State {
     kCalling,   // the door is at it
     kAgreeing,  // the control socket stands, and a transport is looked for
@@ -62,17 +62,14 @@ struct UcxConnection {
 
   /// `secret` is not 0.
   UcxConnection(ConnectionId its_id, DoorAddress its_address, std::uint32_t secret)
-      : id(its_id),
+      : ConnectionRecord(its_id, its_address.bytes()),
         peer(std::move(its_address)),
-        address(peer.bytes()),
         tag((std::uint64_t{its_id} << 32) | secret) {}
   static ConnectionId of_tag(std::uint64_t tag) { return static_cast<ConnectionId>(tag >> 32); }
 
   bool unsettled() const { return state == State::kAgreeing || state == State::kClosing; }
 
-  const ConnectionId id;
   const DoorAddress peer;
-  const std::vector<std::byte> address;
   const std::uint64_t tag;  // in messages to us
   State state = State::kCalling;
   TcpSocket control;
@@ -106,11 +103,7 @@ struct UcxConnection {
   std::size_t exposed = 0;  // memory that the peer may write
   bool last_sent = false;
   bool peer_finished = false;        // its last message has come
-  bool doomed = false;               // its end is due: nothing of it is taken any more
   PolledClock::time_point deadline;  // kAgreeing: the peer is silent; kClosing: it takes nothing
-  bool told = false;                 // the caller knows of this connection
-  bool left = false;                 // and has called disconnect(), or never heard of it
-  Status gone;                       // kClosing, kGone: why
 };
 
 }  // namespace mad

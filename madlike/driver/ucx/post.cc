@@ -7,13 +7,6 @@
 
 namespace mad {
 
-Status UcxDriver::not_connected(const UcxConnection* connection) const {
-  if (!connection) return StatusCode::kClosed;
-  const bool under_way =
-      connection->state == State::kCalling || connection->state == State::kAgreeing;
-  return under_way ? Status(StatusCode::kAgain) : connection->gone;
-}
-
 Status UcxDriver::post_send(ConnectionId id, SegmentList packet, void* context) {
   UcxConnection* const found = find(id);
   if (!found || found->state != State::kConnected) return not_connected(found);

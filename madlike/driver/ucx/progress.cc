@@ -20,22 +20,10 @@ constexpr std::chrono::nanoseconds kAcceptEvery{1000000};
 std::size_t UcxDriver::poll(Completion* out, std::size_t capacity) {
   end_all_due();
   if (looking_is_due()) look();
-  if (news_.empty()) progress();
+  if (completions_.empty()) progress();
   end_all_due();
   if (connections_.has_left()) forget_left();
-  return news_.empty() ? 0 : take_news(out, capacity);
-}
-
-std::size_t UcxDriver::take_news(Completion* out, std::size_t capacity) {
-  std::size_t count = 0;
-  while (count < capacity && news_told_ < news_.size()) {
-    out[count++] = std::move(news_[news_told_++]);
-  }
-  if (news_told_ == news_.size()) {
-    news_.clear();
-    news_told_ = 0;
-  }
-  return count;
+  return completions_.take(out, capacity);
 }
 
 void UcxDriver::progress() {
@@ -52,10 +40,7 @@ bool UcxDriver::looking_is_due() {
   if (look_soon_) return true;
   if (++polls_ % kTickEvery != 0) return false;
   if (polls_ >= kLookEvery) return true;
-  const long tick = coarse_tick();
-  if (tick == last_tick_) return false;
-  last_tick_ = tick;
-  return true;
+  return look_timer_.ticked();
 }
 
 void UcxDriver::look() {
@@ -70,9 +55,7 @@ void UcxDriver::look() {
     if (connection) on_control(*connection);
   }
   if (const std::size_t expected = agreeing_on_tcp()) fabric_->accept(expected);
-  const long tick = coarse_tick();
-  if (!unsettled_.empty() && tick != deadlines_tick_) check_deadlines();
-  deadlines_tick_ = tick;
+  if (deadline_timer_.ticked() && !unsettled_.empty()) check_deadlines();
   end_all_due();
   fabric_->close_unused();
   look_soon_ = !unsettled_.empty() || door_.busy();
@@ -100,7 +83,7 @@ std::size_t UcxDriver::agreeing_on_tcp() const {
 }
 
 Status UcxDriver::watch(std::vector<pollfd>* out) {
-  if (!news_.empty() || connections_.has_due() || !hung_up_.empty() || !owing_.empty() ||
+  if (!completions_.empty() || connections_.has_due() || !hung_up_.empty() || !owing_.empty() ||
       door_.has_events()) {
     return StatusCode::kAgain;
   }

@@ -58,13 +58,13 @@ bool UcxDriver::take_packet(UcxConnection& connection, UcxLane& lane, Segment me
     end_soon(connection.id, Status(StatusCode::kNoMemory, "no memory for a received packet"));
     return false;
   }
-  Completion news;
-  news.kind = Completion::Kind::kReceived;
-  news.connection = connection.id;
-  news.bytes = kept.bytes;
-  news.rest = header.left;
-  news.buffer = kept.buffer;
-  news_.push_back(std::move(news));
+  Completion received;
+  received.kind = Completion::Kind::kReceived;
+  received.connection = connection.id;
+  received.bytes = kept.bytes;
+  received.rest = header.left;
+  received.buffer = kept.buffer;
+  completions_.push(std::move(received));
   return keepable;
 }
 
@@ -96,7 +96,7 @@ void UcxDriver::on_sent(uct_completion_t* completion) {
     outcome = ucx_status(StatusCode::kPeerFailed, "sending to " + to_text(connection.peer.socket),
                          status);
   }
-  driver.finish(connection, operation.kind, operation.context, outcome);
+  driver.completions_.push(operation.kind, connection.id, operation.context, std::move(outcome));
 }
 
 }  // namespace mad

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <exception>
 
 #include "madlike/driver/ip/address.h"
@@ -14,15 +13,6 @@ namespace mad {
 namespace {
 
 constexpr DoorMagic kMagic{'M', 'A', 'D', 'U', 'C', 'X'};
-
-/// A number that nobody can guess, and not 0.
-template <typename Number>
-Number random_number() {
-  Number number = 0;
-  const DoorNonce random = random_nonce();
-  std::memcpy(&number, random.data(), sizeof(number));
-  return number | 1;
-}
 
 }  // namespace
 
@@ -145,15 +135,6 @@ void UcxDriver::on_door(Door::Event& event) {
   connection.deadline = door_.now() + options_.agree_timeout;
   ready_.push_back(connection.id);  // its peer may have gone on
   make_offer(connection);
-}
-
-void UcxDriver::tell(UcxConnection& connection, Completion::Kind kind, const Status& status) {
-  connection.told = true;
-  Completion news;
-  news.kind = kind;
-  news.connection = connection.id;
-  news.status = status;
-  news_.push_back(std::move(news));
 }
 
 void UcxDriver::check_deadlines() {

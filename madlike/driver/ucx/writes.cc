@@ -119,7 +119,7 @@ void UcxDriver::take_answer(UcxConnection& connection, Segment message) {
     connection.deadline = door_.now() + options_.close_timeout;
   }
   for (; count > 0; --count) {
-    finish(connection, Completion::Kind::kWritten, connection.pulls.pop(), {});
+    completions_.push(Completion::Kind::kWritten, connection.id, connection.pulls.pop(), {});
   }
 }
 

@@ -1,0 +1,33 @@
+// linger(): a driver's last polls.
+#ifndef MADLIKE_DRIVER_CONNECTIONS_LINGER_H_
+#define MADLIKE_DRIVER_CONNECTIONS_LINGER_H_
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <thread>
+
+#include "madlike/driver/driver.h"
+
+namespace mad {
+
+/// Polls, until a poll finds nothing, as long as closing() is true, but not longer than `most`.
+/// What is found is dropped.  Connections that are not closing have ended before.
+template <typename Closing>
+void linger(Driver& driver, std::chrono::milliseconds most, const Closing& closing) {
+  const auto deadline = std::chrono::steady_clock::now() + most;
+  do {
+    std::array<Completion, 16> found;
+    for (std::size_t count = 1; count > 0;) {
+      count = driver.poll(found.data(), found.size());
+      for (std::size_t i = 0; i < count; ++i) {
+        if (found[i].buffer != nullptr) driver.release(found[i].buffer);
+      }
+    }
+    std::this_thread::yield();
+  } while (closing() && std::chrono::steady_clock::now() < deadline);
+}
+
+}  // namespace mad
+
+#endif  // MADLIKE_DRIVER_CONNECTIONS_LINGER_H_
