@@ -10,8 +10,8 @@
  * mad_last_error() has the sentence.  Outputs are written only on success.  Sizes and offsets are
  * bytes.  An engine and what belongs to it is used by one thread at a time (any thread); types may
  * be shared.  No exception and no signal leaves the library; it prints nothing unless MAD_VERBOSE
- * or MAD_TRACE is set, but for the fabrics "ucx...", which say on standard error why shared memory or
- * cma is not used, once, and what UCX calls an error.
+ * or MAD_TRACE is set, but for the fabrics "ucx...", which say on standard error why shared memory
+ * or cma is not used, once, and what UCX calls an error.
  */
 #ifndef MAD_H
 #define MAD_H

@@ -22,7 +22,9 @@ TEST(CoarseTimer, TicksNowAndThen) {
   CoarseTimer timer;
   const auto give_up = PolledClock::Steady::now() + std::chrono::minutes(1);
   int ticks = 0, asked = 0;
-  for (; ticks < 5 && PolledClock::Steady::now() < give_up; ++asked) ticks += timer.ticked() ? 1 : 0;
+  for (; ticks < 5 && PolledClock::Steady::now() < give_up; ++asked) {
+    ticks += timer.ticked() ? 1 : 0;
+  }
   EXPECT_EQ(ticks, 5);
   EXPECT_GT(asked, ticks) << "more often than that it was asked in vain";
 }
