@@ -150,9 +150,11 @@ class Driver {
     return Status(StatusCode::kInvalidArgument, "this fabric's writes go to one run");
   }
 
-  /// Whether what this peer sends is better written remotely than sent in packets, if both work; of
-  /// a peer as with lends_memory().
-  virtual bool prefers_writes(ConnectionId /*connection*/) const { return caps().remote_write; }
+  /// Whether a payload that stands in runs of about `run_bytes` is better written remotely than
+  /// sent in packets, if both work; of a peer as with lends_memory().
+  virtual bool prefers_writes(ConnectionId /*connection*/, std::uint64_t /*run_bytes*/) const {
+    return caps().remote_write;
+  }
 
   /// Bytes that one post_write() to this peer, which is connected, may have: at least
   /// caps().max_write_bytes.

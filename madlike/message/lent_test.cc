@@ -393,33 +393,45 @@ TEST_F(Lent, ASourceThatHasTooLittleEndsItsPeer) {
   }
 }
 
-/// Its peers read nothing by themselves.
+/// Prefers writes of long runs.
 class CopyingDriver final : public LoopbackDriver {
  public:
-  using LoopbackDriver::LoopbackDriver;
-  bool prefers_writes(ConnectionId) const override { return false; }
+  CopyingDriver(std::shared_ptr<LoopbackNetwork> network, std::uint64_t least_run)
+      : LoopbackDriver(std::move(network)), least_run_(least_run) {}
+  bool prefers_writes(ConnectionId, std::uint64_t run_bytes) const override {
+    return run_bytes >= least_run_;
+  }
+
+ private:
+  std::uint64_t least_run_;
 };
 
-TEST(LentWindows, AreOpenedWhereWritesArePreferred) {
-  for (const bool preferred : {true, false}) {
+TEST(LentWindows, AreUsedWhereWritesArePreferred) {
+  constexpr std::size_t kBytes = 100000;
+  struct Case {
+    std::uint64_t least_run, run_bytes;
+    bool preferred;
+  };
+  const Case cases[] = {{0, 1, true},  // always
+                        {UINT64_MAX, kBytes, false},
+                        {5000, 5000, true},
+                        {5000, 4999, false}};  // the receiver opened a window all the same
+  for (const auto& [least_run, run_bytes, preferred] : cases) {
     LoopbackOptions options = lending(4);
     options.remote_write = true;
     const auto network = std::make_shared<LoopbackNetwork>(options);
     const auto side = [&] {
       std::vector<std::unique_ptr<Driver>> drivers;
-      if (preferred) {
-        drivers.push_back(std::make_unique<LoopbackDriver>(network));
-      } else {
-        drivers.push_back(std::make_unique<CopyingDriver>(network));
-      }
+      drivers.push_back(std::make_unique<CopyingDriver>(network, least_run));
       return std::make_unique<Side>(std::move(drivers), short_heads());
     };
     const auto a = side(), b = side();
-    a->send(a->to(*b), 1, pattern(100000));
+    a->run_bytes = run_bytes;
+    a->send(a->to(*b), 1, pattern(kBytes));
     settle(*a, *b);
     ASSERT_EQ(b->arrived.size(), 1u);
     EXPECT_TRUE(b->arrived[0].sink->bytes == a->sent[0].bytes);
-    EXPECT_EQ(a->messenger->counters().written_bytes > 0, preferred);
+    EXPECT_EQ(a->messenger->counters().written_bytes > 0, preferred) << least_run << run_bytes;
   }
 }
 

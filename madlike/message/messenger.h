@@ -65,6 +65,7 @@ class OutgoingMessage {
   std::uint64_t payload_bytes = 0;
   std::uint64_t flush_bytes =
       0;  // payload bytes at which a data packet is posted; 0: as many as fit
+  std::uint64_t run_bytes = UINT64_MAX;  // how long the payload's runs in memory are, about
 
  private:
   friend struct OutgoingAccess;

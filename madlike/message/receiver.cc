@@ -232,16 +232,17 @@ void Receiver::discard(IncomingMessage& message) {
   sender_.clear(message);
 }
 
-bool Receiver::may_write(const Endpoint& peer) const {
+bool Receiver::may_write(const Endpoint& peer, std::uint64_t run_bytes) const {
   return !core_.config.checksum && peer.driver->caps().remote_write &&
-         peer.driver->prefers_writes(peer.connection);
+         peer.driver->prefers_writes(peer.connection, run_bytes);
 }
 
-// Without a window the rest comes in data packets.
+// Without a window the rest comes in data packets, and with one it may: only the sender knows its
+// runs.
 void Receiver::open_window(IncomingMessage& message) {
   Driver& driver = *message.endpoint->driver;
   const std::uint64_t rest = message.accepted - message.received;
-  if (rest < core_.config.write_threshold || !may_write(*message.endpoint)) return;
+  if (rest < core_.config.write_threshold || !may_write(*message.endpoint, rest)) return;
   Segment first;
   if (message.sink->runs(message.received, rest, &first, 1) == 0) return;
   const ConnectionId connection = message.endpoint->connection;
@@ -290,7 +291,7 @@ Status Receiver::clear(Endpoint& from, const Frame& frame, Segment body) {
   state.id = 0;
   state.peer_id = frame.reply_id;
   state.accepted = frame.length;
-  if (frame.window && may_write(from)) {
+  if (frame.window && may_write(from, message->run_bytes)) {
     state.has_window = true;
     state.window_start = frame.offset;
   }

@@ -45,7 +45,7 @@ class Receiver {
   void give_credit_back(IncomingMessage& message);
   void keep_head(IncomingMessage& message);
   static void claim_rest_of_head(IncomingMessage& message);
-  bool may_write(const Endpoint& peer) const;
+  bool may_write(const Endpoint& peer, std::uint64_t run_bytes) const;
   void open_window(IncomingMessage& message);
   void close_window(IncomingMessage& message);
   void finish(IncomingMessage& message, const Status& status);

@@ -126,6 +126,7 @@ class Side final : public MessageEvents {
     sent.emplace_back(std::move(payload), reference_from, fill_step);
     Sent& message = sent.back();
     message.flush_bytes = flush_bytes;
+    message.run_bytes = run_bytes;
     message.status = messenger->send(to, handler, segment(header), message);
     message.started = true;
     if (message.status.ok()) ++message.done;
@@ -183,6 +184,7 @@ class Side final : public MessageEvents {
   std::size_t reference_from = 1024;  // of payloads sent from now on
   std::size_t fill_step = 1024 * 1024;
   std::uint64_t flush_bytes = 0;
+  std::uint64_t run_bytes = UINT64_MAX;
   bool one_run = true;  // whether memory accepted into is one run
   std::function<void(Arrived&)> on_arrival;
   std::function<void(Sent&)> on_left;

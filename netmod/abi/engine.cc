@@ -245,6 +245,8 @@ Status mad_engine::send(mad_peer& to, std::uint8_t handler, mad::Segment header,
   if (trace_ != nullptr) operation->traced = trace_send(to, payload, path, plan, *op);
   operation->payload_bytes = payload.bytes;
   operation->flush_bytes = plan.flush_bytes;
+  const bool one_run = plan.path == mad::Path::kContiguous || plan.path == mad::Path::kPack;
+  operation->run_bytes = one_run ? UINT64_MAX : (*payload.program)->shape().mean_run();
   operation->source =
       plan.path == mad::Path::kContiguous
           ? &operation->transfer.start_run(run_of(payload, payload.bytes), plan.reference_from)

@@ -600,7 +600,7 @@ TEST_P(DriverConformance, DisconnectDeliversWhatWasAccepted) {
   pair.a->disconnect(to_b);
   ASSERT_TRUE(pump([&] {
     (void)pair.b->lends_memory(to_a);  // whoever reads the last packets may ask
-    (void)pair.b->prefers_writes(to_a);
+    (void)pair.b->prefers_writes(to_a, bytes.size());
     return b->disconnected.count(to_a) == 1;
   }));
   EXPECT_EQ(b->received.size(), accepted);

@@ -85,8 +85,8 @@ class FaultyDriver final : public Driver {
     return cut_.count(connection) == 0 && inner_->lends_memory(connection);
   }
   Status post_lent(ConnectionId connection, PacketWriter& writer) override;
-  bool prefers_writes(ConnectionId connection) const override {
-    return cut_.count(connection) == 0 && inner_->prefers_writes(connection);
+  bool prefers_writes(ConnectionId connection, std::uint64_t run_bytes) const override {
+    return cut_.count(connection) == 0 && inner_->prefers_writes(connection, run_bytes);
   }
   Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
   void withdraw(ConnectionId connection, const ExposureToken& token) override;

@@ -81,8 +81,8 @@ class ConnectionTable {
     }
   }
 
-  /// The driver has ended it, for this reason: so the caller is told, unless it never heard of it
-  /// or left it, and then it is forgotten.
+  /// The driver has ended it, for this reason.  The caller is told; or, if it never heard of the
+  /// connection or has left it, this is the end of the record, too.
   void ended(Connection& connection, const Status& why, CompletionQueue* completions) {
     if (!connection.left) {
       connection.gone = why;

@@ -36,7 +36,7 @@ class UcxDriver : public Driver, private UcxEvents {
   Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
   bool lends_memory(ConnectionId connection) const override;
   Status post_lent(ConnectionId connection, PacketWriter& writer) override;
-  bool prefers_writes(ConnectionId connection) const override;
+  bool prefers_writes(ConnectionId connection, std::uint64_t run_bytes) const override;
   Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
   void withdraw(ConnectionId connection, const ExposureToken& token) override;
   Result<ExposureToken> expose_scattered(ConnectionId connection, ScatteredMemory& memory,

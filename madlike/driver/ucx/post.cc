@@ -30,8 +30,11 @@ Status UcxDriver::post_lent(ConnectionId id, PacketWriter& writer) {
       *found, found->way.lane->send_piece(found->way.endpoint.get(), found->offered->tag, writer));
 }
 
-bool UcxDriver::prefers_writes(ConnectionId connection) const {
-  return connections_.at(connection).they_read || !lends_memory(connection);
+// Reading shorter runs from the sender's memory takes longer than copying them twice, and saves its
+// core little.
+bool UcxDriver::prefers_writes(ConnectionId connection, std::uint64_t run_bytes) const {
+  if (!lends_memory(connection)) return true;
+  return connections_.at(connection).they_read && run_bytes >= options_.least_pull_bytes;
 }
 
 std::size_t UcxDriver::max_write_bytes(ConnectionId connection) const {
