@@ -53,8 +53,9 @@ std::size_t OfiDriver::poll(Completion* out, std::size_t capacity) {
 }
 
 Status OfiDriver::watch(std::vector<pollfd>* out) {
-  if (!completions_.empty() || !events_.empty() || connections_.has_due())
+  if (!completions_.empty() || !events_.empty() || connections_.has_due()) {
     return StatusCode::kAgain;
+  }
   events_soon_ = true;  // either queue may wake the caller
   return fabric_->watch(out);
 }
