@@ -252,6 +252,54 @@ TEST(Receiving, is_in_place_or_as_it_arrives) {
             Path::kPipeline);
 }
 
+// A limit belongs to what it allows: runs of 2048 bytes are long, those a byte shorter are not.
+TEST(Limits, are_the_least_lengths) {
+  const auto sent = [](std::initializer_list<Runs> groups) {
+    return policy_with(1024).send(shape_of(groups), 1, Mode::kAuto).path;
+  };
+  EXPECT_EQ(sent({{9, 2048}}), Path::kGather);
+  EXPECT_EQ(sent({{9, 2047}}), Path::kPipeline);
+  const auto received = [](std::uint64_t run, std::uint64_t runs) {
+    Tuning tuning;
+    tuning.max_blocks = 9;
+    return policy_with(4, tuning).receive(shape_of({{runs, run}}), 1, Mode::kAuto).path;
+  };
+  EXPECT_EQ(received(2048, 9), Path::kGather);
+  EXPECT_EQ(received(2047, 9), Path::kPipeline);
+  EXPECT_EQ(received(2048, 10), Path::kPipeline);
+  const auto alone = [](std::uint64_t bytes, std::size_t segments) {
+    return policy_with(segments).send_run(bytes).reference_from;
+  };
+  EXPECT_EQ(alone(2048, 2), 1u);
+  EXPECT_EQ(alone(2047, 2), Plan::kNever);
+  EXPECT_EQ(alone(2048, 1), Plan::kNever);
+}
+
+TEST(Limits, of_one_segment_a_packet_are_none) {
+  EXPECT_EQ(policy_with(1).limits().send, Plan::kNever);
+  EXPECT_EQ(policy_with(2).limits().send, 2048u);
+  EXPECT_EQ(policy_with(1).send(shape_of({{9, 9999}}), 1, Mode::kAuto).reason,
+            "the fabric takes one segment a packet");
+  EXPECT_EQ(policy_with(1).send_run(8).reason,
+            "one run, copied: the fabric takes one segment a packet");
+  EXPECT_EQ(policy_with(2).send_run(8).reason, "one run, copied: it is short");
+}
+
+// The one buffer of the whole message is new memory.
+TEST(Sending, what_is_packed_touches_pages) {
+  Costs costs = default_costs("tcp");
+  const auto predicted = [&](Mode mode) {
+    const Policy policy(caps_with(4), costs, {});
+    const Shape shape = shape_of({{16, 4096}});
+    return policy.predicted_ns(shape, 1, policy.send(shape, 1, mode));
+  };
+  costs.page_ns = 0;
+  const double packed = predicted(Mode::kPack), staged = predicted(Mode::kPipeline);
+  costs.page_ns = 100;
+  EXPECT_DOUBLE_EQ(predicted(Mode::kPack), packed + 16 * 100);
+  EXPECT_DOUBLE_EQ(predicted(Mode::kPipeline), staged);
+}
+
 TEST(Names, are_those_of_the_interface) {
   EXPECT_EQ(to_string(Mode::kAuto), "auto");
   EXPECT_EQ(to_string(Mode::kPack), "pack");

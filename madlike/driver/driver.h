@@ -5,6 +5,11 @@
 // nothing of messages, frames or datatypes.  It never calls upwards: everything that happens is a
 // Completion taken by poll().  A driver is used by one thread at a time.
 //
+// Leaving.  What a driver says is accepted (ok), sent or written is no more this process's
+// business: the system, the device or the peer's memory has all of it, and its receiver gets it
+// although poll() is not called again for long.  A driver that keeps some of it, a copy too, says
+// kInProgress.
+//
 // Ownership.  Segments of a posted packet belong to the driver until its kSent / kWritten (or
 // error) completion.  The bytes of a kReceived completion belong to the driver; the caller reads
 // them in place and gives them back with release().  Every packet accepted with kInProgress gets
@@ -31,16 +36,17 @@ struct DriverCaps {
   bool beyond_host = true;           // it may reach engines of other hosts
   std::size_t max_iov = 1;           // segments in one packet (the packet's header is one of them)
   std::size_t max_packet_bytes = 0;  // bytes of one packet, all segments together
-  std::size_t inject_bytes = 0;   // post_send() of at most this many bytes never keeps the segments
-  bool remote_write = false;      // expose() and post_write() work
-  std::size_t max_write_iov = 0;  // local segments in one post_write()
+  std::size_t inject_bytes = 0;  // post_send() of at most this many bytes never keeps the segments,
+                                 // also where kSent follows
+  bool remote_write = false;     // expose() and post_write() work
+  std::size_t max_write_iov = 0;    // local segments in one post_write()
   std::size_t max_write_bytes = 0;  // bytes of one post_write(), to any peer
   bool scattered_writes = false;    // expose_scattered() works
   /// Packets longer than this may arrive in pieces, the first of at least this many bytes, or of
   /// half as many where post_lent() made the pieces; 0: every packet arrives whole.
   std::size_t piece_bytes = 0;
-  /// Packets of at most this many bytes, not more than inject_bytes, are cheaper by post_send()
-  /// than by post_lent().
+  /// Packets of at most this many bytes, not more than inject_bytes, are cheaper by post_send(),
+  /// which is never kInProgress then, than by post_lent().
   std::size_t short_bytes = 0;
   /// Packets of at most this many bytes leave together, posted between cork() and uncork(); 0:
   /// those do nothing.
@@ -76,7 +82,8 @@ struct Completion {
                    // with a rest, and where place_rest() works, it is the last of its connection
                    // in one poll()
     kConnected,    // connection can carry packets (informative; posting before it is allowed)
-    kDisconnected  // connection is gone, status says why; nothing more arrives from it
+    kDisconnected  // connection is gone, status says why; nothing more arrives from it.  kAgain,
+                   // kNoMemory: it did not come about, and a new connect() may fare better
   };
   Kind kind = Kind::kSent;
   ConnectionId connection = 0;
@@ -84,7 +91,7 @@ struct Completion {
   Segment bytes;            // kReceived: where a packet begins 8-byte aligned
   std::size_t rest = 0;     // kReceived: bytes
   void* buffer = nullptr;   // kReceived: what release() wants; null: nothing
-  Status status;            // ok, or kPeerFailed / kUnreachable / ...
+  Status status;            // ok, or kPeerFailed / kUnreachable / kAgain / ...
 };
 
 /// Writes one packet into memory of a fabric, piece by piece.
@@ -116,9 +123,9 @@ class Driver {
   /// disconnect() was not called for.
   virtual const std::vector<std::byte>& peer_address(ConnectionId connection) const = 0;
 
-  /// Posts one packet.  ok: accepted, and its segments are free (no completion follows), as always
-  /// with at most caps().inject_bytes; kInProgress: accepted, kSent follows; kAgain: nothing done
-  /// (queue full, or still connecting); error: nothing done and never will be.
+  /// Posts one packet.  ok: it has left, no completion follows; kInProgress: accepted, kSent
+  /// follows; kAgain: nothing done (queue full, or still connecting); error: nothing done and never
+  /// will be.  The segments are free after ok, or with at most caps().inject_bytes.
   virtual Status post_send(ConnectionId connection, SegmentList packet, void* context) = 0;
 
   /// Whether post_lent() works with this peer, which was connected: the processor copies every
@@ -127,7 +134,7 @@ class Driver {
   virtual bool lends_memory(ConnectionId /*connection*/) const { return false; }
 
   /// Posts the next piece of a packet: has `writer` write it into the fabric's own memory, which
-  /// has room for caps().piece_bytes.  ok: it is on its way, and if bytes are left the next post to
+  /// has room for caps().piece_bytes.  ok: it has left, and if bytes are left the next post to
   /// the connection is the packet's next piece; kAgain: nothing was written; error: nothing ever
   /// will be.
   virtual Status post_lent(ConnectionId /*connection*/, PacketWriter& /*writer*/) {
@@ -162,7 +169,7 @@ class Driver {
     return caps().max_write_bytes;
   }
 
-  /// Places `packet` at `offset` in memory the peer exposed.  ok: accepted, and its segments are
+  /// Places `packet` at `offset` in memory the peer exposed.  ok: it has left, and its segments are
   /// free; kInProgress: kWritten follows; kAgain; error.  A packet posted with post_send() after
   /// the write is received after the bytes are placed; when the write fails, none posted after it
   /// is received.
@@ -186,8 +193,17 @@ class Driver {
   /// now; kNotFound: this fabric cannot tell.
   virtual Status watch(std::vector<pollfd>* out) = 0;
 
+  /// Adds the epoll sets that watch all sockets of this driver, as long as it exists, so that a
+  /// child of fork() can close what it inherited: else peers would not notice our end before the
+  /// child's.
+  virtual void watched_by(std::vector<int>* /*epoll_sets*/) const {}
+
   /// Gives back the buffer of a kReceived completion; not null.
   virtual void release(void* buffer) = 0;
+
+  /// Whether the peer's host has all that left by this connection: it arrives then, though this
+  /// process ends and what the peer still sends is refused.  True where the fabric cannot tell.
+  virtual bool arrived(ConnectionId /*connection*/) const { return true; }
 
   /// Ends a connection in good order: what was accepted is still sent.  While memory is exposed to
   /// the peer there is no good order: the connection ends at once, and no write goes on.  A rest

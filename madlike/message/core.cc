@@ -17,9 +17,7 @@ Core::Core(const MessengerConfig& its_config, MessageEvents& its_events)
       credit_threshold(std::max<std::uint64_t>(its_config.peer_credit / 4, 1)),
       packets(its_config.packet_bytes,
               std::max(kMinPackets, its_config.staging_bytes / its_config.packet_bytes)),
-      controls(kControlPacketBytes, kControlPackets),
-      packets_per_endpoint(std::max(kMinPackets, packets.capacity() / 2)),
-      streaming_packets_per_endpoint(std::max<std::size_t>(packets_per_endpoint / 4, 1)) {}
+      controls(kControlPacketBytes, kControlPackets) {}
 
 void Core::activate(Endpoint& endpoint) {
   if (endpoint.active || !endpoint.live()) return;

@@ -42,14 +42,13 @@ struct Core {
   PacketPool packets;     // staging packets: everything with a payload or a message header
   PacketPool controls;    // small ones, so that clear-to-send never waits for payload to leave
   Packet lent{{}, 1, 0};  // what is written into memory of a driver
-  const std::size_t packets_per_endpoint;
-  const std::size_t streaming_packets_per_endpoint;
   OutgoingTable outgoing;
   IncomingTable incoming;
 
   std::vector<Endpoint*> active;
   std::vector<Endpoint*> ending;
-  std::vector<Endpoint*> refused;  // with post_failed, live
+  std::vector<Endpoint*> refused;      // with post_failed, live
+  std::vector<Endpoint*> unconnected;  // that attempts failed for; live
   OutgoingList finished;
   std::uint64_t turn = 0;    // of progress
   std::size_t messages = 0;  // OutgoingMessages that on_sent() was not called for

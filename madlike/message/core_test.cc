@@ -29,17 +29,10 @@ class CoreTest : public ::testing::Test {
   const Status failed_{StatusCode::kPeerFailed, "it died"};
 };
 
-TEST_F(CoreTest, NoEndpointHasAllPackets) {
-  EXPECT_EQ(core_.packets.capacity(), 64u);
-  EXPECT_EQ(core_.packets_per_endpoint, 32u);
-  EXPECT_EQ(core_.streaming_packets_per_endpoint, 8u);
-}
-
 TEST_F(CoreTest, TheSmallestBudgetStillMovesEverything) {
+  EXPECT_EQ(core_.packets.capacity(), 64u);
   const Core poor(config_of(1, 0), events_);
   EXPECT_EQ(poor.packets.capacity(), 4u);
-  EXPECT_EQ(poor.packets_per_endpoint, 4u);
-  EXPECT_EQ(poor.streaming_packets_per_endpoint, 1u);
   EXPECT_EQ(poor.credit_threshold, 1u);
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "madlike/base/clock.h"
 #include "madlike/driver/driver.h"
 #include "madlike/message/first_frames.h"
 #include "madlike/message/incoming.h"
@@ -45,21 +46,30 @@ class Endpoint {
     return live() && !post_failed && hello_sent && hello_received && !goodbye_sent && !is_posting();
   }
 
+  /// Whether its connection, if that ends, was not worth anything yet: another may be made.
+  bool may_reconnect() const { return live() && !hello_received && !leaving; }
   /// Whether the peer may still be reached by a route that was not tried: nothing came by this one.
-  bool may_detour() const {
-    return live() && !hello_received && !leaving && taken + 1 < routes.size();
-  }
+  bool may_detour() const { return may_reconnect() && taken + 1 < routes.size(); }
   const Route& route() const { return routes[taken]; }
 
   /// Whether nothing but its user names it any more.
   bool unused() const { return told_gone && !active && posts == 0 && arrivals == 0; }
 
-  Driver* driver;                   // of the route taken
-  const std::vector<Route> routes;  // at least one, in the order in which they are tried
-  std::size_t taken = 0;            // index of the one that it is reached by, or tried
-  std::uint32_t detours = 0;        // how often that changed
-  std::string tried;                // what was wrong with those before
+  Driver* driver;                      // of the route taken
+  const std::vector<Route> routes;     // at least one, in the order in which they are tried
+  std::size_t taken = 0;               // index of the one that it is reached by, or tried
+  std::uint32_t connections_left = 0;  // how often it took another one
+  std::string tried;                   // what was wrong with those before
   void* user_data = nullptr;
+
+  /// Attempts to connect that ended for reasons that may pass.
+  struct Attempts {
+    unsigned failed = 0;
+    PolledClock::time_point first;  // when the first one had failed
+    PolledClock::time_point next;   // when it is tried again, if `waits`
+    bool waits = false;
+  };
+  Attempts attempts;
 
   Life life = Life::kLive;
   Status end;  // why it is ending or gone, or why posts fail
@@ -87,14 +97,22 @@ class Endpoint {
 
   /// The packet of it that arrives in pieces, while some is missing.
   struct Begun {
+    /// Whether a piece of `bytes`, which `rest` more are said to follow, is what has to come.
+    bool may_be_next(std::size_t bytes, std::size_t rest) const {
+      if (placed) return bytes == 0 && rest == 0;
+      return bytes > 0 && rest < left && bytes == left - rest;
+    }
+
     std::size_t left = 0;                // bytes to come, all of them payload
+    bool placed = false;                 // by the driver, which tells when the last one is here
     std::uint64_t offset = 0;            // of the next one in that payload
     IncomingMessage* message = nullptr;  // whose payload it is; null: nobody wants it
     PayloadSum sum;                      // of what of it is here
   };
   Begun begun;
 
-  IncomingList clearances;  // clear-to-send and refusals that wait
+  IncomingList clearances;            // clear-to-send and refusals that wait
+  std::uint64_t cleared_in_turn = 0;  // of progress, when the last one was queued
   FirstFrames first_frames;
   std::uint64_t turn = 0;          // in which the last small message was sent
   std::uint32_t sent_of_turn = 0;  // small messages
@@ -111,9 +129,10 @@ class Endpoint {
 
   // Packets in the driver's hands; the others count the unposted packet, too.
   std::size_t posts = 0;
-  std::size_t message_posts = 0;      // that reference user memory
-  std::size_t staging_packets = 0;    // of the staging pool
-  std::size_t streaming_packets = 0;  // of these, streamed payload
+  std::size_t message_posts = 0;      // that messages wait for
+  std::size_t control_packets = 0;    // of the pool of controls
+  std::size_t first_packets = 0;      // of the staging pool, first frames
+  std::size_t streaming_packets = 0;  // and streamed payload
   std::uint64_t streaming_bytes = 0;  // posted or unposted of it
 };
 

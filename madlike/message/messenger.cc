@@ -43,6 +43,7 @@ class Messenger::Impl {
   void wait(std::chrono::microseconds longest);
   bool idle() const { return core_.messages == 0 && flushed(); }
   bool flushed() const { return core_.waiting == 0 && core_.posts == 0; }
+  bool arrived() const;
   Status close(int timeout_ms);
 
   Peers& peers() { return peers_; }
@@ -108,6 +109,13 @@ Status Messenger::Impl::contact(Endpoint& peer) {
   return peers_.contact(peer);
 }
 
+bool Messenger::Impl::arrived() const {
+  const auto& peers = peers_.all();
+  return std::all_of(peers.begin(), peers.end(), [](const Endpoint& peer) {
+    return !peer.live() || !peer.has_connection || peer.driver->arrived(peer.connection);
+  });
+}
+
 bool Messenger::Impl::goodbyes_left() const {
   for (const Endpoint& endpoint : peers_.all()) {
     if (!endpoint.live() || !endpoint.leaving || endpoint.post_failed) continue;
@@ -130,7 +138,7 @@ Status Messenger::Impl::close(int timeout_ms) {
   left = progress_until(start + timeout, [this] { return goodbyes_left(); }) && left;
   closed_ = true;
   for (Endpoint& endpoint : peers_.all()) {
-    if (endpoint.has_connection) {
+    if (endpoint.has_connection || endpoint.attempts.waits) {
       core_.end(endpoint, {StatusCode::kClosed, "this engine was closed"});
     }
   }
@@ -154,6 +162,8 @@ Driver& Messenger::driver(std::size_t index) { return impl_->peers().driver(inde
 
 void Messenger::release(Endpoint& peer) { impl_->peers().release(peer); }
 
+void Messenger::reject(Endpoint& peer, const Status& why) { impl_->core().end(peer, why); }
+
 Status Messenger::touch(Endpoint& peer) { return impl_->contact(peer); }
 
 std::size_t Messenger::max_header_bytes() const { return impl_->max_header_bytes(); }
@@ -171,7 +181,6 @@ Status Messenger::send_header(Endpoint& to, std::uint8_t handler, Segment header
 
 Status Messenger::send(Endpoint& to, std::uint8_t handler, Segment header,
                        OutgoingMessage& message) {
-  if (message.payload_bytes == 0) return send_header(to, handler, header);
   if (header.size > max_header_bytes()) {
     return {StatusCode::kInvalidArgument, "the message header is too long"};
   }
@@ -205,6 +214,8 @@ void Messenger::wait(std::chrono::microseconds longest) { impl_->wait(longest); 
 bool Messenger::idle() const { return impl_->idle(); }
 
 bool Messenger::flushed() const { return impl_->flushed(); }
+
+bool Messenger::arrived() const { return impl_->arrived(); }
 
 Status Messenger::close(int timeout_ms) { return impl_->close(timeout_ms); }
 

@@ -75,8 +75,8 @@ class OutgoingMessage {
     kQueued,     // its first frame waits for its turn
     kWaiting,    // the head left, the receiver has not said where the rest goes
     kStreaming,  // the rest leaves packet by packet
-    kFinished,   // everything is posted; packets with its memory may be in the driver's hands
-    kFailed      // will never leave; packets with its memory may be in the driver's hands
+    kFinished,   // everything is posted; packets of it may be in the driver's hands
+    kFailed      // will never leave; packets of it may be in the driver's hands
   };
   // Intrusive state of the messenger: place in queues, ids, offsets, window.
   struct State {
@@ -127,6 +127,10 @@ struct MessengerConfig {
   std::size_t packet_bytes = 129 * 1024;
   std::size_t staging_bytes = 8 * 1024 * 1024;  // all packets of this engine together
   std::size_t write_threshold = 16 * 1024;  // smallest rest of a payload worth exposing memory for
+  /// How long attempts to connect a peer may fail for reasons that may pass, from the first such
+  /// failure on, before it is unreachable; 0: for ever.  Time without progress() does not count,
+  /// nor that of an attempt that the peer's host has answered, for a busy peer is one that lives.
+  std::chrono::milliseconds connect_timeout{600000};
   /// Payload is sent with its CRC32C, and in frames only, as what is written remotely has none.
   /// Sums that arrive are checked whatever this says.
   bool checksum = false;
@@ -174,18 +178,24 @@ class Messenger {
   /// released twice.  Messages of it that arrived before can still be accepted and discarded.
   void release(Endpoint& peer);
 
+  /// Ends the connection of a peer that broke the user's own protocol, as if it had broken ours:
+  /// its messages and on_peer_gone() come with `why`, kProtocol.  Allowed in callbacks.
+  void reject(Endpoint& peer, const Status& why);
+
   /// Starts connecting now, so that the peer's death is noticed even if nothing is sent to it.
   Status touch(Endpoint& peer);
 
   /// Largest header that send_header() and send() take, in bytes.
   std::size_t max_header_bytes() const;
 
-  /// Sends a message without payload; the header is copied.  Order is kept with send().  Never
-  /// pushes back: what the fabric cannot take yet waits here, in memory of the size of the headers.
+  /// Sends a header that nobody waits for, which is copied.  Order is kept with send().  Never
+  /// pushes back: what the fabric cannot take yet waits here, in memory of the size of the headers,
+  /// so the caller has to bound their number.
   Status send_header(Endpoint& to, std::uint8_t handler, Segment header);
 
-  /// Sends a message; the header is copied.  ok: everything has left the caller's memory, on_sent()
-  /// is not called; kInProgress: on_sent() follows; error: nothing was sent, nothing follows.
+  /// Sends a message, with or without payload; the header is copied.  ok: all of it has left this
+  /// process and needs no more progress() here, on_sent() is not called; kInProgress: on_sent()
+  /// follows when that is so; error: nothing was sent, nothing follows.
   Status send(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage& message);
 
   /// Bytes that a message to this peer may have at most, its headers with it, for send_at_once().
@@ -217,6 +227,10 @@ class Messenger {
   /// Whether every message's first frame and every answer has left: nothing waits for its turn or a
   /// connection, messages may wait for their receivers' word.
   bool flushed() const;
+
+  /// Whether the hosts of all peers have what left, as far as the fabrics can tell: it arrives,
+  /// also at a peer that does not look before this process is gone.
+  bool arrived() const;
 
   /// Lets what was sent leave, says goodbye to every connected peer and ends all connections; takes
   /// at most `timeout_ms` (0: only what can be done at once).  Pending messages end with kClosed.

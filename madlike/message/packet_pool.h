@@ -1,8 +1,10 @@
-// PacketPool: all packets of one kind that an engine has, a fixed number of them.
+// PacketPool: all packets of one kind that an engine has, and how many of them one peer may hold.
 //
 // Staging memory is taken from the system a slab at a time, when it is first needed, and kept;
-// there are never more than `capacity` packets.  Taking and giving back is a move on a free list,
-// the packet used last first, since its memory is warm.
+// there are `capacity` packets, and beyond that one for each peer that would have none, so that
+// peers which take nothing leave packets to all others (docs/adr/0028-packets-for-every-peer.md).
+// Taking and giving back is a move on a free list, the packet used last first, since its memory is
+// warm.
 #ifndef MADLIKE_MESSAGE_PACKET_POOL_H_
 #define MADLIKE_MESSAGE_PACKET_POOL_H_
 
@@ -22,22 +24,21 @@ class PacketPool;
 /// A packet on its way to the driver or in its hands: the context of a post.
 struct OutgoingPacket {
   enum class Use {
-    kFirst,  // a message's first frame, or a control frame
-    kData,   // a frame of streamed payload
-    kWrite   // a remote write of streamed payload
+    kControl,  // a frame without payload and message header
+    kFirst,    // a message's first frame
+    kData,     // a frame of streamed payload
+    kWrite     // a remote write of streamed payload
   };
   explicit OutgoingPacket(PacketPool* owner, Segment memory) : packet(memory, 1, 0), pool(owner) {}
 
   Packet packet;
   PacketPool* pool;
   Endpoint* endpoint = nullptr;
-  OutgoingMessage* carried = nullptr;  // whose payload it has; null: nobody's
-  OutgoingMessage* message = nullptr;  // that waits for it: it references its memory, or the driver
-                                       // pushed it back; null: none
+  OutgoingMessage* message = nullptr;  // that it is of, and that waits for it; null: none
   OutgoingPacket* next = nullptr;      // in the pool's free list
   Use use = Use::kFirst;
-  std::uint32_t detours = 0;  // of the endpoint when it was posted
-  ExposureToken window{};     // kWrite
+  std::uint32_t connections_left = 0;  // of the endpoint when it was posted
+  ExposureToken window{};              // kWrite
   std::uint64_t window_offset = 0;
 };
 
@@ -48,9 +49,11 @@ class PacketPool {
   PacketPool(const PacketPool&) = delete;
   PacketPool& operator=(const PacketPool&) = delete;
 
-  /// A packet without endpoint and message, or null when all are in use (or memory has run out).
-  /// Its Packet is as its last user left it: reset it.
-  OutgoingPacket* take();
+  /// A packet for a peer that holds `held` of them for the same purpose, which is granted one in
+  /// any case, and more while it holds fewer than those that are free, divided by `divisor`.  Null:
+  /// it has its share (or memory has run out).  The packet has no endpoint and no message; its
+  /// Packet is as its last user left it: reset it.
+  OutgoingPacket* take(std::size_t held, std::size_t divisor = 1);
   void give_back(OutgoingPacket* packet);
 
   std::size_t packet_bytes() const { return packet_bytes_; }
@@ -59,6 +62,7 @@ class PacketPool {
 
  private:
   static constexpr std::size_t kSlabPackets = 4;
+  bool is_within_share(std::size_t held, std::size_t divisor) const;
   bool grow();
 
   struct Slab {
@@ -69,7 +73,6 @@ class PacketPool {
   std::size_t packet_bytes_;
   std::size_t capacity_;
   std::size_t in_use_ = 0;
-  std::size_t existing_ = 0;
   OutgoingPacket* free_ = nullptr;
   std::vector<Slab> slabs_;
 };

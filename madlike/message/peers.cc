@@ -26,14 +26,16 @@ Status after_detours(const Endpoint& endpoint, const Status& why) {
           endpoint.tried + endpoint.driver->caps().name + ": " + std::string(why.message())};
 }
 
+Peers::Fabric::Fabric(std::size_t index, std::unique_ptr<Driver> its_driver)
+    : driver(std::move(its_driver)),
+      freed(std::make_unique<Endpoint>(std::vector<Route>{{index, {}}}, driver.get())),
+      by_connection(freed.get()) {
+  freed->life = Endpoint::Life::kGone;
+}
+
 Peers::Peers(Core& core, std::vector<std::unique_ptr<Driver>> drivers) : core_(core) {
-  fabrics_.resize(drivers.size());
-  for (std::size_t i = 0; i < drivers.size(); ++i) {
-    Fabric& fabric = fabrics_[i];
-    fabric.driver = std::move(drivers[i]);
-    fabric.freed = std::make_unique<Endpoint>(std::vector<Route>{{i, {}}}, fabric.driver.get());
-    fabric.freed->life = Endpoint::Life::kGone;
-  }
+  fabrics_.reserve(drivers.size());
+  for (auto& driver : drivers) fabrics_.emplace_back(fabrics_.size(), std::move(driver));
 }
 
 Endpoint& Peers::add(std::vector<Route> routes) {
@@ -64,18 +66,17 @@ Result<Endpoint*> Peers::find(std::vector<Route> routes) {
 }
 
 void Peers::bind(Endpoint& endpoint, ConnectionId connection) {
-  auto& by_connection = fabrics_[endpoint.route().driver].by_connection;
-  if (connection >= by_connection.size()) by_connection.resize(connection + 1);
-  by_connection[connection] = &endpoint;
+  fabrics_[endpoint.route().driver].by_connection.bind(connection, endpoint);
   endpoint.has_connection = true;
+  endpoint.attempts.waits = false;
   endpoint.connection = connection;
   core_.activate(endpoint);
 }
 
 Status Peers::contact(Endpoint& peer) {
-  const bool refused = peer.post_failed && !peer.may_detour();
+  const bool refused = peer.post_failed && !peer.may_reconnect();
   if (!peer.live() || refused) return peer.end;
-  while (!peer.has_connection) {
+  while (!peer.has_connection && !peer.attempts.waits) {
     const auto& address = peer.route().address;
     auto connection = peer.driver->connect(address.data(), address.size());
     if (connection.ok()) {
@@ -90,12 +91,12 @@ Status Peers::contact(Endpoint& peer) {
   return {};
 }
 
-// Nothing but our HELLO was posted by it.
 void Peers::leave_connection(Endpoint& endpoint) {
   Fabric& fabric = fabrics_[endpoint.route().driver];
-  fabric.by_connection[endpoint.connection] = fabric.freed.get();
+  fabric.by_connection.free(endpoint.connection);
   fabric.driver->disconnect(endpoint.connection);
   endpoint.has_connection = false;
+  ++endpoint.connections_left;
   endpoint.hello_sent = false;
   endpoint.post_failed = false;
   endpoint.refused_turns = 0;
@@ -108,7 +109,6 @@ void Peers::take_route(Endpoint& endpoint, std::size_t index) {
   if (endpoint.has_connection) leave_connection(endpoint);
   endpoint.taken = index;
   endpoint.driver = fabrics_[endpoint.route().driver].driver.get();
-  ++endpoint.detours;
 }
 
 void Peers::take_next_route(Endpoint& endpoint, const Status& why) {
@@ -124,15 +124,9 @@ bool Peers::detour(Endpoint& endpoint, const Status& why) {
   return true;
 }
 
-Endpoint* Peers::of_connection(std::size_t fabric, ConnectionId connection) {
-  auto& by_connection = fabrics_[fabric].by_connection;
-  return connection < by_connection.size() ? by_connection[connection] : nullptr;
-}
-
 Endpoint& Peers::refuse(std::size_t fabric, ConnectionId connection) {
   Fabric& its = fabrics_[fabric];
-  if (connection >= its.by_connection.size()) its.by_connection.resize(connection + 1);
-  its.by_connection[connection] = its.freed.get();
+  its.by_connection.free(connection);
   its.driver->disconnect(connection);
   return *its.freed;
 }
@@ -173,7 +167,7 @@ void Peers::free_released() {
     const bool listed = std::find(refused.begin(), refused.end(), endpoint) != refused.end();
     if (listed || !endpoint->unused()) return false;
     Fabric& fabric = fabrics_[endpoint->route().driver];
-    if (endpoint->has_connection) fabric.by_connection[endpoint->connection] = fabric.freed.get();
+    if (endpoint->has_connection) fabric.by_connection.free(endpoint->connection);
     endpoints_.remove_if([endpoint](const Endpoint& each) { return &each == endpoint; });
     return true;
   };

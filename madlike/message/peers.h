@@ -5,8 +5,7 @@
 // one leads to the peer, or the peer comes by the same or a later one.
 //
 // An endpoint that ended stays, for those who hold it, but is not found by its address any more:
-// who connects to that address again gets a new one.  It goes when its user has released it; of its
-// connection, a word remains.
+// who connects to that address again gets a new one.  It goes when its user has released it.
 #ifndef MADLIKE_MESSAGE_PEERS_H_
 #define MADLIKE_MESSAGE_PEERS_H_
 
@@ -16,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "madlike/message/connection_map.h"
 #include "madlike/message/core.h"
 
 namespace mad {
@@ -33,15 +33,21 @@ class Peers {
   /// The endpoint at these addresses, which are only compared, and checked when it is first
   /// contacted.
   Result<Endpoint*> find(std::vector<Route> routes);
-  /// Makes sure that the endpoint has a connection, perhaps still being set up.
+  /// Makes sure that the endpoint has a connection, perhaps still being set up, or waits to be
+  /// tried again.
   Status contact(Endpoint& peer);
+
+  /// The endpoint has no connection any more, which was worth nothing: only our HELLO left by it.
+  void leave_connection(Endpoint& endpoint);
 
   /// The endpoint's connection ended.  True: before the peer said anything, and the next route is
   /// tried.
   bool detour(Endpoint& endpoint, const Status& why);
 
   /// The endpoint of a connection, or null.
-  Endpoint* of_connection(std::size_t fabric, ConnectionId connection);
+  Endpoint* of_connection(std::size_t fabric, ConnectionId connection) const {
+    return fabrics_[fabric].by_connection.find(connection);
+  }
   /// The same, but a peer that connected to us gets its endpoint now; one that is gone, if it has
   /// to come by another route.
   Endpoint& welcome(std::size_t fabric, ConnectionId connection);
@@ -60,15 +66,15 @@ class Peers {
 
  private:
   struct Fabric {
+    Fabric(std::size_t index, std::unique_ptr<Driver> its_driver);
     std::unique_ptr<Driver> driver;
     std::map<std::vector<std::byte>, Endpoint*> by_address;  // those that have not ended
-    std::vector<Endpoint*> by_connection;
-    std::unique_ptr<Endpoint> freed;  // what connections of freed endpoints have there: gone
+    std::unique_ptr<Endpoint> freed;                         // of connections that were freed: gone
+    ConnectionMap by_connection;
   };
   Endpoint& add(std::vector<Route> routes);
   void bind(Endpoint& endpoint, ConnectionId connection);
   Endpoint& refuse(std::size_t fabric, ConnectionId connection);
-  void leave_connection(Endpoint& endpoint);
   void take_route(Endpoint& endpoint, std::size_t index);
   void take_next_route(Endpoint& endpoint, const Status& why);
   void free_released();

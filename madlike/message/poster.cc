@@ -6,6 +6,14 @@
 
 namespace mad {
 
+namespace {
+
+bool is_streamed(OutgoingPacket::Use use) {
+  return use == OutgoingPacket::Use::kData || use == OutgoingPacket::Use::kWrite;
+}
+
+}  // namespace
+
 std::uint32_t returnable_credit(const Endpoint& endpoint) {
   return static_cast<std::uint32_t>(
       std::min<std::uint64_t>(endpoint.to_return, std::numeric_limits<std::uint32_t>::max()));
@@ -36,29 +44,24 @@ void fill_lent(Core& core, Packet& packet, Endpoint& to, PayloadSource& source) 
   }
 }
 
-void carry(OutgoingPacket& packet, OutgoingMessage& message) {
-  packet.carried = &message;
-  if (packet.packet.referenced_bytes() > 0) packet.message = &message;
-}
-
 // Streamed payload that may be ahead of another frame: fast fabrics are kept busy by this much, and
 // remote writes take few packets for many bytes.
 constexpr std::uint64_t kStreamingBytes = 4 * 1024 * 1024;
 
-// Streamed payload leaves packets for first frames, and these leave some for other endpoints.
+// An endpoint that is alone has half of the packets for its first frames, an eighth for its
+// streams.
+constexpr std::size_t kStreamingDivisor = 7;
+
 OutgoingPacket* Poster::take(Endpoint& to, OutgoingPacket::Use use) {
-  const bool streamed = use != OutgoingPacket::Use::kFirst;
-  if (to.staging_packets >= core_.packets_per_endpoint) return nullptr;
-  if (streamed && (to.streaming_packets >= core_.streaming_packets_per_endpoint ||
-                   to.streaming_bytes >= kStreamingBytes)) {
-    return nullptr;
-  }
-  OutgoingPacket* const packet = core_.packets.take();
+  const bool streamed = is_streamed(use);
+  if (streamed && to.streaming_bytes >= kStreamingBytes) return nullptr;
+  OutgoingPacket* const packet = streamed
+                                     ? core_.packets.take(to.streaming_packets, kStreamingDivisor)
+                                     : core_.packets.take(to.first_packets);
   if (packet == nullptr) return nullptr;
   packet->endpoint = &to;
   packet->use = use;
-  ++to.staging_packets;
-  if (streamed) ++to.streaming_packets;
+  ++held(*packet);
   const DriverCaps& caps = to.driver->caps();
   if (use == OutgoingPacket::Use::kWrite) {
     packet->packet.reset(caps.max_write_iov, to.driver->max_write_bytes(to.connection));
@@ -68,11 +71,15 @@ OutgoingPacket* Poster::take(Endpoint& to, OutgoingPacket::Use use) {
   return packet;
 }
 
+// How many packets of its use the packet's endpoint holds.
+std::size_t& Poster::held(const OutgoingPacket& packet) {
+  Endpoint& to = *packet.endpoint;
+  if (packet.use == OutgoingPacket::Use::kControl) return to.control_packets;
+  return is_streamed(packet.use) ? to.streaming_packets : to.first_packets;
+}
+
 void Poster::give_back(OutgoingPacket& packet) {
-  if (packet.pool == &core_.packets) {
-    --packet.endpoint->staging_packets;
-    if (packet.use != OutgoingPacket::Use::kFirst) --packet.endpoint->streaming_packets;
-  }
+  --held(packet);
   packet.pool->give_back(&packet);
 }
 
@@ -83,9 +90,7 @@ void Poster::release(OutgoingPacket& packet) {
     --state_of(*packet.message).posts;
     --packet.endpoint->message_posts;
   }
-  if (packet.use != OutgoingPacket::Use::kFirst) {
-    packet.endpoint->streaming_bytes -= packet.packet.bytes();
-  }
+  if (is_streamed(packet.use)) packet.endpoint->streaming_bytes -= packet.packet.bytes();
   give_back(packet);
 }
 
@@ -97,7 +102,7 @@ void Poster::count_sent(const Endpoint& to, std::uint64_t bytes) {
 
 Status Poster::post_to_driver(OutgoingPacket& packet) {
   Endpoint& to = *packet.endpoint;
-  packet.detours = to.detours;
+  packet.connections_left = to.connections_left;
   const SegmentList segments = packet.packet.segments();
   if (packet.use != OutgoingPacket::Use::kWrite) {
     return to.driver->post_send(to.connection, segments, &packet);
@@ -115,7 +120,7 @@ void Poster::post(OutgoingPacket& packet) {
   ++core_.posts;
   Endpoint& to = *packet.endpoint;
   if (packet.message != nullptr) let_wait(*packet.message, to);
-  if (packet.use != OutgoingPacket::Use::kFirst) to.streaming_bytes += packet.packet.bytes();
+  if (is_streamed(packet.use)) to.streaming_bytes += packet.packet.bytes();
   to.unposted = &packet;
   (void)retry(to);
 }
@@ -125,11 +130,6 @@ bool Poster::retry(Endpoint& to) {
   OutgoingPacket& packet = *to.unposted;
   const Status status = post_to_driver(packet);
   if (status.again()) {
-    // What is not on its way is not complete: who was told so may not come back for long.
-    if (packet.message == nullptr && packet.carried != nullptr) {
-      packet.message = packet.carried;
-      let_wait(*packet.message, to);
-    }
     core_.activate(to);
     return false;
   }
@@ -186,15 +186,17 @@ void Poster::forget_pieces(Endpoint& to) {
   to.unfinished = {};
 }
 
-bool Poster::post_control(Endpoint& to, Frame frame, Segment body) {
+bool Poster::post_control(Endpoint& to, Frame frame, Segment body, OutgoingMessage* message) {
   if (!to.live() || to.post_failed || to.is_posting()) return false;
-  OutgoingPacket* const packet = core_.controls.take();
+  OutgoingPacket* const packet = core_.controls.take(to.control_packets);
   if (packet == nullptr) {
     core_.activate(to);
     return false;
   }
   const DriverCaps& caps = to.driver->caps();
   packet->endpoint = &to;
+  packet->use = OutgoingPacket::Use::kControl;
+  ++to.control_packets;
   packet->packet.reset(caps.max_iov, caps.max_packet_bytes);
   const Segment room = packet->packet.staging_room();
   if (frame.kind != FrameKind::kHello) frame.credit = returnable_credit(to);
@@ -218,6 +220,8 @@ bool Poster::post_control(Endpoint& to, Frame frame, Segment body) {
   if (status.in_progress()) {
     ++core_.posts;
     ++to.posts;
+    packet->message = message;
+    if (message != nullptr) let_wait(*message, to);
   } else {
     give_back(*packet);
   }
@@ -229,10 +233,10 @@ bool Poster::post_control(Endpoint& to, Frame frame, Segment body) {
 void Poster::posted(OutgoingPacket& packet, const Status& status) {
   Endpoint& to = *packet.endpoint;
   OutgoingMessage* const message = packet.message;
-  const bool by_this_route = packet.detours == to.detours;
+  const bool by_this_connection = packet.connections_left == to.connections_left;
   --to.posts;
   release(packet);
-  if (status.error() && by_this_route) core_.fail_posts(to, status);
+  if (status.error() && by_this_connection) core_.fail_posts(to, status);
   if (message == nullptr) return;
   auto& phase = state_of(*message).phase;
   if (status.error() && phase == OutgoingPhase::kFinished) phase = OutgoingPhase::kFailed;

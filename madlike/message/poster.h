@@ -1,9 +1,11 @@
 // Poster: between the frames of a messenger and its drivers - takes packets from the pools, posts
 // them, and keeps, per endpoint, the one packet that the driver pushed back.
 //
-// A packet's life: take(), fill it, post(), then either the driver copied it (back to the pool), or
-// it has it (posted() gives it back), or it is the endpoint's `unposted` packet, which retry()
+// A packet's life: take(), fill it, post(), then either it has left (back to the pool), or the
+// driver has it (posted() gives it back), or it is the endpoint's `unposted` packet, which retry()
 // posts. Nothing is built for an endpoint that has an unposted packet, so there is at most one.
+// The packet's message is not complete before it has left this process, though its payload was
+// copied: who is told that it is complete may not come back for long.
 //
 // Where the driver lends its memory no packet is taken: post_lent() builds it right there.  A head
 // may leave in pieces then, and finish_lent() posts those that the driver had no room for.
@@ -27,7 +29,7 @@ class Poster {
 
   explicit Poster(Core& core) : core_(core) {}
 
-  /// A staging packet for `to`, or null: the pool's or the endpoint's share is in use.
+  /// A staging packet for `to`, or null: the endpoint's share of the pool is in use.
   OutgoingPacket* take(Endpoint& to, OutgoingPacket::Use use);
   /// A taken packet that is not needed.
   void give_back(OutgoingPacket& packet);
@@ -49,8 +51,9 @@ class Poster {
   bool finish_lent(Endpoint& to);
 
   /// Posts a small frame with credit to return added; false when that cannot be done now, and
-  /// nothing has happened.
-  bool post_control(Endpoint& to, Frame frame, Segment body = {});
+  /// nothing has happened.  `message` waits until it has left.
+  bool post_control(Endpoint& to, Frame frame, Segment body = {},
+                    OutgoingMessage* message = nullptr);
 
   /// The driver is done with the packet.
   void posted(OutgoingPacket& packet, const Status& status);
@@ -64,6 +67,7 @@ class Poster {
   void forget_pieces(Endpoint& to);
   void wait_for_pieces(Endpoint& to, OutgoingMessage& message, std::uint64_t left);
   void let_wait(OutgoingMessage& message, Endpoint& to);
+  static std::size_t& held(const OutgoingPacket& packet);
   static Status post_to_driver(OutgoingPacket& packet);
   void count_sent(const Endpoint& to, std::uint64_t bytes);
   void release(OutgoingPacket& packet);
@@ -75,9 +79,6 @@ class Poster {
 std::uint64_t fill_packet(Core& core, Packet& packet, PayloadSource& source, std::uint64_t limit);
 /// Fills all of a packet in lent memory; a source without so much ends the endpoint.
 void fill_lent(Core& core, Packet& packet, Endpoint& to, PayloadSource& source);
-/// The packet has payload of `message`, which waits for it if its memory is referenced.
-void carry(OutgoingPacket& packet, OutgoingMessage& message);
-
 /// The part of the endpoint's credit to return that one frame can carry.
 std::uint32_t returnable_credit(const Endpoint& endpoint);
 /// That credit is on its way.

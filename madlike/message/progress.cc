@@ -14,6 +14,11 @@ constexpr std::uint32_t kRefusedTurns = 20000;
 Status gone_by(const Endpoint& endpoint, const Status& reported) {
   if (endpoint.goodbye_sent) return {StatusCode::kClosed, "the connection was closed"};
   if (reported.code() == StatusCode::kUnreachable) return after_detours(endpoint, reported);
+  if (!endpoint.hello_received && may_pass(reported.code())) {
+    return after_detours(endpoint,
+                         {StatusCode::kUnreachable,
+                          "it could not be connected in time: " + std::string(reported.message())});
+  }
   const std::string why = reported.ok() ? "without a reason" : std::string(reported.message());
   return {StatusCode::kPeerFailed, "the peer's connection ended without goodbye: " + why};
 }
@@ -32,6 +37,7 @@ std::size_t Progress::turn() {
   more_to_post_ = false;
   if (!core_.active.empty()) pump_active();
   if (!core_.refused.empty()) check_refused();
+  if (!core_.unconnected.empty()) reconnects_.advance();
   if (!core_.ending.empty()) carry_out_ends();
   if (!core_.finished.empty()) deliver_sent();
   if (!gone_.empty()) tell_gone();
@@ -72,7 +78,8 @@ void Progress::handle(std::size_t fabric, const Completion& completion) {
       return;
     case Completion::Kind::kDisconnected: {
       Endpoint* const endpoint = peers_.of_connection(fabric, completion.connection);
-      if (endpoint != nullptr && !peers_.detour(*endpoint, completion.status)) {
+      if (endpoint != nullptr && !peers_.detour(*endpoint, completion.status) &&
+          !reconnects_.later(*endpoint, completion.status)) {
         core_.end(*endpoint, gone_by(*endpoint, completion.status));
       }
       return;
@@ -125,6 +132,9 @@ void Progress::carry_out_ends() {
   for (std::size_t i = 0; i < core_.ending.size(); ++i) {  // callbacks may add to it
     Endpoint& endpoint = *core_.ending[i];
     endpoint.life = Endpoint::Life::kGone;
+    auto& unconnected = core_.unconnected;
+    unconnected.erase(std::remove(unconnected.begin(), unconnected.end(), &endpoint),
+                      unconnected.end());
     peers_.forget(endpoint);
     sender_.abandon(endpoint);
     gone_.push_back(&endpoint);

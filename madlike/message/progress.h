@@ -12,6 +12,7 @@
 #include "madlike/message/core.h"
 #include "madlike/message/peers.h"
 #include "madlike/message/receiver.h"
+#include "madlike/message/reconnects.h"
 #include "madlike/message/sender.h"
 
 namespace mad {
@@ -19,7 +20,11 @@ namespace mad {
 class Progress {
  public:
   Progress(Core& core, Peers& peers, Sender& sender, Receiver& receiver)
-      : core_(core), peers_(peers), sender_(sender), receiver_(receiver) {}
+      : core_(core),
+        peers_(peers),
+        sender_(sender),
+        receiver_(receiver),
+        reconnects_(core, peers) {}
 
   /// Returns the number of completions handled.
   std::size_t turn();
@@ -45,6 +50,7 @@ class Progress {
   Peers& peers_;
   Sender& sender_;
   Receiver& receiver_;
+  Reconnects reconnects_;
   std::vector<Endpoint*> gone_;  // on_peer_gone() is still to be called
   std::array<Completion, kBatch> batch_;
   std::size_t first_active_ = 0;

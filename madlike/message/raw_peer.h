@@ -1,5 +1,5 @@
-// RawPeer, Hostile: for tests of what a messenger does to a peer that does not keep to
-// docs/wire_protocol.md - that connection ends, nothing else is touched.
+// RawPeer, AnnouncingDriver, Hostile: for tests of what a messenger does to a peer that does not
+// keep to docs/wire_protocol.md - that connection ends, nothing else is touched.
 #ifndef MADLIKE_MESSAGE_RAW_PEER_H_
 #define MADLIKE_MESSAGE_RAW_PEER_H_
 

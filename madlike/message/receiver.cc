@@ -45,6 +45,7 @@ Status Receiver::first_piece(Endpoint& from, const Completion& arrived, void** b
   }
   if (status.error()) return status;
   from.begun.left = arrived.rest;
+  from.begun.placed = false;
   from.begun.sum.begin(frame);
   const Segment body{bytes.begin() + kFrameBytes, bytes.size - kFrameBytes};
   switch (frame.kind) {
@@ -73,6 +74,7 @@ Status Receiver::first_piece(Endpoint& from, const Completion& arrived, void** b
 // More of a packet that has begun: payload of one message.
 Status Receiver::next_piece(Endpoint& from, Segment bytes, std::size_t rest) {
   Endpoint::Begun& begun = from.begun;
+  if (!begun.may_be_next(bytes.size, rest)) return violation("a piece of a wrong length");
   IncomingMessage* const message = begun.message;
   if (message != nullptr && begun.sum.checked()) check(begun.sum, bytes, rest, *message);
   if (message != nullptr && message->sink == nullptr) {
@@ -113,7 +115,6 @@ void Receiver::hello(Endpoint& from, const Frame& frame) {
 
 Status Receiver::message(Endpoint& from, const Frame& frame, Segment body) {
   const std::size_t padded = padded_bytes(frame.header_bytes);
-  if (padded > body.size) return violation("a longer header than this engine takes");
   const std::size_t head = frame.body_bytes - padded;
   if (head > core_.config.peer_credit - from.charged) return violation("a head without credit");
   IncomingMessage* arrival = nullptr;
@@ -196,7 +197,7 @@ Status Receiver::accept(IncomingMessage& message, PayloadSink& sink, std::uint64
     message.received = message.head_bytes;
     message.phase = IncomingMessage::Phase::kClearing;
     open_window(message);
-    sender_.clear(message);
+    sender_.clear(message, just_arrived);
   }
   if (just_arrived) claim_rest_of_head(message);
   // Placed while the sender already gets to know where the rest goes.
@@ -210,12 +211,13 @@ Status Receiver::accept(IncomingMessage& message, PayloadSink& sink, std::uint64
 // summed comes in pieces: in the driver's buffer it is warm, and one run whatever the user's
 // layout.
 void Receiver::claim_rest_of_head(IncomingMessage& message) {
-  const Endpoint& from = *message.endpoint;
+  Endpoint& from = *message.endpoint;
   if (from.begun.message != &message || message.accepted < message.head_bytes) return;
   if (message.head_checked) return;
   Segment first;
   if (message.sink->runs(from.begun.offset, from.begun.left, &first, 1) == 0) return;
-  (void)from.driver->place_rest(from.connection, *message.sink, from.begun.offset);
+  const Status placed = from.driver->place_rest(from.connection, *message.sink, from.begun.offset);
+  from.begun.placed = placed.ok();
 }
 
 void Receiver::discard(IncomingMessage& message) {
@@ -228,8 +230,9 @@ void Receiver::discard(IncomingMessage& message) {
   }
   message.kept.reset();
   message.head = {};
+  const bool just_arrived = message.phase == IncomingMessage::Phase::kArriving;
   message.phase = IncomingMessage::Phase::kRefusing;
-  sender_.clear(message);
+  sender_.clear(message, just_arrived);
 }
 
 bool Receiver::may_write(const Endpoint& peer, std::uint64_t run_bytes) const {

@@ -95,6 +95,19 @@ TEST_F(Hostile, DataThatDoesNotFit) {
   }
 }
 
+// What is there already is not written again.
+TEST_F(Hostile, DataFromAnEarlierOffset) {
+  raw_.hello();
+  const std::uint32_t id = victim_accepts(5, 100);
+  raw_.post(frame_of(FrameKind::kData, id, 50), pattern(50));
+  expect_alive();
+  Frame again = frame_of(FrameKind::kData, id, 50);
+  again.offset = 49;
+  raw_.post(again, pattern(50));
+  expect_end(StatusCode::kProtocol);
+  EXPECT_EQ(victim_.arrived[0].sink->places, 1);
+}
+
 TEST_F(Hostile, DataAfterTheEnd) {
   raw_.hello();
   const std::uint32_t id = victim_accepts(5, 100);

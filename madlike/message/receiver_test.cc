@@ -88,6 +88,21 @@ TEST_F(Hostile, CreditThatWasNeverTaken) {
   expect_end(StatusCode::kProtocol);
 }
 
+// Its end is the one that a violation of ours has; what came with it may be received all the same.
+TEST_F(Hostile, WhoBreaksTheUsersProtocolIsRejected) {
+  victim_.on_arrival = [&](Arrived& arrived) {
+    victim_.messenger->reject(*arrived.from, {StatusCode::kProtocol, "it sent nonsense"});
+    if (arrived.message != nullptr) victim_.accept(arrived);
+  };
+  raw_.hello();
+  raw_.post(frame_of(FrameKind::kMessage, 0, 100), pattern(100));
+  victim_.on_arrival = nullptr;
+  expect_end(StatusCode::kProtocol);
+  EXPECT_EQ(victim_.gone[0].second.message(), "it sent nonsense");
+  ASSERT_EQ(victim_.arrived.size(), 1u);
+  EXPECT_TRUE(victim_.arrived[0].sink->bytes == pattern(100));
+}
+
 TEST_F(Hostile, RandomBytes) {
   const unsigned seed = 20261121;
   SCOPED_TRACE(seed);

@@ -51,7 +51,9 @@ void first_frame_left(Endpoint& to, const Frame& frame) {
 // What is posted meanwhile leaves together, if there may be much of it.
 class Cork {
  public:
-  explicit Cork(const Endpoint& to) : to_(to), corked_(!to.first_frames.empty()) {
+  explicit Cork(const Endpoint& to)
+      : to_(to),
+        corked_(!to.first_frames.empty() || !to.streaming.empty() || !to.clearances.empty()) {
     if (corked_) to_.driver->cork(to_.connection);
   }
   ~Cork() {
@@ -110,8 +112,10 @@ Status Sender::send(Endpoint& to, std::uint8_t handler, Segment header, Outgoing
 // Whether the message is better sent together with those behind it.  It is not complete before it
 // is sent, so that its sender looks after it.
 bool Sender::is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payload) const {
-  const std::size_t most = to.driver->caps().cork_bytes;
-  if (payload > most || kFrameBytes + padded_bytes(header) + payload > most) return false;
+  const DriverCaps& caps = to.driver->caps();
+  const std::uint64_t head =
+      std::min<std::uint64_t>({payload, to.credit, eager_limit(core_.config, caps)});
+  if (kFrameBytes + padded_bytes(header) + head > caps.cork_bytes) return false;
   if (to.turn != core_.turn) to.sent_of_turn = 0;
   to.turn = core_.turn;
   return ++to.sent_of_turn > kAtOnce;
@@ -132,7 +136,7 @@ bool Sender::start(Endpoint& to, std::uint8_t handler, Segment header, OutgoingM
   if (packet == nullptr) return false;
   const std::uint64_t head = head_limit(to, message, before, packet->packet.bytes_room());
   build(to, packet->packet, handler, header, message, head);
-  if (message != nullptr) carry(*packet, *message);
+  packet->message = message;
   poster_.post(*packet);
   return true;
 }
@@ -208,17 +212,21 @@ bool Sender::start_whole(Endpoint& to, std::uint8_t handler, Segment header, Pay
   return sent;
 }
 
-void Sender::clear(IncomingMessage& message) {
+// The first one of a turn leaves at once; those of messages that arrived with it leave together
+// when all of them are seen.
+void Sender::clear(IncomingMessage& message, bool just_arrived) {
   Endpoint& to = *message.endpoint;
+  const bool collect = just_arrived && to.cleared_in_turn == core_.turn;
   const bool first = to.clearances.empty();
   to.clearances.push(&message);
+  to.cleared_in_turn = core_.turn;
   ++core_.waiting;
-  if (first && to.can_post() && post_clearance(to)) return;
+  if (first && !collect && to.can_post() && post_clearance(to)) return;
   core_.activate(to);
 }
 
 bool Sender::pump(Endpoint& to) {
-  if (!to.live() || to.post_failed || to.goodbye_sent) return false;
+  if (!to.live() || to.post_failed || to.goodbye_sent || !to.has_connection) return false;
   const Cork cork(to);
   to.collected = 0;
   OutgoingPacket* const held = to.unposted;

@@ -28,8 +28,9 @@ class Sender {
   Status send_at_once(Endpoint& to, std::uint8_t handler, Segment header, PayloadSource& source,
                       std::uint64_t payload_bytes);
 
-  /// Queues a message in phase kClearing or kRefusing and posts its frame if that can be done now.
-  void clear(IncomingMessage& message);
+  /// Queues a message in phase kClearing or kRefusing and posts its frame if that can be done now,
+  /// or, if it `just_arrived` in this turn of progress, at the latest at the end of that.
+  void clear(IncomingMessage& message, bool just_arrived);
   /// The receiver of `message` said where the rest goes: it starts to stream.
   void stream(OutgoingMessage& message) { streamer_.start(message); }
 

@@ -35,6 +35,32 @@ TEST(Sender, ACopiedMessageThatTheDriverPushesBackIsDoneOnceItLeaves) {
   EXPECT_TRUE(p.b.arrived[1].sink->bytes == pattern(8));
 }
 
+TEST(Sender, AnEmptyMessageIsPushedBackLikeAnyOther) {
+  LoopbackOptions options;
+  options.queue_depth = 1;
+  Pair p(options);
+  ASSERT_TRUE(p.a.send_header(p.to_b, 1, "fills the queue").ok());
+  Sent& sent = p.a.send(p.to_b, 1, {});
+  EXPECT_TRUE(sent.status.in_progress()) << "or its sender could start any number of them";
+  (void)p.a.messenger->progress();
+  EXPECT_EQ(sent.done, 0);
+  settle(p.a, p.b);
+  EXPECT_EQ(sent.done, 1);
+  EXPECT_EQ(p.b.arrived.size(), 2u);
+}
+
+TEST(Sender, AnEmptyMessageOfAFirstContactIsDoneOnceItLeaves) {
+  const auto network = std::make_shared<LoopbackNetwork>();
+  Side a(network), b(network);
+  Sent& sent = a.send(a.to(b), 1, {});
+  (void)a.messenger->progress();
+  EXPECT_TRUE(sent.status.in_progress());
+  EXPECT_EQ(sent.done, 0) << "b has not looked";
+  settle(a, b);
+  EXPECT_EQ(sent.done, 1);
+  EXPECT_EQ(b.arrived.size(), 1u);
+}
+
 TEST(Sender, MemoryInTheDriversHandsIsNotReturned) {
   Pair p;
   p.a.reference_from = 1;
@@ -57,6 +83,31 @@ TEST(Sender, ALaterMessageDoesNotWaitForALongOne) {
   EXPECT_EQ(longer.done, 0);
   settle(p.a, p.b);
   p.expect_all_whole();
+}
+
+// Each of the nine has accepted a long message and looks no more; there are four packets.
+TEST(Sender, PeersThatTakeNothingStopNobodyElse) {
+  LoopbackOptions options;
+  options.queue_depth = 3;
+  MessengerConfig config;
+  config.staging_bytes = 4 * config.packet_bytes;
+  const auto network = std::make_shared<LoopbackNetwork>(options);
+  Side a(network, config), healthy(network);
+  std::deque<Side> slow;
+  for (int i = 0; i < 9; ++i) {
+    Side& peer = slow.emplace_back(network);
+    peer.one_run = false;
+    a.send(a.to(peer), 1, pattern(3000000, i));
+    ASSERT_TRUE(settle(a, peer, [&] { return !peer.arrived.empty(); }));
+  }
+  for (int i = 0; i < 100; ++i) (void)a.messenger->progress();
+  a.send(a.to(healthy), 1, pattern(8));
+  a.send(a.to(healthy), 1, pattern(3000000));
+  EXPECT_TRUE(settle(a, healthy,
+                     [&] { return healthy.arrived.size() == 2 && healthy.arrived[1].done == 1; }));
+  for (Side& peer : slow) {
+    EXPECT_TRUE(settle(a, peer, [&] { return peer.arrived[0].done == 1; }));
+  }
 }
 
 TEST(Sender, NothingIsLostWhileThePeerDoesNotLook) {
@@ -111,6 +162,17 @@ TEST(Sender, CollectsSmallMessagesBehindTheFirstEight) {
   p.expect_all_whole();
 }
 
+TEST(Sender, CollectsEmptyMessagesToo) {
+  Pair p(corking());
+  const std::uint64_t before = packets(p.a);
+  for (unsigned i = 0; i < 13; ++i) {
+    EXPECT_EQ(p.a.send(p.to_b, 1, {}).status.ok(), i < 8) << i;
+  }
+  EXPECT_EQ(packets(p.a), before + 8);
+  settle(p.a, p.b);
+  EXPECT_EQ(p.b.arrived.size(), 13u);
+}
+
 TEST(Sender, DoesNotCollectAcrossTurns) {
   Pair p(corking());
   for (unsigned i = 0; i < 40; ++i) {
@@ -148,6 +210,54 @@ TEST(Sender, WhatIsNotCollectedTakesTheCollectedAlong) {
     EXPECT_TRUE(p.b.arrived[i].sink->bytes == p.a.sent[i].bytes) << i;
   }
   EXPECT_EQ(p.b.arrived[12].header, "complete at once");
+}
+
+// Only their headers leave before their receiver has given back what it granted.
+TEST(Sender, CollectsLongMessagesForWhichThereIsNoCredit) {
+  MessengerConfig config;
+  config.peer_credit = 8 * 20000;
+  Pair p(corking(), config);
+  const std::uint64_t before = packets(p.a);
+  for (unsigned i = 0; i < 20; ++i) (void)p.a.send(p.to_b, 1, pattern(20000, i));
+  EXPECT_EQ(packets(p.a), before + 16) << "eight with their payload, eight without";
+  (void)p.a.messenger->progress();
+  EXPECT_EQ(packets(p.a), before + 20);
+  settle(p.a, p.b);
+  p.expect_all_whole();
+}
+
+// Answers to what arrives in one turn, but the first: they leave together at its end.
+TEST(Sender, ClearancesOfOneTurnButTheFirstWaitForItsEnd) {
+  MessengerConfig config;
+  config.eager_limit = 0;
+  Pair p({}, config);
+  std::vector<std::uint64_t> sent;
+  p.b.on_arrival = [&](Arrived& arrived) {
+    p.b.accept(arrived);
+    sent.push_back(packets(p.b));
+  };
+  const std::uint64_t before = packets(p.b);
+  for (unsigned i = 0; i < 4; ++i) (void)p.a.send(p.to_b, 1, pattern(20000, i));
+  (void)p.b.messenger->progress();
+  EXPECT_EQ(sent, std::vector<std::uint64_t>(4, before + 1));
+  EXPECT_EQ(packets(p.b), before + 4);
+  settle(p.a, p.b);
+  p.expect_all_whole();
+}
+
+// Who accepts what came before may not come back for long.
+TEST(Sender, ClearancesOutsideATurnLeaveAtOnce) {
+  MessengerConfig config;
+  config.eager_limit = 0;
+  Pair p({}, config);
+  p.b.on_arrival = [](Arrived&) {};
+  for (unsigned i = 0; i < 4; ++i) (void)p.a.send(p.to_b, 1, pattern(20000, i));
+  (void)p.b.messenger->progress();
+  const std::uint64_t before = packets(p.b);
+  for (Arrived& arrived : p.b.arrived) p.b.accept(arrived);
+  EXPECT_EQ(packets(p.b), before + 4);
+  settle(p.a, p.b);
+  p.expect_all_whole();
 }
 
 TEST(Sender, CollectsNothingWhereThatIsOfNoUse) {

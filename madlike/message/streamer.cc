@@ -68,7 +68,7 @@ bool Streamer::data(Endpoint& to, OutgoingMessage& message) {
     poster_.give_back(*packet);
     return false;
   }
-  carry(*packet, message);
+  packet->message = &message;
   poster_.post(*packet);
   return true;
 }
@@ -104,19 +104,20 @@ bool Streamer::write(Endpoint& to, OutgoingMessage& message) {
     return false;
   }
   core_.counters.written_bytes += bytes;
-  carry(*packet, message);
+  packet->message = &message;
   poster_.post(*packet);
+  if (state.sent == state.accepted) (void)placed(to, message);
   return true;
 }
 
-// The fabric brings it after the bytes.
+// The fabric brings it after the bytes.  What cannot leave now gets another turn.
 bool Streamer::placed(Endpoint& to, OutgoingMessage& message) {
   auto& state = state_of(message);
   Frame frame;
   frame.kind = FrameKind::kPlaced;
   frame.id = state.peer_id;
   frame.length = state.accepted;
-  if (!poster_.post_control(to, frame)) return false;
+  if (!poster_.post_control(to, frame, {}, &message)) return false;
   state.phase = OutgoingPhase::kFinished;
   return true;
 }

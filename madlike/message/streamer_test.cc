@@ -51,6 +51,24 @@ TEST(Streamer, PacketsAreFlushedWhereTheMessageSays) {
   }
 }
 
+// One write at a time: the second message takes the packet of the first one a turn later.
+TEST(Streamer, TheWordThatAllIsPlacedFollowsTheLastWriteAtOnce) {
+  MessengerConfig config;
+  config.eager_limit = 0;
+  config.staging_bytes = config.packet_bytes;
+  Pair p({}, config);
+  p.a.send(p.to_b, 1, pattern(100000));
+  p.a.send(p.to_b, 1, pattern(100000));
+  (void)p.b.messenger->progress();
+  (void)p.a.messenger->progress();
+  (void)p.b.messenger->progress();
+  ASSERT_EQ(p.b.arrived.size(), 2u);
+  EXPECT_EQ(p.b.arrived[0].done, 1);
+  EXPECT_EQ(p.b.arrived[1].done, 0);
+  settle(p.a, p.b);
+  p.expect_all_whole();
+}
+
 // Whatever is sent after it waits for what of it is with the fabric already.
 TEST(Streamer, ALongMessageHasAFewMegabytesOnTheirWay) {
   constexpr std::uint64_t kMost = 4 << 20;

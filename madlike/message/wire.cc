@@ -47,10 +47,9 @@ Status violation(const char* what) {
   return {StatusCode::kProtocol, std::string("the peer sent ") + what};
 }
 
-// What is wrong with a frame of each kind, or null.
+// What is wrong with a frame of each kind, whose headers are here, or null.
 const char* wrong_message(const Frame& f) {
   const std::size_t header = padded_bytes(f.header_bytes);
-  if (header > f.body_bytes) return "a MESSAGE shorter than its header";
   const std::uint64_t head = f.body_bytes - header;
   if (head > f.length) return "a MESSAGE with more than its payload";
   if ((f.id != 0) != (head < f.length)) return "a MESSAGE with a wrong id";
@@ -87,6 +86,12 @@ const char* wrong_hello(const Frame& f) {
     return "a HELLO with fields it does not have";
   }
   return nullptr;
+}
+
+// Bytes of a body that are not payload.
+std::size_t headers_in_body(const Frame& f) {
+  if (f.kind == FrameKind::kMessage) return padded_bytes(f.header_bytes);
+  return f.kind == FrameKind::kData ? 0 : f.body_bytes;
 }
 
 const char* wrong_fields(const Frame& f) {
@@ -152,7 +157,6 @@ Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
     return {StatusCode::kVersion, "the peer speaks version " + std::to_string(wire.version) +
                                       " of the wire protocol, this engine speaks version 1"};
   }
-  if (wire.kind < 1 || wire.kind > 8) return violation("a frame of unknown kind");
   if ((wire.flags & ~(kWindowFlag | kCheckedFlag)) != 0 || wire.reserved != 0) {
     return violation("a frame with reserved bits set");
   }
@@ -168,9 +172,11 @@ Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
   f.body_bytes = le32toh(wire.body_bytes);
   f.offset = le64toh(wire.offset);
   f.length = le64toh(wire.length);
-  if (f.body_bytes != packet.size - kFrameBytes + rest) {
+  const std::size_t here = packet.size - kFrameBytes;
+  if (here > f.body_bytes || rest != f.body_bytes - here) {
     return violation("a frame of another length than its packet");
   }
+  if (headers_in_body(f) > here) return violation("a packet whose first piece ends in its headers");
   if (const char* const wrong = wrong_fields(f)) return violation(wrong);
   *out = f;
   return {};

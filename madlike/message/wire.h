@@ -55,9 +55,9 @@ void encode_frame(const Frame& frame, std::byte* out);
 /// Writes kWindowBytes to `out`.
 void encode_window(const Window& window, std::byte* out);
 
-/// Reads the frame that `packet`, and `rest` bytes more that are still to come, are.  kVersion:
-/// only the version differs; kProtocol: no frame at all, a field that its kind does not have, or
-/// lengths that do not fit the packet.
+/// Reads the frame that `packet`, and `rest` bytes more that are still to come, are.  Only payload
+/// may be to come.  kVersion: only the version differs; kProtocol: no frame at all, a field that
+/// its kind does not have, or lengths that do not fit the packet.
 Status decode_frame(Segment packet, Frame* out, std::size_t rest = 0);
 /// Reads the body of a CLEAR with a window that decode_frame() accepted.  kProtocol: runs that
 /// overlap.

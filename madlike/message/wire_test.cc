@@ -110,10 +110,14 @@ TEST(Wire, FieldsStandWhereTheProtocolSays) {
 
 TEST(Wire, OnlyTheVersionDiffers) {
   Bytes packet = packet_of(frame_of(FrameKind::kGoodbye), 0);
-  packet[1] = std::byte{2};
-  EXPECT_EQ(decoded(packet), StatusCode::kVersion);
-  packet[0] = std::byte{0};
-  EXPECT_EQ(decoded(packet), StatusCode::kProtocol);
+  for (const std::byte version : {std::byte{0}, std::byte{2}}) {
+    packet[1] = version;
+    EXPECT_EQ(decoded(packet), StatusCode::kVersion);
+  }
+  for (const std::byte magic : {std::byte{0}, std::byte{0xAC}, std::byte{0xAE}}) {
+    packet[0] = magic;
+    EXPECT_EQ(decoded(packet), StatusCode::kProtocol);
+  }
 }
 
 TEST(Wire, NoFrameAtAll) {
@@ -229,6 +233,47 @@ TEST(Wire, RestsThatCannotBe) {
   EXPECT_EQ(decoded(packet_of(data, 8)), StatusCode::kProtocol);
   EXPECT_EQ(decoded(packet_of(frame_of(FrameKind::kData, 1, 0), 0)), StatusCode::kProtocol);
   EXPECT_EQ(decoded(packet_of(frame_of(FrameKind::kPlaced, 1, 0), 0)), StatusCode::kProtocol);
+}
+
+TEST(Wire, LengthsOffsetsAndCreditBelongToTheirKinds) {
+  for (const Example& example : examples()) {
+    const FrameKind kind = example.frame.kind;
+    Frame frame = example.frame;
+    frame.offset += 1;
+    const bool has_offset = kind == FrameKind::kClear || kind == FrameKind::kData;
+    EXPECT_EQ(decoded(packet_of(frame, example.body)) == StatusCode::kOk, has_offset)
+        << static_cast<int>(kind);
+    frame = example.frame;
+    frame.credit = 1;
+    EXPECT_EQ(decoded(packet_of(frame, example.body)) == StatusCode::kOk,
+              kind != FrameKind::kHello);
+    frame = example.frame;
+    frame.length += 1;
+    const bool has_length = kind == FrameKind::kHello || kind == FrameKind::kMessage ||
+                            kind == FrameKind::kClear || kind == FrameKind::kPlaced;
+    EXPECT_EQ(decoded(packet_of(frame, example.body)) == StatusCode::kOk, has_length)
+        << static_cast<int>(kind);
+  }
+  const Frame data = frame_of(FrameKind::kData, 1, 8);
+  EXPECT_EQ(decoded(packet_of(data, 7)), StatusCode::kProtocol);
+  EXPECT_EQ(decoded(packet_of(data, 9)), StatusCode::kProtocol);
+}
+
+// Of a packet in pieces: all but payload is in the first, and the rest is what the frame says.
+TEST(Wire, OnlyPayloadFollows) {
+  for (const Example& example : examples()) {
+    const std::size_t payload = example.frame.kind == FrameKind::kMessage ? 100
+                                : example.frame.kind == FrameKind::kData  ? 24
+                                                                          : 0;
+    Bytes packet = packet_of(example.frame, example.body);
+    for (std::size_t rest = 0; rest <= example.body; ++rest) {
+      Frame out;
+      const Segment first{packet.data(), packet.size() - rest};
+      EXPECT_EQ(decode_frame(first, &out, rest).ok(), rest <= payload) << rest;
+      EXPECT_FALSE(decode_frame(first, &out, rest + 1).ok());
+      EXPECT_TRUE(rest == 0 || !decode_frame(first, &out, rest - 1).ok());
+    }
+  }
 }
 
 TEST(Wire, Window) {

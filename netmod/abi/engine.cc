@@ -1,5 +1,7 @@
 #include "netmod/abi/engine.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -52,8 +54,17 @@ mad::MessengerConfig messenger_config(const mad_config& config) {
   mad::MessengerConfig out;
   if (config.eager_limit != 0) out.eager_limit = config.eager_limit;
   if (config.staging_bytes != 0) out.staging_bytes = config.staging_bytes;
+  out.connect_timeout = std::chrono::seconds(config.connect_timeout);
   out.checksum = config.checksum != 0;
   return out;
+}
+
+// Every peer takes one file or more.
+void raise_file_limit() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
 /// Marks that a callback of the caller is running.
@@ -114,9 +125,9 @@ mad_path path_taken(mad::Path path, mad_path asked) {
   return MAD_PATH_AUTO;
 }
 
-// Bytes without a layout are one run in every mode: there is nothing to pack.
+// Bytes without a layout, and none, are one run in every mode: there is nothing to pack.
 mad::Plan send_plan(const mad::Policy& policy, const mad::Payload& payload, mad_path path) {
-  if (payload.program == nullptr) return policy.send_run(payload.bytes);
+  if (payload.program == nullptr || payload.bytes == 0) return policy.send_run(payload.bytes);
   return policy.send((*payload.program)->shape(), payload.count, mode_of(path));
 }
 
@@ -151,7 +162,7 @@ void predict(const mad::Policy& policy, const mad::Payload& payload,
 // The first `bytes` of a payload that is planned as one run.
 mad::Segment run_of(const mad::Payload& payload, std::uint64_t bytes) {
   const auto size = static_cast<std::size_t>(bytes);
-  if (payload.program == nullptr) return {payload.base, size};
+  if (payload.program == nullptr || size == 0) return {payload.base, size};
   mad::Cursor cursor(**payload.program, payload.base, payload.count);
   return {cursor.next_run(size).data, size};
 }
@@ -174,8 +185,12 @@ auto held_by(Pool* pool, Operation* operation) {
 }  // namespace
 
 mad::Result<std::unique_ptr<mad_engine>> mad_engine::open(const mad_config& config) {
-  auto fabrics = mad::open_fabrics(config.fabric != nullptr ? config.fabric : mad::kDefaultFabric,
-                                   config.interface != nullptr ? config.interface : "");
+  raise_file_limit();
+  mad::FabricOptions options;
+  if (config.interface != nullptr) options.interface = config.interface;
+  options.silence_timeout = std::chrono::milliseconds(config.silence_ms);
+  auto fabrics =
+      mad::open_fabrics(config.fabric != nullptr ? config.fabric : mad::kDefaultFabric, options);
   if (!fabrics.ok()) return fabrics.status();
   std::vector<std::unique_ptr<mad::Driver>> drivers = std::move(*fabrics);
   auto address = address_on(drivers);
@@ -203,6 +218,7 @@ mad_engine::mad_engine(const mad_config& config, mad::EngineAddress address,
       policies_(std::move(policies)),
       peers_(this, std::move(address), beyond_host(drivers), drivers.back()->address()),
       fabric_names_(peers_.own().fabric_names()) {
+  for (const auto& driver : drivers) driver->watched_by(&epoll_sets_);
   auto& events = static_cast<mad::MessageEvents&>(*this);
   messenger_ =
       std::make_unique<mad::Messenger>(messenger_config(config), events, std::move(drivers));
@@ -242,7 +258,9 @@ Status mad_engine::send(mad_peer& to, std::uint8_t handler, mad::Segment header,
     }
   }
   auto operation = held_by(&sends_, sends_.acquire(this, op));
-  if (trace_ != nullptr) operation->traced = trace_send(to, payload, path, plan, *op);
+  if (trace_ != nullptr && payload.bytes > 0) {
+    operation->traced = trace_send(to, payload, path, plan, *op);
+  }
   operation->payload_bytes = payload.bytes;
   operation->flush_bytes = plan.flush_bytes;
   const bool one_run = plan.path == mad::Path::kContiguous || plan.path == mad::Path::kPack;
@@ -274,6 +292,10 @@ Status mad_engine::send_at_once(mad_peer& to, std::uint8_t handler, mad::Segment
 }
 
 void mad_engine::count_send(const mad::Plan& plan, mad_path asked, const mad::Payload& payload) {
+  if (payload.bytes == 0) {
+    ++counters_.headers;
+    return;
+  }
   const mad_path taken = path_taken(plan.path, asked);
   ++counters_.sends[taken];
   counters_.send_bytes[taken] += payload.bytes;

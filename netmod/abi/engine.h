@@ -73,6 +73,8 @@ struct mad_engine final : private mad::MessageEvents {
   const std::string& fabric_names() const { return fabric_names_; }
   std::size_t fabrics() const { return address().fabrics.size(); }
   const mad::EngineAddress& address() const { return peers_.own(); }
+  /// The epoll sets that watch its sockets.
+  const std::vector<int>& epoll_sets() const { return epoll_sets_; }
   /// Of a fabric by its number, or of the self fabric behind them.
   const mad::Policy& policy(std::size_t fabric) const { return policies_[fabric]; }
   const mad::Policy& policy(const mad_peer& peer) const {
@@ -84,6 +86,7 @@ struct mad_engine final : private mad::MessageEvents {
   std::size_t max_header_bytes() const { return messenger_->max_header_bytes(); }
   bool idle() const { return messenger_->idle(); }
   bool flushed() const { return messenger_->flushed(); }
+  bool arrived() const { return messenger_->arrived(); }
   /// Inside a callback nothing may wait, progress or close.
   bool in_callback() const { return callback_depth_ > 0; }
   /// mad_engine_close() is at work: callbacks still give slots back, but nothing new starts.
@@ -93,6 +96,9 @@ struct mad_engine final : private mad::MessageEvents {
     return peers_.find(*messenger_, address);
   }
   mad::Status touch(mad_peer& peer) { return messenger_->touch(*peer.endpoint); }
+  void reject(mad_peer& peer, const char* why) {
+    messenger_->reject(*peer.endpoint, {mad::StatusCode::kProtocol, why});
+  }
   std::size_t progress() { return messenger_->progress(); }
   void wait(std::chrono::microseconds longest) { messenger_->wait(longest); }
 
@@ -151,6 +157,7 @@ struct mad_engine final : private mad::MessageEvents {
   std::vector<mad::Policy> policies_;  // one for each driver
   mad::PeerTable peers_;
   std::string fabric_names_;
+  std::vector<int> epoll_sets_;
   mad::SlabPool<mad::SendOperation> sends_;
   mad::SlabPool<mad::ReceiveOperation> receives_;
   mad::SlabPool<mad_incoming> incoming_;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "netmod/abi/after_fork.h"
 #include "netmod/abi/engine.h"
 #include "netmod/abi/errors.h"
 #include "netmod/abi/fabric.h"
@@ -13,6 +14,8 @@ namespace {
 
 using mad::fail;
 using mad::guarded;
+
+constexpr std::uint64_t kConnectTimeoutSeconds = 600;
 
 int null_argument(const char* function, const char* what) {
   return fail(MAD_ERR_ARGUMENT, std::string(function) + ": " + what + " is NULL");
@@ -60,6 +63,8 @@ extern "C" void mad_config_init(mad_config* config) {
   if (config == nullptr) return;
   *config = mad_config{};
   config->abi_version = MAD_ABI_VERSION;
+  config->connect_timeout = kConnectTimeoutSeconds;
+  config->silence_ms = static_cast<std::uint32_t>(mad::Silence::kTimeout.count());
 }
 
 extern "C" const char* mad_fabric_names(void) { return mad::fabric_names(); }
@@ -91,6 +96,11 @@ extern "C" void mad_engine_close(mad_engine* engine) {
     delete engine;
     return MAD_SUCCESS;
   });
+}
+
+extern "C" void mad_engine_after_fork(mad_engine* engine) {
+  if (engine == nullptr) return;
+  for (const int set : engine->epoll_sets()) mad::close_inherited(set);
 }
 
 extern "C" const char* mad_engine_fabric(const mad_engine* engine) {
@@ -165,6 +175,20 @@ extern "C" int mad_peer_touch(mad_engine* engine, mad_peer* peer) {
   });
 }
 
+extern "C" int mad_peer_reject(mad_engine* engine, mad_peer* peer, const char* why) {
+  return guarded([&]() -> int {
+    if (engine == nullptr) return null_argument("mad_peer_reject", "engine");
+    if (peer == nullptr) return null_argument("mad_peer_reject", "peer");
+    if (why == nullptr) return null_argument("mad_peer_reject", "why");
+    if (peer->engine != engine) {
+      return fail(MAD_ERR_ARGUMENT, "mad_peer_reject: the peer belongs to another engine");
+    }
+    if (engine->closing()) return being_closed("mad_peer_reject");
+    if (peer->status == MAD_SUCCESS) engine->reject(*peer, why);
+    return MAD_SUCCESS;
+  });
+}
+
 extern "C" int mad_peer_status(const mad_peer* peer) {
   return peer == nullptr ? static_cast<int>(MAD_ERR_ARGUMENT) : static_cast<int>(peer->status);
 }
@@ -216,6 +240,10 @@ extern "C" int mad_engine_idle(const mad_engine* engine) {
 
 extern "C" int mad_engine_flushed(const mad_engine* engine) {
   return engine == nullptr || engine->closing() || engine->flushed() ? 1 : 0;
+}
+
+extern "C" int mad_engine_arrived(const mad_engine* engine) {
+  return engine == nullptr || engine->closing() || engine->arrived() ? 1 : 0;
 }
 
 extern "C" size_t mad_max_header_bytes(const mad_engine* engine) {

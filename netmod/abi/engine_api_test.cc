@@ -1,5 +1,6 @@
 // What a C caller can get wrong with engines and peers, and what it is told.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cstdint>
 #include <cstring>
@@ -26,6 +27,7 @@ TEST(EngineApi, ConfigInitGivesDefaults) {
   EXPECT_EQ(config.abi_version, static_cast<std::uint32_t>(MAD_ABI_VERSION));
   EXPECT_EQ(config.fabric, nullptr);
   EXPECT_EQ(config.eager_limit, 0u);
+  EXPECT_EQ(config.connect_timeout, 600u);
   EXPECT_EQ(config.callbacks.on_sent, nullptr);
   mad_config_init(nullptr);
 }
@@ -52,6 +54,19 @@ TEST(EngineApi, OpenRefusesWhatItCannotServe) {
   EXPECT_EQ(mad_engine_open(&config, &engine), MAD_ERR_NOT_FOUND);
   EXPECT_NE(error().find("no-such-interface"), std::string::npos) << error();
   EXPECT_EQ(engine, nullptr);
+}
+
+TEST(EngineApi, OpenRaisesTheLimitOfFiles) {
+  rlimit before{}, after{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit low{before.rlim_max / 2, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  const mad_config config = loopback();
+  mad_engine* engine = nullptr;
+  ASSERT_EQ(mad_engine_open(&config, &engine), MAD_SUCCESS) << error();
+  mad_engine_close(engine);
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &after), 0);
+  EXPECT_EQ(after.rlim_cur, before.rlim_max);
 }
 
 TEST(EngineApi, TheFabricsOfAListAreCountedApart) {
@@ -113,6 +128,7 @@ TEST(EngineApi, NullHandlesAreRefusedOrHarmless) {
   EXPECT_EQ(mad_engine_wait(nullptr, 0), MAD_ERR_ARGUMENT);
   EXPECT_EQ(mad_engine_idle(nullptr), 1);
   EXPECT_EQ(mad_engine_flushed(nullptr), 1);
+  EXPECT_EQ(mad_engine_arrived(nullptr), 1);
   EXPECT_EQ(mad_max_header_bytes(nullptr), 0u);
   EXPECT_EQ(mad_engine_counters(nullptr), nullptr);
   EXPECT_EQ(mad_peer_context(nullptr), nullptr);
@@ -126,6 +142,7 @@ TEST(EngineApi, NullHandlesAreRefusedOrHarmless) {
   EXPECT_EQ(mad_engine_peer(nullptr, room, size, &peer), MAD_ERR_ARGUMENT);
   EXPECT_EQ(mad_peer_touch(nullptr, nullptr), MAD_ERR_ARGUMENT);
   EXPECT_EQ(mad_peer_release(nullptr, nullptr), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_peer_reject(nullptr, nullptr, ""), MAD_ERR_ARGUMENT);
 }
 
 class OpenEngine : public ::testing::Test {

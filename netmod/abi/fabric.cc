@@ -55,46 +55,46 @@ const std::vector<std::string>& fabrics_to_try() {
 }
 
 // The directory first: asking libfabric for verbs takes a third of a second.
-Result<std::unique_ptr<Driver>> open_auto_fabric(const std::string& interface,
-                                                 const std::optional<DoorSecret>& secret,
+Result<std::unique_ptr<Driver>> open_auto_fabric(const FabricOptions& options,
                                                  const std::string& rdma_devices) {
   std::error_code error;
   const std::filesystem::directory_iterator devices(rdma_devices, error), none;
   if (!error && devices != none) {
-    auto verbs = open_provider("verbs", interface);
+    auto verbs = open_provider("verbs", options.interface);
     if (verbs.ok()) return verbs;
   }
-  return open_fabric(kTcp, interface, secret);
+  return open_fabric(kTcp, options);
 }
 
-Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const std::string& interface,
-                                            const std::optional<DoorSecret>& secret) {
-  if (name == kAuto) return open_auto_fabric(interface, secret);
+Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const FabricOptions& options) {
+  if (name == kAuto) return open_auto_fabric(options);
   if (name == kLoopback) {
     return std::unique_ptr<Driver>(std::make_unique<LoopbackDriver>(process_network()));
   }
   if (name == kTcp) {
-    TcpOptions options;
-    options.interface = interface;
-    options.secret = secret;
-    return open_tcp(options);
+    TcpOptions tcp;
+    tcp.interface = options.interface;
+    tcp.secret = options.secret;
+    tcp.silence_timeout = options.silence_timeout;
+    return open_tcp(tcp);
   }
   if (is_ucx(name)) {
-    Result<UcxOptions> options = ucx_options(name, interface);
-    if (!options.ok()) return options.status();
-    options->secret = secret;
-    return open_ucx_plugin(*options);
+    Result<UcxOptions> ucx = ucx_options(name, options.interface);
+    if (!ucx.ok()) return ucx.status();
+    ucx->secret = options.secret;
+    ucx->silence_timeout = options.silence_timeout;
+    return open_ucx_plugin(*ucx);
   }
   if (name == kShm) {
-    ShmOptions options;
-    options.interface = interface;
-    options.secret = secret;
-    return open_shm(options);
+    ShmOptions shm;
+    shm.interface = options.interface;
+    shm.secret = options.secret;
+    return open_shm(shm);
   }
-  if (name == kOfi) return open_provider(OfiOptions().provider, interface);
+  if (name == kOfi) return open_provider(OfiOptions().provider, options.interface);
   const std::string prefix = kOfiPrefix;
   if (name.size() > prefix.size() && name.compare(0, prefix.size(), prefix) == 0) {
-    return open_provider(name.substr(prefix.size()), interface);
+    return open_provider(name.substr(prefix.size()), options.interface);
   }
   return Status(StatusCode::kNotFound,
                 "no fabric '" + name + "'; the fabrics are " + fabric_names());
@@ -110,7 +110,7 @@ std::vector<std::string> fabric_list(const std::string& names) {
 
 // Addresses of one secret are shorter in a card.
 Result<std::vector<std::unique_ptr<Driver>>> open_fabrics(const std::string& names,
-                                                          const std::string& interface) {
+                                                          FabricOptions options) {
   const auto wrong = [&](const std::string& what) {
     return Status(StatusCode::kInvalidArgument,
                   "the list of fabrics '" + names + "' " + what +
@@ -120,11 +120,11 @@ Result<std::vector<std::unique_ptr<Driver>>> open_fabrics(const std::string& nam
   if (list.size() > EngineAddress::kMostFabrics) {
     return wrong("has more than " + std::to_string(EngineAddress::kMostFabrics));
   }
-  const DoorSecret secret = random_secret();
+  options.secret = random_secret();
   std::vector<std::unique_ptr<Driver>> drivers;
   std::set<std::string> opened;
   for (const std::string& each : list) {
-    auto driver = open_fabric(each, interface, secret);
+    auto driver = open_fabric(each, options);
     if (!driver.ok()) return driver.status();
     const std::string& name = driver.value()->caps().name;
     if (!opened.insert(name).second) return wrong("names " + name + " twice");

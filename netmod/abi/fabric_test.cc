@@ -9,8 +9,8 @@ namespace mad {
 namespace {
 
 TEST(Fabric, LoopbackIsShared) {
-  auto a = open_fabric("loopback", "");
-  auto b = open_fabric("loopback", "");
+  auto a = open_fabric("loopback", {});
+  auto b = open_fabric("loopback", {});
   ASSERT_TRUE(a.ok() && b.ok());
   Driver& from = **a;
   const auto& to = b.value()->address();
@@ -32,21 +32,21 @@ TEST(Fabric, SelfFabricsAreApart) {
 
 TEST(Fabric, OfiIsTcpUnlessAProviderIsNamed) {
   for (const char* name : {"ofi", "ofi:tcp"}) {
-    const auto opened = open_fabric(name, "lo");
+    const auto opened = open_fabric(name, {"lo"});
     ASSERT_TRUE(opened.ok()) << name << ": " << opened.status().message();
     EXPECT_EQ(opened.value()->caps().name, "ofi:tcp");
   }
 }
 
 TEST(Fabric, TcpIsOurOwn) {
-  const auto opened = open_fabric("tcp", "lo");
+  const auto opened = open_fabric("tcp", {"lo"});
   ASSERT_TRUE(opened.ok()) << opened.status().message();
   EXPECT_EQ(opened.value()->caps().name, "tcp");
 }
 
 TEST(Fabric, UcxByItsTransports) {
   for (const char* name : {"ucx", "ucx:tcp", "ucx:posix", "ucx:posix,cma", "ucx:posix,cma,tcp"}) {
-    const auto opened = open_fabric(name, "lo");
+    const auto opened = open_fabric(name, {"lo"});
     ASSERT_TRUE(opened.ok()) << name << ": " << opened.status().message();
     EXPECT_EQ(opened.value()->caps().name, name);
   }
@@ -54,18 +54,18 @@ TEST(Fabric, UcxByItsTransports) {
 
 TEST(Fabric, AutoIsTcpWithoutRdmaDevices) {
   for (const char* devices : {"/nonexistent", "/proc/self/task"}) {  // none, and none that work
-    const auto opened = open_auto_fabric("lo", {}, devices);
+    const auto opened = open_auto_fabric({"lo"}, devices);
     ASSERT_TRUE(opened.ok()) << opened.status().message();
     EXPECT_EQ(opened.value()->caps().name, "tcp");
   }
-  const auto refused = open_fabric("auto", "no-such-interface");
+  const auto refused = open_fabric("auto", {"no-such-interface"});
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.status().message().find("no-such-interface"), std::string::npos);
 }
 
 TEST(Fabric, UnknownNamesAreAnsweredWithTheList) {
   for (const char* name : {"", "tcp:lo", "loop", "loopback:x", "ofi:", "OFI:tcp"}) {
-    const auto opened = open_fabric(name, "");
+    const auto opened = open_fabric(name, {});
     ASSERT_FALSE(opened.ok()) << name;
     EXPECT_EQ(opened.status().code(), StatusCode::kNotFound) << name;
     const std::string sentence(opened.status().message());
@@ -75,19 +75,19 @@ TEST(Fabric, UnknownNamesAreAnsweredWithTheList) {
 }
 
 TEST(Fabric, UnknownTransportsAreNotFound) {
-  const auto opened = open_fabric("ucx:rc", "");
+  const auto opened = open_fabric("ucx:rc", {});
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.status().code(), StatusCode::kNotFound);
   EXPECT_NE(opened.status().message().find("ucx:rc"), std::string::npos);
 }
 
 TEST(Fabric, UnknownProviderAndInterfaceAreNotFound) {
-  const auto provider = open_fabric("ofi:no-such-provider", "");
+  const auto provider = open_fabric("ofi:no-such-provider", {});
   ASSERT_FALSE(provider.ok());
   EXPECT_EQ(provider.status().code(), StatusCode::kNotFound);
   EXPECT_NE(provider.status().message().find("no-such-provider"), std::string::npos);
   for (const char* name : {"tcp", "ofi:tcp", "ofi:shm", "ucx", "ucx:posix"}) {
-    const auto interface = open_fabric(name, "no-such-interface");
+    const auto interface = open_fabric(name, {"no-such-interface"});
     ASSERT_FALSE(interface.ok()) << name;
     EXPECT_EQ(interface.status().code(), StatusCode::kNotFound) << name;
     EXPECT_NE(interface.status().message().find("no-such-interface"), std::string::npos) << name;
@@ -95,7 +95,7 @@ TEST(Fabric, UnknownProviderAndInterfaceAreNotFound) {
 }
 
 TEST(Fabrics, AListGivesADriverForEach) {
-  auto opened = open_fabrics("ucx:posix;ofi;tcp", "lo");
+  auto opened = open_fabrics("ucx:posix;ofi;tcp", {"lo"});
   ASSERT_TRUE(opened.ok()) << opened.status().message();
   std::vector<std::string> names;
   for (const auto& driver : *opened) names.push_back(driver->caps().name);
@@ -107,7 +107,7 @@ TEST(Fabrics, AListGivesADriverForEach) {
 
 TEST(Fabrics, WhatIsNoListIsRefused) {
   const auto refused = [](const char* names) {
-    const auto opened = open_fabrics(names, "lo");
+    const auto opened = open_fabrics(names, {"lo"});
     EXPECT_FALSE(opened.ok()) << names;
     return opened.ok() ? "" : std::string(opened.status().message());
   };

@@ -10,8 +10,9 @@
  * mad_last_error() has the sentence.  Outputs are written only on success.  Sizes and offsets are
  * bytes.  An engine and what belongs to it is used by one thread at a time (any thread); types may
  * be shared.  No exception and no signal leaves the library; it prints nothing unless MAD_VERBOSE
- * or MAD_TRACE is set, but for the fabrics "ucx...", which say on standard error why shared memory
- * or cma is not used, once, and what UCX calls an error.
+ * or MAD_TRACE is set, but on standard error, once each: what keeps peers from being connected for
+ * a while; and of the fabrics "ucx..." why shared memory or cma is not used, and what UCX calls an
+ * error.
  */
 #ifndef MAD_H
 #define MAD_H
@@ -29,7 +30,7 @@
 extern "C" {
 #endif
 
-#define MAD_ABI_VERSION 2
+#define MAD_ABI_VERSION 3
 #define MAD_ADDRESS_MAX 110   /* bytes of an engine's address; MPI's port names can carry as much */
 #define MAD_FABRICS_MAX 4     /* fabrics of one engine */
 #define MAD_FABRICS_BYTES 128 /* their names, as one text with its end */
@@ -228,7 +229,8 @@ typedef struct mad_callbacks {
   void (*on_sent)(void* context, mad_op* op, int status);
   void (*on_received)(void* context, mad_op* op, uint64_t bytes, int status);
   /* The peer is gone; its operations have been completed before.  MAD_ERR_CLOSED: it said goodbye;
-   * MAD_ERR_PEER_FAILED: it died. */
+   * MAD_ERR_PEER_FAILED: it died; MAD_ERR_PROTOCOL: it sent what no engine sends, or was rejected.
+   */
   void (*on_peer_gone)(void* context, mad_peer* peer, int status, const char* why);
 } mad_callbacks;
 
@@ -246,7 +248,16 @@ typedef struct mad_config {
   uint64_t staging_bytes;   /* staging budget of the engine; 0: default */
   const char* costs_file; /* what `tools/mad calibrate` wrote; NULL: $XDG_CONFIG_HOME/mad/costs.json
                              or ~/.config/mad/costs.json if there is one, else built-in numbers */
-  int checksum;           /* not 0: payloads are sent with a CRC32C, which any receiver checks */
+  uint64_t connect_timeout; /* seconds for which attempts to connect a peer may fail for reasons
+                               that may pass before it is MAD_ERR_UNREACHABLE: its host does not
+                               answer, files or shared memory lack here or there.  0: for ever.  A
+                               peer whose host has answered is waited for.  Default: 600 */
+  int checksum;             /* not 0: payloads are sent with a CRC32C, which any receiver checks */
+  uint32_t silence_ms;      /* milliseconds that a peer's host may leave what it is sent without any
+                               answer, as when its cable is pulled, before the peer is gone; a peer
+                               that computes or is stopped has a host that answers.  0: as long as the
+                               system's TCP settings say.  Of tcp and ucx:tcp; to the second where
+                               nothing is underway */
   mad_callbacks callbacks;
   void* context; /* given to every callback */
 } mad_config;
@@ -257,9 +268,15 @@ MAD_API void mad_config_init(mad_config* config);
 /* The environment variable MAD_TRACE has the engine tell of every decision, with predicted times,
  * and write a summary when it closes.  Its value: a file to append to (%p in it: the process's id),
  * or "-" or "stderr".  A file that cannot be written costs a line on stderr and nothing else. */
+/* Raises the process's soft limit of open files to the hard one. */
 MAD_API int mad_engine_open(const mad_config* config, mad_engine** out);
 /* Flushes, says goodbye to connected peers (waits at most 2 s) and frees everything. */
 MAD_API void mad_engine_close(mad_engine* engine);
+/* In a child of fork(), e.g. of pthread_atfork(): closes the sockets of the engine that the child
+ * inherited, else peers do not see the parent's end before the child's.  The engine is the
+ * parent's: the child may not use it afterwards, nor close it.  Safe whatever other threads of the
+ * parent were doing.  Sockets of "ofi:PROVIDER" are closed with ofi:tcp only. */
+MAD_API void mad_engine_after_fork(mad_engine* engine);
 MAD_API const char* mad_engine_fabric(const mad_engine* engine); /* e.g. "ucx:posix;tcp" */
 
 /* The names of the fabrics this library was built with, e.g. "tcp, ofi:tcp, ofi:sockets,
@@ -282,6 +299,11 @@ MAD_API void* mad_peer_context(const mad_peer* peer);
 MAD_API int mad_peer_address(const mad_peer* peer, void* address, size_t* size);
 /* Connects now if not yet connected, so that the peer's death is noticed. */
 MAD_API int mad_peer_touch(mad_engine* engine, mad_peer* peer);
+/* Ends the connection of a peer that sent what the caller's own protocol does not have: as if it
+ * had broken libmad's, its operations and on_peer_gone() come with MAD_ERR_PROTOCOL, the latter
+ * with `why`.  Allowed in on_message(), whose `incoming` is received or discarded all the same.
+ * Nothing happens to a peer that is gone. */
+MAD_API int mad_peer_reject(mad_engine* engine, mad_peer* peer, const char* why);
 /* MAD_SUCCESS while alive or never contacted; else the status it went with, from then on. */
 MAD_API int mad_peer_status(const mad_peer* peer);
 
@@ -303,16 +325,22 @@ MAD_API int mad_engine_idle(const mad_engine* engine);
 /* Nothing waits for a turn or a connection: what still waits to leave does so for its receiver's
  * word. */
 MAD_API int mad_engine_flushed(const mad_engine* engine);
+/* The hosts of all peers have what left, as far as the fabrics can tell (tcp can; what is in shared
+ * memory is there): peers get it, also those that look when this process is gone. */
+MAD_API int mad_engine_arrived(const mad_engine* engine);
 
 MAD_API size_t mad_max_header_bytes(const mad_engine* engine);
 
-/* Sends a header without payload; it is copied.  In order with mad_send(). */
+/* Sends a header that nobody waits for; it is copied.  In order with mad_send().  What cannot leave
+ * yet waits in libmad's memory, so the caller bounds how many there are: mad_send() without payload
+ * is told when it left. */
 MAD_API int mad_send_header(mad_engine* engine, mad_peer* peer, uint8_t handler, const void* header,
                             size_t header_bytes);
 
-/* Sends a header (copied) and `count` elements of `type` at `base` (type NULL: bytes).  `path` is
- * latched. MAD_SUCCESS: done, memory and slot are free, no callback.  MAD_IN_PROGRESS: on_sent()
- * follows. */
+/* Sends a header (copied) and `count` elements of `type` at `base` (type NULL: bytes), of which
+ * there may be none.  `path` is latched. MAD_SUCCESS: done, memory and slot are free, no callback;
+ * all has left this process, and reaches a peer that looks though this engine makes no progress any
+ * more.  MAD_IN_PROGRESS: on_sent() follows when that is so. */
 MAD_API int mad_send(mad_engine* engine, mad_peer* peer, uint8_t handler, const void* header,
                      size_t header_bytes, const void* base, uint64_t count, const mad_type* type,
                      mad_path path, mad_op* op);

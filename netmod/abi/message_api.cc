@@ -65,12 +65,6 @@ int check_payload(const char* function, const void* base, std::uint64_t count, c
   return mad::total_bytes(*type->program, count, function, &out->bytes);
 }
 
-// Headers are copied: that one may wait for its turn is none of the caller's business.
-int send_header(mad_engine* engine, mad_peer* peer, std::uint8_t handler, mad::Segment header) {
-  const mad::Status status = engine->send_header(*peer, handler, header);
-  return status.error() ? mad::to_abi(status) : MAD_SUCCESS;
-}
-
 }  // namespace
 
 extern "C" int mad_send_header(mad_engine* engine, mad_peer* peer, uint8_t handler,
@@ -80,7 +74,7 @@ extern "C" int mad_send_header(mad_engine* engine, mad_peer* peer, uint8_t handl
     if (const int error = check_send(kName, engine, peer, handler, header, header_bytes)) {
       return error;
     }
-    return send_header(engine, peer, handler, bytes_of(header, header_bytes));
+    return mad::to_abi(engine->send_header(*peer, handler, bytes_of(header, header_bytes)));
   });
 }
 
@@ -95,7 +89,6 @@ extern "C" int mad_send(mad_engine* engine, mad_peer* peer, uint8_t handler, con
     mad::Payload payload;
     if (const int error = check_payload(kName, base, count, type, path, &payload)) return error;
     const mad::Segment head = bytes_of(header, header_bytes);
-    if (payload.bytes == 0) return send_header(engine, peer, handler, head);
     if (op == nullptr) return bad(kName, "op is NULL");
     return mad::to_abi(engine->send(*peer, handler, head, payload, path, op));
   });

@@ -122,6 +122,7 @@ Trace::Message Trace::decided(const Decision& decision) {
 }
 
 void Trace::done(const Message& message, bool at_once) {
+  if (message.row == nullptr) return;  // there was nothing to decide
   const std::chrono::duration<double, std::nano> time = Clock::now() - message.begin;
   Row& row = *message.row;
   ++row.done;

@@ -73,7 +73,7 @@ class Trace {
 
   /// Writes the line; the message's time begins now.
   Message decided(const Decision& decision);
-  /// The message is complete, without an error.
+  /// The message is complete, without an error.  Nothing is told of one that was not decided about.
   void done(const Message& message, bool at_once);
   /// Writes the table; nothing if there is no memory for it.
   void summarize() noexcept;

@@ -14,6 +14,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/mad/mad_dynamic.c \
     src/mpid/ch4/netmod/mad/mad_errors.c \
     src/mpid/ch4/netmod/mad/mad_failure.c \
+    src/mpid/ch4/netmod/mad/mad_headers.c \
     src/mpid/ch4/netmod/mad/mad_hooks.c \
     src/mpid/ch4/netmod/mad/mad_init.c \
     src/mpid/ch4/netmod/mad/mad_locks.c \
@@ -23,6 +24,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/mad/mad_switch.c \
     src/mpid/ch4/netmod/mad/mad_translate.c \
     src/mpid/ch4/netmod/mad/mad_types.c \
+    src/mpid/ch4/netmod/mad/mad_watch.c \
     src/mpid/ch4/netmod/mad/mad_win.c
 
 errnames_txt_files += src/mpid/ch4/netmod/mad/errnames.txt

@@ -24,10 +24,10 @@ static bool explain(const card_t* own, const card_t* card, int rank, char* why, 
   char theirs[MAD_FABRICS_BYTES];
 
   if (own->size == 0) {
-    MPL_snprintf(why, room, "rank %d on %s cannot open its fabric: %s", MPIR_Process.rank,
-                 own->host, MPIDI_MAD_global.open_error);
+    MPL_snprintf(why, room, "rank %d on %s cannot take part: %s", MPIR_Process.rank, own->host,
+                 MPIDI_MAD_global.open_error);
   } else if (card->size == 0) {
-    MPL_snprintf(why, room, "rank %d on %s cannot open its fabric, and says why", rank, card->host);
+    MPL_snprintf(why, room, "rank %d on %s cannot take part, and says why", rank, card->host);
   } else if (mad_address_fabrics(card->address, card->size, theirs, sizeof(theirs)) < 0) {
     MPL_snprintf(why, room, "rank %d on %s: %s", rank, card->host, mad_last_error());
   } else if (strcmp(ours, theirs) != 0) {
@@ -58,7 +58,7 @@ static int insert(const card_t* own, const card_t* card, int rank) {
   if (mpi_errno != MPI_SUCCESS) return mpi_errno;
   status = mad_engine_peer(MPIDI_MAD_global.engine, card->address, card->size,
                            &MPIDI_MAD_AV(&MPIDIU_get_av(0, rank))->peer);
-  return status < 0 ? MPIDI_MAD_error(status, rank) : MPI_SUCCESS;
+  return status < 0 ? MPIDI_MAD_peer_error(status, rank, MPIR_Process.comm_world) : MPI_SUCCESS;
 }
 
 /* The table has the first process of every node; those processes gather the other cards by
@@ -109,7 +109,7 @@ int MPIDI_MAD_exchange_addresses(void) {
   if (MPIDI_MAD_global.engine) {
     status = mad_engine_address(MPIDI_MAD_global.engine, own.address, &size);
     if (status < 0) {
-      mpi_errno = MPIDI_MAD_error(status, MPI_PROC_NULL);
+      mpi_errno = MPIDI_MAD_error(status);
       goto fn_fail;
     }
     own.size = (uint16_t)size;

@@ -1,8 +1,11 @@
 /* mad_am.c: active messages on their way out.
  *
- * Every message with payload is one mad_send(): the engine decides about eager and rendezvous.  An
- * error completes the request with that error instead of leaving the caller with a request that
- * nobody completes; only one-sided operations, whose requests no one looks at, return it as well.
+ * Every message that has a request is one mad_send(): the engine decides about eager and
+ * rendezvous, and the request is complete once nothing here has to look after it.  Only
+ * am_send_hdr() has none: what MPICH sends by it answers a message, or asks for one that it waits
+ * for, so their number is bounded by the requests and windows of both sides.  An error completes
+ * the request with that error instead of leaving the caller with a request that nobody completes;
+ * only one-sided operations, whose requests no one looks at, return it as well.
  */
 #include "mad_core.h"
 
@@ -49,9 +52,17 @@ static void send_done(MPIR_Request* sreq, int error) {
   MPIDIG_global.origin_cbs[handler](sreq);
 }
 
+/* Replies of one-sided operations do not know whom they go to, and nobody asks what became of them.
+ */
+static int failed_send_error(MPIR_Request* sreq, int status) {
+  bool reply = (sreq->kind == MPIR_REQUEST_KIND__RMA && !MPIDI_MAD_AM(sreq)->acknowledger);
+
+  return reply ? MPIDI_MAD_error(status) : MPIDI_MAD_request_error(sreq, status);
+}
+
 void MPIDI_MAD_on_sent(void* context, mad_op* op, int status) {
   MPIR_Request* sreq = op->context;
-  send_done(sreq, status < 0 ? MPIDI_MAD_error(status, MPI_PROC_NULL) : MPI_SUCCESS);
+  send_done(sreq, status < 0 ? failed_send_error(sreq, status) : MPI_SUCCESS);
 }
 
 /* What MPICH does without us: one buffer of the whole message. */
@@ -92,23 +103,19 @@ static int start_send(mad_peer* peer, int rank, MPIR_Comm* comm, int handler_id,
   mpi_errno = MPIDI_MAD_layout(data, count, datatype, &layout);
   MPIR_ERR_CHECK(mpi_errno);
 
-  if (layout.bytes == 0) {
-    status = mad_send_header(MPIDI_MAD_global.engine, peer, (uint8_t)handler_id, am_hdr, am_hdr_sz);
-  } else {
-    if (path == MAD_PATH_OFF && layout.type) {
-      mpi_errno = pack_whole(data, count, datatype, &layout, &transfer->buffer);
-      MPIR_ERR_CHECK(mpi_errno);
-    }
-    op->context = sreq;
-    op->group = comm->context_id;
-    status = mad_send(MPIDI_MAD_global.engine, peer, (uint8_t)handler_id, am_hdr, am_hdr_sz,
-                      layout.base, layout.count, layout.type, path, op);
+  if (path == MAD_PATH_OFF && layout.type) {
+    mpi_errno = pack_whole(data, count, datatype, &layout, &transfer->buffer);
+    MPIR_ERR_CHECK(mpi_errno);
   }
+  op->context = sreq;
+  op->group = comm->context_id;
+  status = mad_send(MPIDI_MAD_global.engine, peer, (uint8_t)handler_id, am_hdr, am_hdr_sz,
+                    layout.base, layout.count, layout.type, path, op);
   if (status < 0) {
-    mpi_errno = MPIDI_MAD_error(status, rank);
+    mpi_errno = MPIDI_MAD_peer_error(status, rank, comm);
     goto fn_fail;
   }
-  *done = (layout.bytes == 0 || status == MAD_SUCCESS);
+  *done = (status == MAD_SUCCESS);
 
 fn_exit:
   return mpi_errno;
@@ -146,10 +153,8 @@ int MPIDI_MAD_am_isend(int rank, MPIR_Comm* comm, int handler_id, const void* am
   bool done;
 
   MPIDI_MAD_AM(sreq)->send.handler = (uint8_t)handler_id;
-  if (is_acknowledged(handler_id, am_hdr)) {
-    if (handler_id == MPIDIG_SEND) MPIDIG_REQUEST(sreq, u.send.dest) = rank; /* for error texts */
-    MPIDI_MAD_await_acknowledgement(sreq, peer);
-  }
+  if (handler_id == MPIDIG_SEND) MPIDIG_REQUEST(sreq, u.send.dest) = rank; /* for error texts */
+  if (is_acknowledged(handler_id, am_hdr)) MPIDI_MAD_await_acknowledgement(sreq, peer);
 
   mpi_errno = start_send(peer, rank, comm, handler_id, am_hdr, am_hdr_sz, data, count, datatype,
                          sreq, &done);
@@ -159,15 +164,19 @@ int MPIDI_MAD_am_isend(int rank, MPIR_Comm* comm, int handler_id, const void* am
 
 int MPIDI_MAD_am_send_hdr(int rank, MPIR_Comm* comm, int handler_id, const void* am_hdr,
                           MPI_Aint am_hdr_sz, bool reply) {
-  mad_peer* peer = MPIDI_MAD_peer(comm, rank);
-  int status = mad_send_header(MPIDI_MAD_global.engine, peer, (uint8_t)handler_id, am_hdr,
-                               (size_t)am_hdr_sz);
+  mad_peer* peer;
+  int status;
 
+  /* Who asked says what rank it has; a send says so before its communicator is known. */
+  if (reply && (rank < 0 || rank >= comm->remote_size)) return MPI_SUCCESS;
+  peer = MPIDI_MAD_peer(comm, rank);
+  status = mad_send_header(MPIDI_MAD_global.engine, peer, (uint8_t)handler_id, am_hdr,
+                           (size_t)am_hdr_sz);
   /* Also to one who is gone: MPICH counts the lock as held. */
   if (handler_id == MPIDIG_WIN_LOCK_ACK || handler_id == MPIDIG_WIN_LOCKALL_ACK)
     MPIDI_MAD_lock_granted(peer, rank, ((const MPIDIG_win_cntrl_msg_t*)am_hdr)->win_id);
   if (status >= 0) return MPIDI_MAD_asked(peer, rank, handler_id, am_hdr);
-  status = MPIDI_MAD_error(status, rank);
+  status = MPIDI_MAD_peer_error(status, rank, comm);
   MPIDI_MAD_not_asked(handler_id, am_hdr, status);
   return reply ? MPI_SUCCESS : status;
 }

@@ -45,12 +45,12 @@ void MPIDI_MAD_fail_unacknowledged(const mad_peer* peer, int status) {
 
   DL_FOREACH_SAFE(MPIDI_MAD_global.unacknowledged, sreq, next) {
     int rank, missing = MPIR_cc_get(sreq->cc);
+    MPIR_Comm* comm;
 
     if (MPIDI_MAD_AM(sreq)->acknowledger != peer) continue;
-    rank = (sreq->kind == MPIR_REQUEST_KIND__RMA) ? MPIDIG_REQUEST(sreq, u.origin.target_rank)
-                                                  : MPIDIG_REQUEST(sreq, u.send.dest);
+    MPIDI_MAD_partner(sreq, &rank, &comm);
     MPIDI_MAD_abandon_acknowledgement(sreq);
-    sreq->status.MPI_ERROR = MPIDI_MAD_failed_error(rank, status);
+    sreq->status.MPI_ERROR = MPIDI_MAD_failed_error(rank, comm, status);
     while (missing-- > 0) MPID_Request_complete(sreq);
   }
 }
@@ -142,16 +142,25 @@ int MPIDI_MAD_part_started(MPIR_Request* request) {
   return mpi_errno;
 }
 
-static void forget_question(const mad_peer* peer, int answer, uint64_t subject) {
+static question_t* find_question(const mad_peer* peer, int answer, uint64_t subject) {
   question_t* question;
 
   DL_FOREACH(MPIDI_MAD_global.questions, question) {
-    if (question->peer == peer && question->answer == answer && question->subject == subject) {
-      DL_DELETE(MPIDI_MAD_global.questions, question);
-      MPL_free(question);
-      return;
-    }
+    if (question->peer == peer && question->answer == answer && question->subject == subject) break;
   }
+  return question;
+}
+
+bool MPIDI_MAD_is_asked(const mad_peer* peer, int answer, uint64_t subject) {
+  return find_question(peer, answer, subject) != NULL;
+}
+
+static void forget_question(const mad_peer* peer, int answer, uint64_t subject) {
+  question_t* question = find_question(peer, answer, subject);
+
+  if (!question) return;
+  DL_DELETE(MPIDI_MAD_global.questions, question);
+  MPL_free(question);
 }
 
 void MPIDI_MAD_answered(mad_peer* peer, int handler_id, const void* am_hdr) {
@@ -204,8 +213,9 @@ void MPIDI_MAD_answer_questions(const mad_peer* peer, int status) {
     DL_DELETE(MPIDI_MAD_global.questions, question);
     MPL_free(question);
     if (asked.answer == MPIDIG_PART_SEND_DATA || asked.answer == MPIDIG_PART_CTS) {
-      MPIDI_MAD_fail_partitioned((MPIR_Request*)(uintptr_t)asked.subject,
-                                 MPIDI_MAD_failed_error(asked.rank, status));
+      MPIR_Request* request = (MPIR_Request*)(uintptr_t)asked.subject;
+      MPIDI_MAD_fail_partitioned(request,
+                                 MPIDI_MAD_failed_error(asked.rank, request->comm, status));
     } else {
       MPIDIG_win_cntrl_msg_t answer = {.win_id = asked.subject,
                                        .origin_rank = (uint32_t)asked.rank};

@@ -8,7 +8,10 @@ int MPIDI_MAD_mpi_comm_commit_pre_hook(MPIR_Comm* comm) {
 
 int MPIDI_MAD_mpi_comm_commit_post_hook(MPIR_Comm* comm) { return MPI_SUCCESS; }
 
-int MPIDI_MAD_mpi_comm_free_hook(MPIR_Comm* comm) { return MPI_SUCCESS; }
+int MPIDI_MAD_mpi_comm_free_hook(MPIR_Comm* comm) {
+  if (MPIDI_MAD_global.gone) MPIDI_MAD_global.release = MPIDI_MAD_global.sweep = true;
+  return MPI_SUCCESS;
+}
 
 int MPIDI_MAD_comm_set_hints(MPIR_Comm* comm, MPIR_Info* info) {
   MPIDI_MAD_comm_hints(comm, info);

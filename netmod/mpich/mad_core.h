@@ -15,7 +15,11 @@
 #include "mad_noinline.h"
 
 /* Handlers of the netmod's own messages; MPICH's are below MPIDI_AM_HANDLERS_MAX. */
-enum { MPIDI_MAD_HANDLER_DYNAMIC = 253, MPIDI_MAD_HANDLER_FINALIZE = 254 };
+enum {
+  MPIDI_MAD_HANDLER_WATCH = 252,
+  MPIDI_MAD_HANDLER_DYNAMIC = 253,
+  MPIDI_MAD_HANDLER_FINALIZE = 254
+};
 
 typedef struct {
   mad_engine* engine;    /* NULL outside init .. finalize */
@@ -23,16 +27,21 @@ typedef struct {
   mad_path default_path; /* what the control variable says */
   bool verbose;          /* MAD_VERBOSE is set */
   bool connected;        /* the world's addresses are exchanged */
+  bool other_worlds;     /* there are processes that the closing barrier does not wait for */
 
   /* The switch (mad_switch.c). */
   int keyval;
   uint32_t generation; /* advanced by every change of an attribute of ours */
 
-  /* Failures (mad_failure.c, mad_answers.c, mad_locks.c). */
+  /* Failures (mad_failure.c, mad_watch.c, mad_answers.c, mad_locks.c). */
   int gone_peers;
   bool sweep;        /* receives have to be checked against peers that are gone */
+  mad_peer* gone;    /* peers that are gone and not released, linked by their contexts */
+  bool release;      /* some of them may be named no more */
   int probe_touches; /* probes that may contact their source, since the last idle second */
   int touch_cursor;  /* rank that the next touching of "any source" starts from */
+  bool watching;     /* this process is one of the world's ring of watchers */
+  int watched;       /* rank of the world that it watches, or its own: nobody else is left */
   MPIR_Request* unacknowledged;         /* synchronous sends and one-sided operations */
   struct MPIDI_MAD_question* questions; /* headers whose answer is not yet here */
   struct MPIDI_MAD_grant* grants;       /* locks of our windows that others hold */
@@ -97,9 +106,15 @@ void MPIDI_MAD_comm_hints(MPIR_Comm* comm, MPIR_Info* info);
 int MPIDI_MAD_comm_path(MPIR_Comm* comm, mad_path* path);
 
 /* mad_errors.c */
-int MPIDI_MAD_error(int status, int rank);
+int MPIDI_MAD_error(int status);
+/* Of communication with a rank; below 0: which one is not known. */
+int MPIDI_MAD_peer_error(int status, int rank, MPIR_Comm* comm);
+/* Of a request on its way to a rank, or from one. */
+int MPIDI_MAD_request_error(MPIR_Request* req, int status);
+/* Who is on the other side of a request; *comm NULL: not known. */
+void MPIDI_MAD_partner(MPIR_Request* req, int* rank, MPIR_Comm** comm);
 /* For a process that is gone; `status` says how it went. */
-int MPIDI_MAD_failed_error(int rank, int status);
+int MPIDI_MAD_failed_error(int rank, MPIR_Comm* comm, int status);
 /* An error if the process is known to be gone. */
 int MPIDI_MAD_rank_error(int rank, MPIR_Comm* comm);
 
@@ -111,6 +126,8 @@ void MPIDI_MAD_abandon_acknowledgement(MPIR_Request* sreq);
 /* The header has left, or could not. */
 int MPIDI_MAD_asked(mad_peer* peer, int rank, int handler_id, const void* am_hdr);
 void MPIDI_MAD_not_asked(int handler_id, const void* am_hdr, int error);
+/* Whether this answer of the peer is awaited. */
+bool MPIDI_MAD_is_asked(const mad_peer* peer, int answer, uint64_t subject);
 /* A message is here, which may be an answer. */
 void MPIDI_MAD_answered(mad_peer* peer, int handler_id, const void* am_hdr);
 /* The peer is gone. */
@@ -118,14 +135,33 @@ void MPIDI_MAD_fail_unacknowledged(const mad_peer* peer, int status);
 void MPIDI_MAD_answer_questions(const mad_peer* peer, int status);
 void MPIDI_MAD_fail_partitioned(MPIR_Request* request, int error);
 
+/* mad_headers.c: what is wrong with the header of an active message of MPICH's, as the end of "it
+ * sent ..."; NULL: MPICH may read it.  An answer that was right once is not so again. */
+const char* MPIDI_MAD_wrong_header(const mad_peer* from, int handler, const void* header,
+                                   size_t header_bytes, uint64_t payload_bytes);
+
 /* mad_locks.c */
 void MPIDI_MAD_lock_granted(mad_peer* peer, int rank, uint64_t win_id);
+bool MPIDI_MAD_holds_lock(const mad_peer* peer, uint64_t win_id);
 void MPIDI_MAD_lock_returned(const mad_peer* peer, uint64_t win_id);
 void MPIDI_MAD_release_locks_of_gone(void);
 
 /* mad_failure.c */
 void MPIDI_MAD_sweep(void);
+/* Makes sure that a process that is not known to be gone is noticed when it dies. */
+void MPIDI_MAD_touch(mad_peer* peer);
 void MPIDI_MAD_touch_awaited(void);
+
+/* mad_watch.c */
+/* From now on the deaths of all ranks of the world are heard of. */
+void MPIDI_MAD_watch(void);
+/* Some rank is gone: it may be the watched one. */
+void MPIDI_MAD_keep_watch(void);
+typedef struct {
+  int32_t dead; /* rank to look at; negative: watch the next rank, no more */
+  int32_t hops; /* ranks that are still to hear of it */
+} MPIDI_MAD_word_t;
+void MPIDI_MAD_watch_message(const MPIDI_MAD_word_t* word);
 
 /* mad_win.c: a message of one-sided synchronisation that a process which is gone would have sent.
  */
@@ -135,6 +171,10 @@ void MPIDI_MAD_window_message(int handler_id, MPIDIG_win_cntrl_msg_t* message);
 int MPIDI_MAD_exchange_addresses(void);
 void MPIDI_MAD_closing_barrier(void);
 void MPIDI_MAD_dynamic_message(mad_peer* from, const void* header, size_t header_bytes);
+/* Nobody answers the dead. */
+void MPIDI_MAD_forget_notes(const mad_peer* peer);
+/* Whether a process of any communicator is this peer. */
+bool MPIDI_MAD_find_gpid(const mad_peer* peer, uint64_t* gpid);
 void MPIDI_MAD_dynamic_finalize(void);
 void MPIDI_MAD_pvars_init(void);
 void MPIDI_MAD_pvars_finalize(void);

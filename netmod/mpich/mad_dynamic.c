@@ -27,7 +27,7 @@ int MPIDI_MAD_get_local_upids(MPIR_Comm* comm, int** sizes_out, char** upids_out
     size_t size = MAD_ADDRESS_MAX;
     int status = mad_peer_address(MPIDI_MAD_peer(comm, i), end, &size);
     if (status < 0) {
-      mpi_errno = MPIDI_MAD_error(status, i);
+      mpi_errno = MPIDI_MAD_error(status);
       goto fn_fail;
     }
     sizes[i] = (int)size;
@@ -44,7 +44,7 @@ fn_fail:
   goto fn_exit;
 }
 
-static bool find_gpid(const mad_peer* peer, uint64_t* gpid) {
+bool MPIDI_MAD_find_gpid(const mad_peer* peer, uint64_t* gpid) {
   for (int avtid = 0; avtid < MPIDIU_get_n_avts(); avtid++) {
     MPIDI_av_table_t* table = MPIDIU_get_av_table(avtid);
     for (int lpid = 0; table && lpid < table->size; lpid++) {
@@ -65,9 +65,10 @@ static int peers_to_gpids(int size, mad_peer** peers, uint64_t* gpids) {
 
   MPIR_ERR_CHKANDJUMP(!places, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
   for (int i = 0; i < size; i++) {
-    if (!find_gpid(peers[i], &gpids[i])) places[strangers++] = i;
+    if (!MPIDI_MAD_find_gpid(peers[i], &gpids[i])) places[strangers++] = i;
   }
   if (strangers > 0) {
+    MPIDI_MAD_global.other_worlds = true;
     mpi_errno = MPIDIU_new_avt(strangers, &avtid);
     MPIR_ERR_CHECK(mpi_errno);
     for (int lpid = 0; lpid < strangers; lpid++) {
@@ -93,7 +94,7 @@ int MPIDI_MAD_upids_to_gpids(int size, int* upid_sizes, char* upids, uint64_t* g
   for (int i = 0; i < size; i++) {
     int status = mad_engine_peer(MPIDI_MAD_global.engine, upid, upid_sizes[i], &peers[i]);
     if (status < 0) {
-      mpi_errno = MPIDI_MAD_error(status, MPI_PROC_NULL);
+      mpi_errno = MPIDI_MAD_error(status);
       goto fn_fail;
     }
     upid += upid_sizes[i];
@@ -132,14 +133,13 @@ int MPIDI_MAD_dynamic_send(uint64_t remote_gpid, int tag, const void* buf, int s
   /* After a request there is one process who can answer, and whose death ends the wait. */
   MPIDI_MAD_global.acceptor = (status >= 0 && is_request((size_t)size)) ? peer : NULL;
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
-  return status < 0 ? MPIDI_MAD_error(status, MPI_PROC_NULL) : MPI_SUCCESS;
+  return status < 0 ? MPIDI_MAD_error(status) : MPI_SUCCESS;
 }
 
 void MPIDI_MAD_dynamic_message(mad_peer* from, const void* header, size_t header_bytes) {
   size_t size = header_bytes - sizeof(int32_t);
   note_t *note, **end = &MPIDI_MAD_global.notes;
 
-  if (header_bytes < sizeof(int32_t)) return; /* nothing that this version sends */
   note = MPL_malloc(sizeof(*note) + size, MPL_MEM_BUFFER);
   MPIR_Assert(note);
   note->next = NULL;
@@ -158,27 +158,32 @@ static bool is_awaited(const note_t* note, int tag, const mad_peer* acceptor) {
   return acceptor ? note->from == acceptor && !is_request(note->size) : is_request(note->size);
 }
 
-/* Takes the first awaited note: the acceptor's answer, or with no acceptor a request.  Notes of
- * processes that are gone have nobody to answer to. */
+/* Takes the first awaited note: the acceptor's answer, or with no acceptor a request. */
 static bool take_note(int tag, const mad_peer* acceptor, void* buf, size_t room) {
   note_t** link = &MPIDI_MAD_global.notes;
-  bool found = false;
+  note_t* note;
 
-  while (*link && !found) {
+  while (*link && !is_awaited(*link, tag, acceptor)) link = &(*link)->next;
+  note = *link;
+  if (!note) return false;
+  memcpy(buf, note->content, MPL_MIN(note->size, room));
+  *link = note->next;
+  MPL_free(note);
+  return true;
+}
+
+void MPIDI_MAD_forget_notes(const mad_peer* peer) {
+  note_t** link = &MPIDI_MAD_global.notes;
+
+  while (*link) {
     note_t* note = *link;
-    bool gone = (mad_peer_status(note->from) < 0);
-    if (!gone && !is_awaited(note, tag, acceptor)) {
+    if (note->from != peer) {
       link = &note->next;
       continue;
-    }
-    if (!gone) {
-      memcpy(buf, note->content, MPL_MIN(note->size, room));
-      found = true;
     }
     *link = note->next;
     MPL_free(note);
   }
-  return found;
 }
 
 int MPIDI_MAD_dynamic_recv(int tag, void* buf, int size, int timeout) {

@@ -2,13 +2,14 @@
  *
  * What the engine and mad_answers.c cannot know of are receives that wait for a message of a peer;
  * those are found here.  A peer's death shows on its connection, so the peers of waiting receives
- * are contacted once a process has been idle for a while.
+ * are contacted once a process has been idle for a while; where that may be anyone of the world,
+ * the ranks watch each other (mad_watch.c).
  */
 #include "mad_core.h"
 #include "utlist.h"
 
-/* Ranks contacted in one go on behalf of receives from any source, and probes that contact theirs,
- * which may be different ones in turn. */
+/* Ranks of other worlds contacted in one go on behalf of receives from any source, and probes that
+ * contact theirs, which may be different ones in turn. */
 #define TOUCHES_AT_ONCE 64
 
 void MPIDI_MAD_on_peer_gone(void* context, mad_peer* peer, int status, const char* why) {
@@ -18,6 +19,29 @@ void MPIDI_MAD_on_peer_gone(void* context, mad_peer* peer, int status, const cha
   MPIDI_MAD_global.sweep = true;
   MPIDI_MAD_fail_unacknowledged(peer, status);
   MPIDI_MAD_answer_questions(peer, status);
+  MPIDI_MAD_forget_notes(peer);
+  mad_peer_set_context(peer, MPIDI_MAD_global.gone);
+  MPIDI_MAD_global.gone = peer;
+  MPIDI_MAD_global.release = true;
+}
+
+/* Clients come and go: what is kept of one that is gone, and of no communicator any more, is given
+ * back. */
+static void release_gone(void) {
+  mad_peer *peer = MPIDI_MAD_global.gone, *next, *kept = NULL;
+  uint64_t gpid;
+
+  MPIDI_MAD_global.release = false;
+  for (; peer; peer = next) {
+    next = mad_peer_context(peer);
+    if (MPIDI_MAD_find_gpid(peer, &gpid)) {
+      mad_peer_set_context(peer, kept);
+      kept = peer;
+    } else {
+      (void)mad_peer_release(MPIDI_MAD_global.engine, peer);
+    }
+  }
+  MPIDI_MAD_global.gone = kept;
 }
 
 /* An error if a message from `source` cannot come any more.  One death suffices to end "any
@@ -29,7 +53,7 @@ static int source_error(int source, MPIR_Comm* comm) {
   if (source >= 0) return MPIDI_MAD_rank_error(source, comm);
   for (int rank = 0; rank < comm->remote_size; rank++) {
     status = mad_peer_status(MPIDI_MAD_peer(comm, rank));
-    if (status < 0 && status != MAD_ERR_CLOSED) return MPIDI_MAD_failed_error(rank, status);
+    if (status < 0 && status != MAD_ERR_CLOSED) return MPIDI_MAD_failed_error(rank, comm, status);
   }
   return MPI_SUCCESS;
 }
@@ -61,6 +85,7 @@ void MPIDI_MAD_sweep(void) {
   MPIR_Request *rreq, *next;
 
   MPIDI_MAD_global.sweep = false;
+  MPIDI_MAD_keep_watch();
   for (int vci = 0; vci < MPIDI_global.n_vcis; vci++) {
     DL_FOREACH_SAFE(MPIDI_global.per_vci[vci].posted_list, rreq, next) {
       int error = source_error(MPIDIG_REQUEST(rreq, u.recv.source), rreq->comm);
@@ -69,24 +94,32 @@ void MPIDI_MAD_sweep(void) {
   }
   sweep_partitioned();
   MPIDI_MAD_release_locks_of_gone();
+  if (MPIDI_MAD_global.release) release_gone();
 }
 
-static void touch_rank(MPIR_Comm* comm, int rank) {
-  mad_peer* peer = MPIDI_MAD_peer(comm, rank);
-
+void MPIDI_MAD_touch(mad_peer* peer) {
   if (mad_peer_status(peer) == MAD_SUCCESS && mad_peer_touch(MPIDI_MAD_global.engine, peer) < 0)
     MPIDI_MAD_global.sweep = true;
+}
+
+/* Processes of another world are in no ring of ours. */
+static void touch_foreigner(MPIR_Comm* comm, int rank) {
+  int index, table;
+
+  MPIDIU_comm_rank_to_pid(comm, rank, &index, &table);
+  if (table != 0) MPIDI_MAD_touch(MPIDI_MAD_peer(comm, rank));
 }
 
 static void touch_source(int source, MPIR_Comm* comm) {
   int touches = MPL_MIN(comm->remote_size, TOUCHES_AT_ONCE);
 
   if (source >= 0) {
-    touch_rank(comm, source);
+    MPIDI_MAD_touch(MPIDI_MAD_peer(comm, source));
     return;
   }
+  MPIDI_MAD_watch();
   for (int i = 0; i < touches; i++)
-    touch_rank(comm, (MPIDI_MAD_global.touch_cursor + i) % comm->remote_size);
+    touch_foreigner(comm, (MPIDI_MAD_global.touch_cursor + i) % comm->remote_size);
 }
 
 void MPIDI_MAD_touch_awaited(void) {

@@ -1,4 +1,5 @@
 /* mad_init.c: start and end of the device. */
+#include <pthread.h>
 #include <unistd.h>
 
 #include "mad_core.h"
@@ -96,6 +97,33 @@ cvars:
         auto decides by. If empty, $XDG_CONFIG_HOME/mad/costs.json or ~/.config/mad/costs.json if
         there is one, else built-in numbers.
 
+    - name        : MPIR_CVAR_CH4_MAD_CONNECT_TIMEOUT
+      category    : CH4_MAD
+      type        : int
+      default     : 600
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Seconds for which attempts to connect to a process may fail for reasons that may pass before
+        the process is taken for unreachable: its host does not answer, or one of the two has no
+        file descriptor, port or shared memory left. 0 is for ever. A process whose host has
+        answered is waited for however long it computes, as is one whose host says that it is gone
+        not at all.
+
+    - name        : MPIR_CVAR_CH4_MAD_SILENCE_TIMEOUT
+      category    : CH4_MAD
+      type        : int
+      default     : 20
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Seconds that the host of another process may answer nothing, as when its cable is pulled,
+        before the process counts as failed. A process that computes or is stopped has a host that
+        answers. 0 leaves it to the system's TCP settings, which may take hours. Of the fabrics tcp
+        and ucx.
+
     - name        : MPIR_CVAR_CH4_MAD_CHECKSUM
       category    : CH4_MAD
       type        : boolean
@@ -126,6 +154,7 @@ static int read_configuration(mad_config* config) {
   int mpi_errno = MPI_SUCCESS;
   const char* path = non_empty(MPIR_CVAR_CH4_MAD_DATATYPE_PATH);
   const char* verbose = getenv("MAD_VERBOSE");
+  uint64_t silence_seconds = 0;
 
   mad_config_init(config);
   config->fabric = non_empty(MPIR_CVAR_CH4_MAD_FABRIC);
@@ -140,7 +169,14 @@ static int read_configuration(mad_config* config) {
   mpi_errno =
       read_size("MPIR_CVAR_CH4_MAD_MAX_BLOCKS", MPIR_CVAR_CH4_MAD_MAX_BLOCKS, &config->max_blocks);
   MPIR_ERR_CHECK(mpi_errno);
+  mpi_errno = read_size("MPIR_CVAR_CH4_MAD_CONNECT_TIMEOUT", MPIR_CVAR_CH4_MAD_CONNECT_TIMEOUT,
+                        &config->connect_timeout);
+  MPIR_ERR_CHECK(mpi_errno);
   config->checksum = MPIR_CVAR_CH4_MAD_CHECKSUM;
+  mpi_errno = read_size("MPIR_CVAR_CH4_MAD_SILENCE_TIMEOUT", MPIR_CVAR_CH4_MAD_SILENCE_TIMEOUT,
+                        &silence_seconds);
+  MPIR_ERR_CHECK(mpi_errno);
+  config->silence_ms = (uint32_t)MPL_MIN(silence_seconds, UINT32_MAX / 1000) * 1000;
 
   MPIDI_MAD_global.verbose = (verbose && *verbose && strcmp(verbose, "0") != 0);
   MPIDI_MAD_global.default_path = MAD_PATH_AUTO;
@@ -164,16 +200,36 @@ fn_fail:
  * along. */
 static void let_others_come(void) { usleep(START_UP_MICROSECONDS); }
 
+/* The other ranks are told of an error, so that all of them say who cannot take part. */
+static void open_engine(const mad_config* config) {
+  size_t room = sizeof(MPIDI_MAD_global.open_error);
+
+  if (MPIR_CVAR_CH4_NUM_VCIS > 1)
+    MPL_snprintf(MPIDI_MAD_global.open_error, room,
+                 "MPIR_CVAR_CH4_NUM_VCIS is %d, and the mad device has one VCI; unset it",
+                 MPIR_CVAR_CH4_NUM_VCIS);
+  else if (mad_engine_open(config, &MPIDI_MAD_global.engine) < 0)
+    MPL_strncpy(MPIDI_MAD_global.open_error, mad_last_error(), room);
+}
+
+/* A child of fork() calls no MPI, and is not to keep our connections open. */
+static void leave_to_parent(void) {
+  mad_engine_after_fork(MPIDI_MAD_global.engine);
+  MPIDI_MAD_global.engine = NULL;
+}
+
+static void handle_forks(void) { (void)pthread_atfork(NULL, NULL, leave_to_parent); }
+
 int MPIDI_MAD_init_local(int* tag_bits) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT; /* handlers stay for ever */
   int mpi_errno = MPI_SUCCESS;
   mad_config config;
 
+  pthread_once(&once, handle_forks);
   memset(&MPIDI_MAD_global, 0, sizeof(MPIDI_MAD_global));
   mpi_errno = read_configuration(&config);
   MPIR_ERR_CHECK(mpi_errno);
-  /* The other ranks are told, so that all of them say who cannot take part. */
-  if (mad_engine_open(&config, &MPIDI_MAD_global.engine) < 0)
-    MPL_strncpy(MPIDI_MAD_global.open_error, mad_last_error(), sizeof(MPIDI_MAD_global.open_error));
+  open_engine(&config);
   mpi_errno = MPIDI_MAD_switch_init();
   MPIR_ERR_CHECK(mpi_errno);
   MPIDI_MAD_pvars_init();
@@ -222,10 +278,14 @@ void MPIDI_MAD_closing_barrier(void) {
 }
 
 /* What was sent to processes of other worlds has to arrive, also when they take long to notice;
- * that ends with their deaths at the latest.  Of a message that nobody receives only the first
- * packet is waited for. */
+ * that ends with their deaths at the latest.  It is not enough that it left: what is still in this
+ * host when the process is gone is lost with the first answer that finds nobody.  Of a message that
+ * nobody receives only the first packet is waited for. */
 static void let_leave(void) {
-  while (!mad_engine_flushed(MPIDI_MAD_global.engine)) {
+  const mad_engine* const engine = MPIDI_MAD_global.engine;
+
+  while (!mad_engine_flushed(engine) ||
+         (MPIDI_MAD_global.other_worlds && !mad_engine_arrived(engine))) {
     if (MPIDI_MAD_progress(0) != MPI_SUCCESS) return;
   }
 }
@@ -237,6 +297,7 @@ int MPIDI_MAD_mpi_finalize_hook(void) {
   MPIDI_MAD_pvars_finalize();
   mad_engine_close(MPIDI_MAD_global.engine);
   MPIDI_MAD_global.engine = NULL;
+  MPIDI_MAD_global.gone = NULL;
   MPIDI_MAD_global.connected = false;
   MPIDI_MAD_switch_finalize();
   MPIDI_MAD_dynamic_finalize();

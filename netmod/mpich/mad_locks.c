@@ -16,7 +16,7 @@ typedef struct MPIDI_MAD_grant {
 void MPIDI_MAD_lock_granted(mad_peer* peer, int rank, uint64_t win_id) {
   grant_t* grant = MPL_malloc(sizeof(*grant), MPL_MEM_RMA);
 
-  if (!grant) return; /* the lock is held all the same, for good if its holder dies */
+  if (!grant) return; /* the lock is held all the same, for good: its return is not believed */
   grant->peer = peer;
   grant->rank = rank;
   grant->win_id = win_id;
@@ -24,16 +24,24 @@ void MPIDI_MAD_lock_granted(mad_peer* peer, int rank, uint64_t win_id) {
   if (mad_peer_status(peer) < 0) MPIDI_MAD_global.sweep = true;
 }
 
-void MPIDI_MAD_lock_returned(const mad_peer* peer, uint64_t win_id) {
+static grant_t* find_grant(const mad_peer* peer, uint64_t win_id) {
   grant_t* grant;
 
   DL_FOREACH(MPIDI_MAD_global.grants, grant) {
-    if (grant->peer == peer && grant->win_id == win_id) {
-      DL_DELETE(MPIDI_MAD_global.grants, grant);
-      MPL_free(grant);
-      return;
-    }
+    if (grant->peer == peer && grant->win_id == win_id) break;
   }
+  return grant;
+}
+
+bool MPIDI_MAD_holds_lock(const mad_peer* peer, uint64_t win_id) {
+  return find_grant(peer, win_id) != NULL;
+}
+
+void MPIDI_MAD_lock_returned(const mad_peer* peer, uint64_t win_id) {
+  grant_t* grant = find_grant(peer, win_id);
+
+  DL_DELETE(MPIDI_MAD_global.grants, grant);
+  MPL_free(grant);
 }
 
 static grant_t* grant_of_gone(void) {

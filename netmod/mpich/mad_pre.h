@@ -20,9 +20,10 @@ typedef struct {
  * an RMA reply overtakes the completion of the message that asked for it, hence one for each. */
 typedef struct {
   MPIDI_MAD_slot_t slot;
-  void* buffer;    /* whole-message buffer of path "off", else NULL */
-  uint8_t handler; /* sends: whose origin callback to call */
-  uint8_t partial; /* receives: the message is shorter than a layout with holes */
+  void* buffer;      /* whole-message buffer of path "off", else NULL */
+  uint8_t handler;   /* sends: whose origin callback to call */
+  uint8_t partial;   /* receives: the message is shorter than a layout with holes */
+  uint8_t described; /* one-sided operations: the target's type is at the target */
 } MPIDI_MAD_transfer_t;
 
 typedef struct {

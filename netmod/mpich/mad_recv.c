@@ -40,6 +40,12 @@ MPI_Aint MPIDI_MAD_count_of_failed(MPIR_Request* rreq) {
   return size * MPIDIG_REQUEST(rreq, count);
 }
 
+/* The target's type of a one-sided operation, whose data follow once MPICH has it. */
+static bool is_description(int handler) {
+  return handler == MPIDIG_PUT_DT_REQ || handler == MPIDIG_ACC_DT_REQ ||
+         handler == MPIDIG_GET_ACC_DT_REQ;
+}
+
 /* Tells MPICH.  The completion callback may answer on this very request, so nothing of it is
  * touched afterwards. */
 static void receive_done(MPIR_Request* rreq, uint64_t received, int error) {
@@ -71,15 +77,14 @@ static void receive_done(MPIR_Request* rreq, uint64_t received, int error) {
     give_up_get(rreq);
     return;
   }
+  am->recv.described = is_description(am->recv.handler);
   MPIDIG_REQUEST(rreq, req->target_cmpl_cb)(rreq);
 }
 
 /* One-sided operations have no receive that could fail: wrong bytes in a window, or an answer that
  * never comes, would be nobody's error. */
 static int corrupt_error(MPIR_Request* rreq) {
-  bool sent = (MPIDI_MAD_AM(rreq)->recv.handler == MPIDIG_SEND);
-  int error =
-      MPIDI_MAD_error(MAD_ERR_CORRUPT, sent ? MPIDIG_REQUEST(rreq, u.recv.source) : MPI_PROC_NULL);
+  int error = MPIDI_MAD_request_error(rreq, MAD_ERR_CORRUPT);
 
   if (rreq->kind == MPIR_REQUEST_KIND__RMA)
     MPID_Abort(rreq->u.rma.win->comm_ptr, error, 1, "one-sided data were changed on their way");
@@ -90,7 +95,7 @@ static int corrupt_error(MPIR_Request* rreq) {
 static int receive_error(MPIR_Request* rreq, int status) {
   if (status >= 0 || status == MAD_ERR_TRUNCATED) return MPI_SUCCESS;
   if (status == MAD_ERR_CORRUPT) return corrupt_error(rreq);
-  return MPIDI_MAD_error(status, MPI_PROC_NULL);
+  return MPIDI_MAD_request_error(rreq, status);
 }
 
 void MPIDI_MAD_on_received(void* context, mad_op* op, uint64_t bytes, int status) {
@@ -185,18 +190,30 @@ static void mpich_message(uint8_t handler, void* header, uint64_t payload_bytes,
   if (MPIDIG_recv_initialized(rreq)) receive(rreq);
 }
 
+static void reject(mad_peer* from, const char* wrong, mad_incoming* incoming) {
+  char why[128];
+
+  snprintf(why, sizeof(why), "it sent %s", wrong);
+  if (incoming) mad_discard(MPIDI_MAD_global.engine, incoming);
+  (void)mad_peer_reject(MPIDI_MAD_global.engine, from, why);
+}
+
 void MPIDI_MAD_on_message(void* context, mad_peer* from, uint8_t handler, void* header,
                           size_t header_bytes, uint64_t payload_bytes, mad_incoming* incoming) {
-  if (handler < MPIDI_AM_HANDLERS_MAX && MPIDIG_global.target_msg_cbs[handler]) {
+  const char* wrong = MPIDI_MAD_wrong_header(from, handler, header, header_bytes, payload_bytes);
+
+  if (unlikely(wrong != NULL)) {
+    reject(from, wrong, incoming);
+  } else if (handler == MPIDI_MAD_HANDLER_WATCH) {
+    MPIDI_MAD_watch_message(header);
+  } else if (handler == MPIDI_MAD_HANDLER_DYNAMIC) {
+    MPIDI_MAD_dynamic_message(from, header, header_bytes);
+  } else if (handler == MPIDI_MAD_HANDLER_FINALIZE) {
+    MPIDI_MAD_global.finalize_rounds |= *(uint32_t*)header;
+  } else {
     MPIDI_MAD_answered(from, handler, header);
     if (handler == MPIDIG_WIN_UNLOCK || handler == MPIDIG_WIN_UNLOCKALL)
       MPIDI_MAD_lock_returned(from, ((const MPIDIG_win_cntrl_msg_t*)header)->win_id);
     mpich_message(handler, header, payload_bytes, incoming);
-    return;
   }
-  if (handler == MPIDI_MAD_HANDLER_DYNAMIC)
-    MPIDI_MAD_dynamic_message(from, header, header_bytes);
-  else if (handler == MPIDI_MAD_HANDLER_FINALIZE && header_bytes == sizeof(uint32_t))
-    MPIDI_MAD_global.finalize_rounds |= *(uint32_t*)header;
-  if (incoming) mad_discard(MPIDI_MAD_global.engine, incoming);
 }

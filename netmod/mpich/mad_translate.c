@@ -8,13 +8,13 @@
  */
 #include "mad_core.h"
 
-#define CHECK_MAD(call_)                                   \
-  do {                                                     \
-    int status_ = (call_);                                 \
-    if (status_ < 0) {                                     \
-      mpi_errno = MPIDI_MAD_error(status_, MPI_PROC_NULL); \
-      goto fn_fail;                                        \
-    }                                                      \
+#define CHECK_MAD(call_)                    \
+  do {                                      \
+    int status_ = (call_);                  \
+    if (status_ < 0) {                      \
+      mpi_errno = MPIDI_MAD_error(status_); \
+      goto fn_fail;                         \
+    }                                       \
   } while (0)
 
 /* A constructor's arguments.  In the large-count variants every count, length and displacement is

@@ -17,7 +17,7 @@ static int compile(MPIR_Datatype* datatype, mad_type** out) {
   status = mad_type_commit(type);
   if (status >= 0) status = mad_type_query(type, &info);
   if (status < 0) {
-    mpi_errno = MPIDI_MAD_error(status, MPI_PROC_NULL);
+    mpi_errno = MPIDI_MAD_error(status);
     goto fn_fail;
   }
   /* The two sides of a message must agree on its size, so a difference must not get further. */

@@ -95,7 +95,7 @@ int calibrate_all(const std::vector<std::string>& fabrics, const std::string& in
     }));
   }
   for (const calibrate::Measurement& measured : all) {  // which forked, before any fabric was open
-    auto driver = mad::open_fabric(measured.fabric, interface);
+    auto driver = mad::open_fabric(measured.fabric, {interface});
     if (!driver.ok()) throw std::runtime_error(std::string(driver.status().message()));
     report(measured, driver.value()->caps());
     file["fabrics"][measured.fabric] = json_of(measured.costs);

@@ -19,7 +19,10 @@ std::FILE* open_pipe(const std::string& path, const char* mode) {
 
 }  // namespace
 
-Timing summary(double* microseconds, int count, double share) {
+Timing summary(const Command& command, double* microseconds) {
+  const int count = command.iterations;
+  const int messages = command.window > 0 ? command.window : 1;
+  const double share = messages * (command.window == 0 || command.both_ways ? 2 : 1);
   std::sort(microseconds, microseconds + count);
   return {microseconds[0] / share,
           (microseconds[(count - 1) / 2] + microseconds[count / 2]) / 2 / share};
@@ -46,14 +49,16 @@ bool Channel::next(Command* command) {
   std::array<char, 100> layout, path;
   long long bytes = 0;
   unsigned long long stamp = 0;
-  if (std::sscanf(line.data(), "cell %99s %lld %99s %d %d %llu", layout.data(), &bytes, path.data(),
-                  &command->iterations, &command->window, &stamp) != 6 ||
-      bytes <= 0 || command->iterations <= 0 || command->window < 0) {
+  int ways = 0;
+  if (std::sscanf(line.data(), "cell %99s %lld %99s %d %d %d %llu", layout.data(), &bytes,
+                  path.data(), &command->iterations, &command->window, &ways, &stamp) != 7 ||
+      bytes <= 0 || command->iterations <= 0 || command->window < 0 || ways < 1 || ways > 2) {
     throw std::runtime_error(std::string("no command: ") + line.data());
   }
   command->layout = layout.data();
   command->path = path.data();
   command->bytes = bytes;
+  command->both_ways = ways == 2;
   command->stamp = stamp;
   return true;
 }

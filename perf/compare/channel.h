@@ -18,17 +18,18 @@ struct Command {
   std::string path;         // of the mad netmod; "-": whatever the MPI does
   int iterations = 0;       // timed round trips, or windows
   int window = 0;           // messages in flight one way; 0: a ping-pong
+  bool both_ways = false;   // each rank sends a window to the other
   std::uint64_t stamp = 0;  // makes the bytes of each command different
 };
 
-/// Microseconds: half a round trip, or a message's share of its window.
+/// Microseconds: half a round trip, or a message's share of its window or of both.
 struct Timing {
   double best = 0;
   double median = 0;
 };
 
-/// The median and the least of `count` times (which are sorted), divided by `share`.
-Timing summary(double* microseconds, int count, double share);
+/// The median and the least of the times (which are sorted) of a command's iterations, as Timing.
+Timing summary(const Command& command, double* microseconds);
 
 /// The ends of one rank: commands from the named pipe PREFIX.RANK, answers of rank 0 to PREFIX.out.
 class Channel {

@@ -24,7 +24,8 @@ class Files : public ::testing::Test {
 };
 
 TEST_F(Files, CommandsComeInOrderUntilTheLast) {
-  say(0, "cell padded 65536 auto 20 0 7\ncell rows-8 1024 - 5 64 8\nquit\ncell a 1 - 1 0 1\n");
+  say(0,
+      "cell padded 65536 auto 20 0 1 7\ncell rows-8 1024 - 5 64 2 8\nquit\ncell a 1 - 1 0 1 1\n");
   Channel channel(prefix(), 0);
   Command command;
   ASSERT_TRUE(channel.next(&command));
@@ -33,15 +34,19 @@ TEST_F(Files, CommandsComeInOrderUntilTheLast) {
   EXPECT_EQ(command.path, "auto");
   EXPECT_EQ(command.iterations, 20);
   EXPECT_EQ(command.window, 0);
+  EXPECT_FALSE(command.both_ways);
   EXPECT_EQ(command.stamp, 7u);
   ASSERT_TRUE(channel.next(&command));
   EXPECT_EQ(command.window, 64);
+  EXPECT_TRUE(command.both_ways);
   EXPECT_FALSE(channel.next(&command));
 }
 
 TEST_F(Files, WhatIsNoCommandIsRefused) {
-  for (const char* text : {"cell padded\n", "cell padded 0 - 1 0 1\n", "cell padded 8 - 0 0 1\n",
-                           "cell padded 8 - 1 -1 1\n", "call padded 8 - 1 0 1\n"}) {
+  for (const char* text :
+       {"cell padded\n", "cell padded 0 - 1 0 1 1\n", "cell padded 8 - 0 0 1 1\n",
+        "cell padded 8 - 1 -1 1 1\n", "cell padded 8 - 1 0 0 1\n", "cell padded 8 - 1 0 3 1\n",
+        "call padded 8 - 1 0 1 1\n"}) {
     say(0, text);
     Channel channel(prefix(), 0);
     Command command;
@@ -67,9 +72,15 @@ TEST_F(Files, RankZeroAnswers) {
 
 TEST(Summary, LeastAndMedianOfEachShare) {
   std::vector<double> odd = {30, 10, 20}, even = {40, 10, 30, 20};
-  EXPECT_EQ(summary(odd.data(), 3, 2).best, 5);
-  EXPECT_EQ(summary(odd.data(), 3, 2).median, 10);
-  EXPECT_EQ(summary(even.data(), 4, 1).median, 25);
+  Command command;
+  command.iterations = 3;
+  EXPECT_EQ(summary(command, odd.data()).best, 5);
+  EXPECT_EQ(summary(command, odd.data()).median, 10);
+  command.iterations = 4;
+  command.window = 5;
+  EXPECT_EQ(summary(command, even.data()).median, 5);
+  command.both_ways = true;
+  EXPECT_EQ(summary(command, even.data()).median, 2.5);
 }
 
 }  // namespace

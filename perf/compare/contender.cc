@@ -69,13 +69,13 @@ class Contender {
       if (command.window == 0) {
         ping_pong(cell, comm);
       } else {
-        window(cell, comm, command.window);
+        window(cell, comm, command);
       }
       if (i >= 0) times[static_cast<std::size_t>(i)] = (MPI_Wtime() - start) * 1e6;
     }
-    agree(command.window > 0 && rank_ == 0 ? std::string()
-                                           : cell.buffers().verify(command.stamp, rank_));
-    return summary(times.data(), command.iterations, command.window > 0 ? command.window : 2);
+    const bool received = rank_ == 1 || command.window == 0 || command.both_ways;
+    agree(received ? cell.buffers().verify(command.stamp, rank_) : std::string());
+    return summary(command, times.data());
   }
 
  private:
@@ -86,18 +86,18 @@ class Contender {
     if (rank_ == 1) MPI_Send(b.out(), cell.count(), cell.type(), 0, kTag, comm);
   }
 
-  // From rank 0 to rank 1, all into one buffer: the same bytes.
-  void window(const MpiExchange& cell, MPI_Comm comm, int messages) {
+  // From rank 0 to rank 1, or both ways, all into one buffer: the same bytes.
+  void window(const MpiExchange& cell, MPI_Comm comm, const Command& command) {
     const Exchange& b = cell.buffers();
-    requests_.resize(static_cast<std::size_t>(messages));
-    for (MPI_Request& request : requests_) {
-      if (rank_ == 0) {
-        MPI_Isend(b.out(), cell.count(), cell.type(), 1, kTag, comm, &request);
-      } else {
-        MPI_Irecv(b.in(), cell.count(), cell.type(), 0, kTag, comm, &request);
-      }
+    const int other = 1 - rank_;
+    requests_.clear();
+    for (int i = 0; i < command.window && (rank_ == 1 || command.both_ways); ++i) {
+      MPI_Irecv(b.in(), cell.count(), cell.type(), other, kTag, comm, &requests_.emplace_back());
     }
-    MPI_Waitall(messages, requests_.data(), MPI_STATUSES_IGNORE);
+    for (int i = 0; i < command.window && (rank_ == 0 || command.both_ways); ++i) {
+      MPI_Isend(b.out(), cell.count(), cell.type(), other, kTag, comm, &requests_.emplace_back());
+    }
+    MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
     int word = 0;
     if (rank_ == 1) MPI_Send(&word, 1, MPI_INT, 0, kTag + 1, comm);
     if (rank_ == 0) MPI_Recv(&word, 1, MPI_INT, 1, kTag + 1, comm, MPI_STATUS_IGNORE);

@@ -74,7 +74,7 @@ class Raw {
         receive_all(socket_, in_.data(), bytes);
         if (rank_ == 1) send_all(socket_, out_.data(), bytes);
       } else {
-        window(command.window);
+        window(command);
       }
       const std::chrono::duration<double, std::micro> spent =
           std::chrono::steady_clock::now() - start;
@@ -82,22 +82,44 @@ class Raw {
     }
     const char expected = static_cast<char>(command.stamp + static_cast<unsigned>(1 - rank_));
     for (const char byte : in_) {
-      if (byte != expected && (rank_ == 1 || command.window == 0)) {
+      if (byte != expected && (rank_ == 1 || command.window == 0 || command.both_ways)) {
         throw std::runtime_error("a wrong byte came");
       }
     }
-    return summary(times.data(), command.iterations, command.window > 0 ? command.window : 2);
+    return summary(command, times.data());
   }
 
  private:
-  void window(int messages) {
+  void window(const Command& command) {
     char word = 0;
-    for (int i = 0; i < messages; ++i) {
-      if (rank_ == 0) send_all(socket_, out_.data(), out_.size());
-      if (rank_ == 1) receive_all(socket_, in_.data(), in_.size());
+    const std::size_t all = out_.size() * static_cast<std::size_t>(command.window);
+    if (command.both_ways) {
+      exchange(all);
+    } else {
+      for (int i = 0; i < command.window; ++i) {
+        if (rank_ == 0) send_all(socket_, out_.data(), out_.size());
+        if (rank_ == 1) receive_all(socket_, in_.data(), in_.size());
+      }
     }
     if (rank_ == 1) send_all(socket_, &word, 1);
     if (rank_ == 0) receive_all(socket_, &word, 1);
+  }
+
+  // Of one buffer again and again, each way; who only waited to send would wait for ever.
+  void exchange(std::size_t bytes) {
+    for (std::size_t sent = 0, got = 0; sent < bytes || got < bytes;) {
+      const std::size_t out = sent % out_.size(), in = got % in_.size();
+      const ssize_t left = sent == bytes ? 0
+                                         : send(socket_, out_.data() + out, out_.size() - out,
+                                                MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (left < 0 && errno != EAGAIN && errno != EINTR) fail("send");
+      const ssize_t came =
+          got == bytes ? 0 : recv(socket_, in_.data() + in, in_.size() - in, MSG_DONTWAIT);
+      if (came == 0 && got < bytes) throw std::runtime_error("the other process is gone");
+      if (came < 0 && errno != EAGAIN && errno != EINTR) fail("recv");
+      sent += left > 0 ? static_cast<std::size_t>(left) : 0;
+      got += came > 0 ? static_cast<std::size_t>(came) : 0;
+    }
   }
 
   int rank_;

@@ -62,7 +62,7 @@ Value& valid(mad::Result<Value>& result) {
 }
 
 mad::Policy policy_of(const Options& options) {
-  auto driver = mad::open_fabric(options.fabric, options.interface);
+  auto driver = mad::open_fabric(options.fabric, {options.interface});
   const mad::DriverCaps caps = valid(driver)->caps();
   auto costs = mad::read_costs(options.costs_file, caps.name);
   return {caps, valid(costs), options.tuning};

@@ -94,7 +94,7 @@ std::string thresholds_text(const mad::DriverCaps& caps, const Options& options)
 
 /// What the fabric can do, or nothing and in `why` what is in the way.
 std::string text_of(const std::string& fabric, const Options& options, std::string* why) {
-  auto driver = mad::open_fabric(fabric, options.interface);
+  auto driver = mad::open_fabric(fabric, {options.interface});
   if (!driver.ok()) {
     *why = driver.status().message();
     return "";

@@ -217,6 +217,7 @@ void byte_of_each_line(void* packed, void* user, const LoopArguments& a) {
 
 }  // namespace
 
+const Loop kRunOfBytes = {run<Way::kPack, char>, run<Way::kUnpack, char>};
 const Loop kRunOfDoubles = {run<Way::kPack, double>, run<Way::kUnpack, double>};
 const Loop kRunOfParticles = {run<Way::kPack, Particle>, run<Way::kUnpack, Particle>};
 const Loop kGrid1Double = {grid1<Way::kPack, double>, grid1<Way::kUnpack, double>};

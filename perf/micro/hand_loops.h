@@ -57,7 +57,7 @@ struct Padded {
 };
 
 // Elements that touch: counts[0].
-extern const Loop kRunOfDoubles, kRunOfParticles;
+extern const Loop kRunOfBytes, kRunOfDoubles, kRunOfParticles;
 // Loops of one element each: over counts[0], counts[1], ... at strides[0], strides[1], ...
 extern const Loop kGrid1Double, kGrid2Double, kGrid2Byte, kGrid3Su3;
 // The same around rows: the count after the last stride's is the elements of a row, which touch.

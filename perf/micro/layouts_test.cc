@@ -26,6 +26,14 @@ TEST(Layouts, EnginesAndLoopsBytesAreTheOraclesOnes) {
   }
 }
 
+TEST(Layouts, ContiguousBytesMayBeFewerThanADouble) {
+  for (const std::int64_t payload : {1, 2, 4}) {
+    EngineCell cell(layout_kinds().front(), payload);
+    EXPECT_NO_THROW(cell.verify());
+    EXPECT_EQ(cell.bytes(), payload);
+  }
+}
+
 TEST(Layouts, AtLeastTwentyFourWithNamesOfTheirOwn) {
   std::set<std::string> names;
   for (const LayoutKind& kind : layout_kinds()) {

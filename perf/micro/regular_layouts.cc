@@ -12,11 +12,13 @@ using Type = TypeBuilder::Type;
 constexpr std::int64_t kWord = sizeof(float);
 constexpr std::int64_t kDouble = sizeof(double);
 
+// Doubles, and bytes where there are less than one.
 Layout contiguous(std::int64_t payload) {
-  const std::int64_t n = payload / kDouble;
+  const Basic basic = payload < kDouble ? Basic::kByte : Basic::kDouble;
+  const std::int64_t n = payload / size_of(basic);
   Layout layout;
-  layout.build = [n](TypeBuilder& t) { return t.contiguous(n, t.basic(Basic::kDouble)); };
-  layout.loop = kRunOfDoubles;
+  layout.build = [n, basic](TypeBuilder& t) { return t.contiguous(n, t.basic(basic)); };
+  layout.loop = basic == Basic::kByte ? kRunOfBytes : kRunOfDoubles;
   layout.arguments.counts[0] = n;
   return layout;
 }

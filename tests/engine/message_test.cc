@@ -70,13 +70,13 @@ TEST_P(Message, HeadersOfEveryLength) {
   }
 }
 
-TEST_P(Message, EmptyPayloadIsAHeader) {
+TEST_P(Message, EmptyPayloadIsAMessage) {
   const TypeHandle none = blocks(0, 4, 8);
   Operation sent;
   a.send(to_b, "empty", nullptr, 5, none.get(), MAD_PATH_AUTO, &sent);
-  EXPECT_TRUE(sent.done);
-  EXPECT_EQ(sent.status, MAD_SUCCESS);
   const Arrival got = arrival();
+  ASSERT_TRUE(wait([&] { return sent.done; }));
+  EXPECT_EQ(sent.status, MAD_SUCCESS);
   EXPECT_EQ(got.payload_bytes, 0u);
   EXPECT_EQ(got.incoming, nullptr);
 }

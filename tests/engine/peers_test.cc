@@ -46,6 +46,28 @@ TEST_P(Peers, ContextIsTheCallers) {
   EXPECT_EQ(mad_peer_context(a.peer(b)), &mine);
 }
 
+TEST_P(Peers, WhoBreaksTheCallersProtocolIsRejected) {
+  Node a(GetParam()), b(GetParam());
+  ASSERT_EQ(mad_send_header(b.engine(), b.peer(a), 1, "nonsense", 8), MAD_SUCCESS);
+  int rejected = 0;
+  a.on_arrival = [&](const Arrival& arrival) {
+    rejected += mad_peer_reject(a.engine(), arrival.from, "it sent nonsense") == MAD_SUCCESS;
+  };
+  ASSERT_TRUE(progress_until({&a, &b},
+                             [&] { return a.departures.size() == 1 && b.departures.size() == 1; }));
+  EXPECT_EQ(rejected, 1);
+  EXPECT_EQ(a.departures[0].status, MAD_ERR_PROTOCOL);
+  EXPECT_NE(a.departures[0].why.find("it sent nonsense"), std::string::npos);
+  EXPECT_EQ(b.departures[0].status, MAD_ERR_PEER_FAILED);
+  EXPECT_EQ(mad_peer_reject(a.engine(), a.departures[0].peer, "again"), MAD_SUCCESS);
+  // It may come again.
+  a.on_arrival = nullptr;
+  ASSERT_EQ(mad_send_header(b.engine(), b.peer(a), 1, "sense", 5), MAD_SUCCESS);
+  EXPECT_TRUE(progress_until({&a, &b}, [&] { return a.arrivals.size() == 1; }));
+  EXPECT_EQ(a.departures.size(), 1u);
+  close_together({&a, &b});
+}
+
 TEST_P(Peers, BothConnectAtOnce) {
   for (int i = 0; i < 10; ++i) {
     Node a(GetParam()), b(GetParam());

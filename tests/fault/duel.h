@@ -344,7 +344,7 @@ class Duel {
         std::make_shared<LoopbackNetwork>(lends ? random_lender(random_) : random_fabric(random_));
     const auto open = [&]() -> std::unique_ptr<Driver> {
       if (lends || fabric == "loopback") return std::make_unique<LoopbackDriver>(network);
-      return std::move(*open_fabric(fabric, "lo"));
+      return std::move(*open_fabric(fabric, {"lo"}));
     };
     Duelist first, second;
     first.config = random_config(random_);

@@ -1,4 +1,4 @@
-// Gives a fuzzer the files of its corpus, without a fuzzer: `fuzzer_corpus_test DIRECTORY...`.
+// Gives a fuzzer the files of its corpus, without a fuzzer: `NAME_corpus DIRECTORY...`.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>

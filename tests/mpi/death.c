@@ -22,6 +22,7 @@ enum { kTag = 1, kPatience_s = 15, kParts = 4, kLargeInts = 32 << 20 };
 
 static MPI_Comm comm;
 static int rank, size, victim;
+static int victims = 1; /* more: any may be named, also who learnt of one, and left */
 
 static _Noreturn void die(void) {
   kill(getpid(), SIGKILL);
@@ -34,6 +35,19 @@ static _Noreturn void die_later(void) {
   die();
 }
 
+/* The class, and who it was. */
+static void expect_failed_process(int error) {
+  char text[MPI_MAX_ERROR_STRING] = "", who[60];
+  int length;
+  CHECK_CLASS(error, MPIX_ERR_PROC_FAILED);
+  MPI_Error_string(error, text, &length);
+  if (victims == 1)
+    snprintf(who, sizeof(who), "Communication with rank %d of MPI_COMM_WORLD failed", victim);
+  else
+    snprintf(who, sizeof(who), "Communication with rank ");
+  CHECK(strncmp(text, "Process failed", 14) == 0 && strstr(text, who), "the error says '%s'", text);
+}
+
 /* The request ends with the peer's failure, in time. */
 static void expect_failure(MPI_Request* request, const char* what) {
   const double start = MPI_Wtime();
@@ -43,7 +57,7 @@ static void expect_failure(MPI_Request* request, const char* what) {
     error = MPI_Test(request, &done, &status);
   }
   CHECK(done || error != MPI_SUCCESS, "%s: no end after %d s", what, kPatience_s);
-  if (done || error != MPI_SUCCESS) CHECK_CLASS(error, MPIX_ERR_PROC_FAILED);
+  if (done || error != MPI_SUCCESS) expect_failed_process(error);
 }
 
 /* Sends until one fails. */
@@ -53,7 +67,7 @@ static void expect_failing_sends(void) {
   while (error == MPI_SUCCESS && MPI_Wtime() - start < kPatience_s) {
     error = MPI_Send(&value, 1, MPI_INT, victim, kTag, comm);
   }
-  CHECK_CLASS(error, MPIX_ERR_PROC_FAILED);
+  expect_failed_process(error);
 }
 
 /* Two witnesses still reach each other. */
@@ -148,6 +162,17 @@ static void die_awaited(int source, bool acquainted) {
   if (acquainted) expect_failing_sends();
 }
 
+/* Two ranks die, the one that watches the other with it; they were never spoken to, and each
+ * other's names are all that the rest know. */
+static void die_far(void) {
+  MPI_Request request;
+  int value = 0;
+  victims = 2;
+  if (rank == victim || rank == victim - 2) die_later();
+  MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, kTag, comm, &request);
+  expect_failure(&request, "a receive from anyone");
+}
+
 /* Not even connected: it must be the send that notices. */
 static void die_unknown(void) {
   if (rank == victim) die_later();
@@ -172,7 +197,7 @@ static void die_unmatched(void) {
 static void die_probed(void) {
   MPI_Barrier(comm);
   if (rank == victim) die();
-  CHECK_CLASS(MPI_Probe(victim, kTag, comm, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
+  expect_failed_process(MPI_Probe(victim, kTag, comm, MPI_STATUS_IGNORE));
 }
 
 /* Nobody hangs in a collective operation, and somebody learns why it failed. */
@@ -241,7 +266,7 @@ static void die_before_scattering(void) {
 /* The class may be MPI_ERR_RMA_SYNC, which MPICH puts over every failure to begin or end. */
 static void expect_failed_epoch(int error) {
   char why[60];
-  snprintf(why, sizeof(why), "Communication with rank %d failed", victim);
+  snprintf(why, sizeof(why), "Communication with rank %d of ", victim);
   CHECK(error != MPI_SUCCESS, "an epoch with the dead went well");
   CHECK_TEXT(error, why);
 }
@@ -418,6 +443,10 @@ static bool play(const char* scene) {
     die_awaited(victim, false);
   else if (strcmp(scene, "any-source") == 0)
     die_awaited(MPI_ANY_SOURCE, true);
+  else if (strcmp(scene, "any-source-unknown") == 0)
+    die_awaited(MPI_ANY_SOURCE, false);
+  else if (strcmp(scene, "any-source-far") == 0)
+    die_far();
   else if (strcmp(scene, "unknown") == 0)
     die_unknown();
   else if (strcmp(scene, "unmatched") == 0)

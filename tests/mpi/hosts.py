@@ -1,6 +1,7 @@
-"""Two hosts on one machine: network, host name, mounts and shared memory of their own, and a wire between.
+"""Two hosts on one machine: network, host name, mounts and shared memory of their own, and wires between.
 
-Nothing of it outlives the processes in it, and nothing reaches the machine's own network.
+One wire is mpiexec's, the other may be cut. Nothing of it outlives the processes in it, and nothing reaches the
+machine's own network.
 """
 
 import shlex
@@ -12,12 +13,16 @@ from pathlib import Path
 from typing import Iterator, List, Tuple
 
 NAMES = ("mad-east", "mad-west")
-_ADDRESSES = ("10.77.0.1", "10.77.0.2")
-_WIRE = "madwire"
+WIRE = "madwire"
+_CONTROL = "madctl"  # mpiexec's
+_WIRES = {WIRE: ("10.77.0.1", "10.77.0.2"), _CONTROL: ("10.78.0.1", "10.78.0.2")}
 _LONGEST_S = 900
 # Its end is the host's.
 _HOST = ("echo {name} > /proc/sys/kernel/hostname && mount -t tmpfs -o size=1g tmpfs /dev/shm && "
-         "ip link set lo up && echo ready && exec sleep {seconds}")  # fmt: skip
+         "mount -t sysfs sysfs /sys && ip link set lo up && echo ready && exec sleep {seconds}")  # fmt: skip
+# A wire carries something a moment after both its ends are up.
+_UP = ("for i in $(seq 100); do [ $(cat /sys/class/net/{wire}/operstate) = up ] && exit 0; sleep 0.05; done; "
+       "echo {wire} does not come up; exit 1")  # fmt: skip
 # What mpiexec calls in the place of ssh: HOST COMMAND...
 _LAUNCHER = """#!/bin/sh
 while [ "${{1#-}}" != "$1" ]; do shift; done
@@ -61,10 +66,14 @@ def _end(holder: "subprocess.Popen[str]") -> None:
 
 
 def _connect(east: "subprocess.Popen[str]", west: "subprocess.Popen[str]") -> None:
-    _run([*_enter(east), "ip", "link", "add", _WIRE, "type", "veth", "peer", "name", _WIRE, "netns", str(west.pid)])
-    for holder, address in zip((east, west), _ADDRESSES):
-        _run([*_enter(holder), "ip", "address", "add", f"{address}/24", "dev", _WIRE])
-        _run([*_enter(holder), "ip", "link", "set", _WIRE, "up"])
+    for wire, addresses in _WIRES.items():
+        _run([*_enter(east), "ip", "link", "add", wire, "type", "veth", "peer", "name", wire, "netns", str(west.pid)])
+        for holder, address in zip((east, west), addresses):
+            _run([*_enter(holder), "ip", "address", "add", f"{address}/24", "dev", wire])
+            _run([*_enter(holder), "ip", "link", "set", wire, "up"])
+    for holder in (east, west):
+        for wire in _WIRES:
+            _run([*_enter(holder), "sh", "-c", _UP.format(wire=wire)])
 
 
 @contextmanager
@@ -83,10 +92,11 @@ def two_hosts(ranks: int) -> Iterator[Tuple[List[str], List[str]]]:
                 holders.append(_start(name))
             _connect(*holders)
             launcher = Path(directory) / "launch"
-            launcher.write_text(_LAUNCHER.format(address=_ADDRESSES[1], enter=shlex.join(_enter(holders[1]))))
+            control = _WIRES[_CONTROL]
+            launcher.write_text(_LAUNCHER.format(address=control[1], enter=shlex.join(_enter(holders[1]))))
             launcher.chmod(0o755)
-            hosts = ",".join(f"{address}:{ranks // 2}" for address in _ADDRESSES)
-            yield _enter(holders[0]), ["-hosts", hosts, "-iface", _WIRE, "-launcher", "ssh", "-launcher-exec",
+            hosts = ",".join(f"{address}:{ranks // 2}" for address in control)
+            yield _enter(holders[0]), ["-hosts", hosts, "-iface", _CONTROL, "-launcher", "ssh", "-launcher-exec",
                                        str(launcher)]  # fmt: skip
         finally:
             for holder in holders:

@@ -9,12 +9,14 @@ none is named. The last line counts what passed, failed and was skipped; the exi
 
 import argparse
 import fnmatch
+import itertools
 import math
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -31,6 +33,11 @@ PINGPONG = HERE.parent.parent / "perf" / "pingpong"
 
 # -Wno-stringop-overflow: MPICH's MPI_STATUSES_IGNORE is the address 1, which GCC takes for an array.
 C_FLAGS = ["-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-pthread"]
+OTHER_LANGUAGES = {
+    ".f": ("mpif77", "-O2"),
+    ".f90": ("mpifort", "-O2"),
+    ".cc": ("mpicxx", "-O2", "-Wall", "-Wextra", "-Werror"),
+}
 SETTINGS = "MPIR_CVAR_CH4_MAD_"
 TAG = "MAD_TEST_RUN"  # environment variable that tells a run's processes
 SHOWN_LINES = 40  # of a failed test's output
@@ -66,17 +73,19 @@ class Builder:
         binary = str(self._build / program)
         if program == "pingpong":
             return self._compile("mpicc", [*C_FLAGS, *map(str, sorted(PINGPONG.glob("*.c"))), "-o", binary])
-        if (HERE / f"{program}.f90").exists():
-            if not (self._prefix / "bin" / "mpifort").exists():
-                return ""  # skipped when it is to be run
-            modules = ["-J", str(self._build)]
-            return self._compile("mpifort", ["-O2", *modules, str(HERE / f"{program}.f90"), "-o", binary])
+        for suffix, (compiler, *flags) in OTHER_LANGUAGES.items():
+            source = HERE / f"{program}{suffix}"
+            if source.exists():
+                if not (self._prefix / "bin" / compiler).exists():
+                    return ""  # skipped when it is to be run
+                return self._compile(compiler, [*flags, str(source), "-o", binary])
         sources = [str(HERE / f"{program}.c")]
         if program == "pingpong_parts":
             sources += [str(path) for path in sorted(PINGPONG.glob("*.c")) if path.name != "main.c"]
             sources += ["-I", str(PINGPONG)]
             support = [self._object(HERE / "support" / "check.c")]  # the benchmark has its own type maps
-        return self._compile("mpicc", [*C_FLAGS, *sources, *map(str, support), "-o", binary])
+        libraries = ["-lmad"] if program == "liar" else []  # it has an engine of its own
+        return self._compile("mpicc", [*C_FLAGS, *sources, *map(str, support), "-o", binary, *libraries])
 
     def build(self, programs: Sequence[str]) -> None:
         sources = sorted((HERE / "support").glob("*.c"))
@@ -95,7 +104,7 @@ class Builder:
             raise RuntimeError(self._results[program])
         binary = self._build / program
         if not binary.exists():
-            raise Skip("this MPI has no Fortran compiler")
+            raise Skip("this MPI has no compiler for its language")
         return binary
 
 
@@ -117,11 +126,11 @@ def environment(test: Test) -> Dict[str, str]:
 
 
 def kill_stragglers(tag: str) -> None:
-    """Ends every process of a run: ranks outlive an mpiexec that was told not to clean up."""
-    marker = f"{TAG}={tag}".encode()
+    """Ends every process of the runs whose tags begin so: ranks outlive an mpiexec that was told not to clean up."""
+    marker = f"\0{TAG}={tag}".encode()
     for directory in Path("/proc").glob("[0-9]*"):
         try:
-            if marker in (directory / "environ").read_bytes().split(b"\0"):
+            if marker in b"\0" + (directory / "environ").read_bytes():
                 os.kill(int(directory.name), signal.SIGKILL)
         except OSError:  # gone, or somebody else's
             continue
@@ -166,7 +175,7 @@ def execute(test: Test, prefix: Path, binary: Path, factor: float) -> Tuple[Opti
 
 
 def wait_for(command: Sequence[str], test: Test, factor: float) -> Tuple[Optional[int], str]:
-    tag = f"{os.getpid()}-{time.monotonic_ns()}"
+    tag = f"{os.getpid()}-{threading.get_ident()}-{time.monotonic_ns()}-"
     process = subprocess.Popen(command, env={**environment(test), TAG: tag}, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                errors="replace", start_new_session=True)  # fmt: skip
@@ -228,20 +237,37 @@ def run_one(test: Test, prefix: Path, builder: Builder, factor: float) -> Tuple[
     return ("failed" if wrong else "passed"), wrong, output if wrong else ""
 
 
-def run_all(tests: Sequence[Test], prefix: Path, builder: Builder, factor: float, last_start: float) -> Dict[str, int]:
-    """Runs them until the clock says `last_start`, in seconds as time.monotonic(); the others are skipped."""
+def report(test: Test, result: str, why: str, output: str, seconds: float, width: int) -> None:
+    line = f"{test.name:<{width}}  {test.np:>2} ranks  {result:<7} {seconds:6.1f} s"
+    print(f"{line}  {why}".rstrip(), flush=True)
+    for words in output.splitlines()[-SHOWN_LINES:]:
+        print(f"    {words}", flush=True)
+
+
+def run_all(tests: Sequence[Test], prefix: Path, builder: Builder, factor: float, last_start: float,
+            jobs: int = 1) -> Dict[str, int]:  # fmt: skip
+    """Runs them, `jobs` at a time but for those that want to be alone, until the clock says `last_start`, in seconds
+    as time.monotonic(); the others are skipped."""
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     width = max(len(test.name) for test in tests)
-    for test in tests:
+    interrupted = threading.Event()
+
+    def one(test: Test) -> Tuple[Test, str, str, str, float]:
         start = time.monotonic()
-        if start > last_start:
+        if start > last_start or interrupted.is_set():
             test = replace(test, skip=test.skip or "no time left")
-        result, why, output = run_one(test, prefix, builder, factor)
-        counts[result] += 1
-        line = f"{test.name:<{width}}  {test.np:>2} ranks  {result:<7} {time.monotonic() - start:6.1f} s"
-        print(f"{line}  {why}".rstrip(), flush=True)
-        for words in output.splitlines()[-SHOWN_LINES:]:
-            print(f"    {words}", flush=True)
+        return (test, *run_one(test, prefix, builder, factor), time.monotonic() - start)
+
+    with ThreadPoolExecutor(max_workers=jobs) as workers:
+        try:
+            together = workers.map(one, [test for test in tests if not test.alone])
+            for done in itertools.chain(together, map(one, [test for test in tests if test.alone])):
+                counts[done[1]] += 1
+                report(*done, width)
+        except BaseException:
+            interrupted.set()
+            kill_stragglers(f"{os.getpid()}-")
+            raise
     return counts
 
 
@@ -270,6 +296,7 @@ def main() -> int:
     parser.add_argument("--smoke", action="store_true", help="over each fabric only a little of everything")
     parser.add_argument("--last-start", type=float, default=math.inf, metavar="S", help="no test is started later "
                         "than so many seconds after the command")  # fmt: skip
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="so many tests at a time")
     parser.add_argument("--patience", type=float, default=1.0, metavar="X", help="all time limits times X")
     parser.add_argument("--list", action="store_true", help="print the tests' names")
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these tests")
@@ -291,7 +318,8 @@ def main() -> int:
         programs = sorted({test.program for test in tests})
         builder.build(programs)
         print(f"built {len(programs)} programs in {time.monotonic() - begin:.1f} s", flush=True)
-        counts = run_all(tests, prefix, builder, arguments.patience, begin + arguments.last_start)
+        counts = run_all(tests, prefix, builder, arguments.patience, begin + arguments.last_start,
+                         arguments.jobs)  # fmt: skip
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     return 1 if counts["failed"] else 0
 

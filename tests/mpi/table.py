@@ -3,12 +3,15 @@
 from dataclasses import dataclass, field, replace
 from typing import Dict, List, Tuple
 
+import hosts
+
 PATHS = "auto, gather, hybrid, pipeline, pack, off"
 EVERY, NONE = "every", "none"
 
 
 # libfabric's sockets 1.17: docs/adr/0002-ofi-msg-endpoints.md has more of it.
 KEEPS = {"ofi:sockets": "what the provider has taken it sends only while it is called, and loses at its end"}
+OPENS = {"ofi:sockets": "what the provider has open it does not tell, so that a child keeps it open"}
 CRASHES = {"ofi:sockets": "the provider's own listening thread, in libfabric, crashes"}
 
 
@@ -46,6 +49,11 @@ class Test:
     spoilt: Dict[str, str] = field(default_factory=dict)  # by fabric: why it cannot be run there
     skip: str = ""  # why it is not run
 
+    @property
+    def alone(self) -> bool:
+        """Whether no other test runs beside it: it has hosts of its own, whose names are taken, or most of the memory."""
+        return self.two_hosts or self.program == "large"
+
     def over(self, fabric: str) -> "Test":
         """The same over one fabric, by a name that says so."""
         return replace(self, name=f"{self.name}@{fabric}", env={**self.env, **_variable("FABRIC", fabric)},
@@ -78,9 +86,14 @@ def _death(scene: str, ranks: int = 3) -> Test:
 
 
 def _two_hosts(name: str, program: str, fabrics: str) -> Test:
-    # The fabrics choose their interface: the wire between the hosts.
-    env = {**_variable("FABRIC", fabrics), **_variable("INTERFACE", "")}
+    env = {**_variable("FABRIC", fabrics), **_variable("INTERFACE", hosts.WIRE)}
     return Test(f"two-hosts-{name}", program, 4, env=env, two_hosts=True, timeout=120, fabric=NONE)
+
+
+def _silence(fabric: str) -> Test:
+    test = _two_hosts(f"silence-{fabric.replace(':', '-')}", "silence", fabric)
+    return replace(test, args=(hosts.WIRE,), env={**test.env, **_variable("SILENCE_TIMEOUT", "2")},
+                   mpiexec=("-disable-auto-cleanup",))  # fmt: skip
 
 
 LIST = "ucx:posix;tcp"
@@ -91,7 +104,11 @@ TESTS = (
     Test("hello-alone", "hello", 1),
     Test("first-contact", "first_contact", 2, timeout=30),
     Test("first-contact-crowd", "first_contact", 6, timeout=30),
+    Test("hello-mpif", "hello_mpif", 3, fabric=NONE),
     Test("hello-fortran", "hello_fortran", 2),
+    Test("hello-f08", "hello_f08", 2, fabric=NONE),
+    Test("hello-cxx", "hello_cxx", 2, fabric=NONE),
+    Test("bottom", "bottom", 1, fabric=NONE),
     Test("combiners", "combiners", 2),
     Test("paths", "paths", 2, timeout=120),
     Test("truncation", "truncation", 2),
@@ -104,9 +121,11 @@ TESTS = (
     Test("partitioned", "partitioned", 2),
     Test("send-modes", "send_modes", 2),
     Test("bursts", "bursts", 2, spoilt=KEEPS),
+    Test("absent", "absent", 2, spoilt=KEEPS),
     Test("cancel", "cancel", 2),
     Test("threads", "threads", 2),
     Test("bounded", "bounded", 2),
+    Test("slow-receivers", "slow_receivers", 11),
     Test("growth", "growth", 2, timeout=120),
     Test("crowd", "crowd", 16, timeout=120),
     Test("large", "large", 2, timeout=180),
@@ -120,6 +139,7 @@ TESTS = (
     _two_hosts("ofi-shm", "two_hosts", "ofi:shm;tcp"),
     _two_hosts("collectives", "collectives", LIST),
     _two_hosts("ports", "ports", LIST),
+    *map(_silence, ("tcp", "ucx:tcp")),
     # Everything else that MPI does.
     Test("collectives", "collectives", 4),
     Test("rma", "rma", 3, timeout=120),
@@ -162,6 +182,8 @@ TESTS = (
     Test("init-other-list", "hello", 3, env=_variable("FABRIC", "tcp"), env_of_others=_variable("FABRIC", LIST),
          expect="refused", texts=("rank 0 on", "has the fabric tcp, rank 1 on", "rank 2 on", LIST,
                                   "MPIR_CVAR_CH4_MAD_FABRIC must choose the same"), timeout=30, fabric=NONE),
+    Test("init-vcis", "hello", 2, env={"MPIR_CVAR_CH4_NUM_VCIS": "2"}, expect="refused", timeout=30, fabric=NONE,
+         texts=("[0] ch4:mad: rank 0 on", "[1] ch4:mad: rank 1 on", "MPIR_CVAR_CH4_NUM_VCIS is 2")),
     Test("init-one-cannot", "hello", 3, env=_variable("FABRIC", "tcp"), env_of_others=_variable("FABRIC", "ofi:pigeon"),
          expect="refused", texts=("[0] ch4:mad: rank 1 on", "[1] ch4:mad: rank 1 on", "[2] ch4:mad: rank 2 on", "pigeon"),
          timeout=30, fabric=NONE),
@@ -176,11 +198,18 @@ TESTS = (
     _refused("bad-max-blocks", "MAX_BLOCKS", "-1", "MPIR_CVAR_CH4_MAD_MAX_BLOCKS", "-1"),
     _refused("bad-costs-file", "COSTS_FILE", "/no/such/costs.json", "/no/such/costs.json", "tools/mad calibrate"),
     # Strangers, deaths, and ends in good order.
+    Test("error-classes", "error_classes", 1, fabric=NONE),
     Test("foreign", "foreign", 3, spoilt=CRASHES),
+    Test("liar", "liar", 2, env=_variable("FABRIC", "tcp"), fabric=NONE),
     *map(_death, ("receiving", "receiving-gapped", "sending", "sending-gapped", "awaited", "awaited-unknown",
-                  "any-source", "unknown", "unmatched", "probed", "partitioned", "partitioned-receiver", "collective", "broadcasting",
+                  "any-source", "any-source-unknown", "unknown", "unmatched", "probed", "partitioned", "partitioned-receiver", "collective", "broadcasting",
                   "one-sided", "one-sided-open", "locking", "lock-queued", "group-post", "group-complete", "group-test", "leaving")),
     _death("scattering", ranks=8),
+    _death("any-source-far", ranks=6),
+    Test("idle", "idle", 12, expect="prints", texts=("ok idle",)),
+    Test("forks-dies", "forks", 3, args=("dies",), mpiexec=("-disable-auto-cleanup",), expect="survives", shell=True,
+         spoilt=OPENS),
+    Test("forks-exits", "forks", 3, args=("exits",)),
     Test("last-words", "last_words", 3),
     Test("sessions", "sessions", 2),
     # The benchmark.
@@ -195,7 +224,7 @@ TESTS = (
     Test("pingpong-three", "pingpong", 3, expect="refused", texts=("needs 2 processes, has 3",), fabric=NONE),
 )
 
-# A little of everything, for each fabric whose turn it is not; with the fabric's own numbers.
+# A little of everything, for each fabric but the default one; with the fabric's own numbers.
 SMOKE = ("hello", "first-contact", "combiners", "paths", "truncation", "bursts", "threads", "crowd", "stress",
          "collectives", "rma", "ports", "parting", "checksum", "foreign", "death-receiving", "death-sending-gapped",
          "death-any-source", "death-one-sided", "death-leaving")  # fmt: skip

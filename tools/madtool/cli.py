@@ -11,14 +11,18 @@ from madtool import (
     bench,
     calibrate,
     compare,
+    completion,
     conformance,
     conformance_fabrics,
+    conformance_lanes,
     conformance_suite,
     explain,
     fabrics,
     info,
+    manual,
     mpich_build,
     netmod_install,
+    package,
     pingpong,
     test_command,
 )
@@ -28,7 +32,18 @@ from madtool.paths import cache_root
 
 
 def _build(arguments: argparse.Namespace) -> int:
-    mpich_build.report(mpich_build.ensure_built(arguments.mpich, arguments.prefix))
+    build = mpich_build.ensure_built(arguments.mpich, arguments.prefix)
+    manual.install(_parser(), build.prefix / "share")
+    mpich_build.report(build)
+    return 0
+
+
+def _manual(arguments: argparse.Namespace) -> int:
+    return manual.show(_parser(), arguments.page or ["1", "mad"], cache_root() / "share")
+
+
+def _completion(_: argparse.Namespace) -> int:
+    print(completion.script(_parser()), end="")
     return 0
 
 
@@ -52,7 +67,7 @@ def _test(arguments: argparse.Namespace) -> int:
         for stage in test_command.stages():
             print(f"{stage.name:<12} {stage.budget_min:>3g} min  {stage.what}")
         return 0
-    report = test_command.run(arguments.stages, arguments.fabric)
+    report = test_command.run(arguments.stages)
     for line in report.lines():
         print(line)
     print(report.total, flush=True)
@@ -75,7 +90,7 @@ def _conformance(arguments: argparse.Namespace) -> int:
         tally = over.all(conformance_fabrics.named(arguments.fabric), table)
     else:
         names = arguments.directories or list(conformance.DEFAULT)
-        conditions = conformance_suite.Conditions(arguments.timeout)
+        conditions = conformance_lanes.Conditions(arguments.timeout)
         tally = conformance.run(suite, names, conformance.known_differences(known), conditions, table)
     for note in tally.notes:
         say(note)
@@ -86,7 +101,7 @@ def _conformance(arguments: argparse.Namespace) -> int:
 def _run(words: List[str]) -> NoReturn:
     mpiexec = mpich_build.need_prefix() / "bin" / "mpiexec"
     sys.stdout.flush()
-    os.execv(mpiexec, [str(mpiexec), *words])
+    os.execve(mpiexec, [str(mpiexec), *words], mpich_build.program_environment())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -107,17 +122,19 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("--prefix", metavar="DIR", help="where to install (default: in the cache)")
     build.set_defaults(function=_build)
 
-    prefix = commands.add_parser("prefix", help="print where bin/mpicc and lib/libmpi.so are")
+    prefix = commands.add_parser("prefix", help="print where bin/mpicc and lib/libmpi.so are",
+                                 description="Prints where bin/mpicc and lib/libmpi.so are.")  # fmt: skip
     prefix.set_defaults(function=_prefix)
 
     into = commands.add_parser("install-into", help="put the netmod into an MPICH 4.0.x source tree",
                                description="The drop-in alone, for those who configure MPICH themselves. "
                                "A second run changes nothing.")  # fmt: skip
-    into.add_argument("tree", metavar="TREE")
+    into.add_argument("tree", metavar="TREE", help="the source of an MPICH 4.0.x release")
     into.set_defaults(function=_install_into)
 
-    run = commands.add_parser("run", help="mpiexec of the built MPICH, with the arguments given")
-    run.add_argument("arguments", nargs="*", metavar="ARGS... PROGRAM")
+    run = commands.add_parser("run", help="mpiexec of the built MPICH, with the arguments given",
+                              description="Runs mpiexec of the built MPICH, e.g. `tools/mad run -n 4 ./program`.")  # fmt: skip
+    run.add_argument("arguments", nargs="*", metavar="ARGS... PROGRAM", help="as for mpiexec")
     run.set_defaults(function=lambda _: run.error("what is to run?"))
     pingpong.add_parser(commands)
     bench.add_parser(commands)
@@ -125,13 +142,23 @@ def _parser() -> argparse.ArgumentParser:
     calibrate.add_parser(commands)
     explain.add_parser(commands)
     info.add_parser(commands)
+    package.add_parser(commands)
+
+    pages = commands.add_parser("manual", help="show a manual page: mad(1), mad(7), mpix_mad(3), madeleine(3)",
+                                description="Shows a manual page with man(1). `build` installs them below "
+                                "share/man of the prefix.")  # fmt: skip
+    pages.add_argument("page", nargs="*", metavar="[SECTION] NAME", help="as for man(1), e.g. 7 mad or mad_pack "
+                       "(default: 1 mad)")  # fmt: skip
+    pages.set_defaults(function=_manual)
+    words = commands.add_parser("completion", help="print the completion for bash and zsh",
+                                description="Prints a script; use it by: source <(tools/mad completion)")  # fmt: skip
+    words.set_defaults(function=_completion)
 
     test = commands.add_parser("test", help="run the tests (what the continuous integration runs)",
                                description="Sets the machine up and runs all tests, stage by stage. The "
                                "last line counts what passed, failed and was skipped.")  # fmt: skip
     test.add_argument("stages", nargs="*", metavar="STAGE", help="only these stages (default: all)")
     test.add_argument("--list", action="store_true", help="print the stages and their time budgets")
-    test.add_argument("--fabric", metavar="F", help="of the stage fabric (default: the one whose turn it is)")
     test.set_defaults(function=_test)
 
     suite = commands.add_parser("conformance", help="MPICH's own test suite on the built MPI",
@@ -143,8 +170,8 @@ def _parser() -> argparse.ArgumentParser:
     suite.add_argument("--fabric", action="append", metavar="F", help="over this one, on lo; may be repeated; all: "
                        + " ".join(fabrics.FABRICS) + ". What is done is kept, and not run again")  # fmt: skip
     suite.add_argument("--fresh", action="store_true", help="with --fabric: forget what is kept of these")
-    suite.add_argument("--timeout", type=int, default=120, metavar="S", help="seconds a test may take where "
-                       "its own line does not say more (default 120)")  # fmt: skip
+    suite.add_argument("--timeout", type=int, default=conformance_lanes.PATIENCE_S, metavar="S", help="seconds a "
+                       "test may take where its own line does not say more (default %(default)s)")  # fmt: skip
     suite.add_argument("--mpi", metavar="PREFIX", help="judge the MPI installed there instead, without known "
                        "differences")  # fmt: skip
     suite.add_argument("--known", metavar="FILE", help="the list of known differences to hold it against")

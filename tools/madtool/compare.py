@@ -23,7 +23,7 @@ _PATHS = ("auto", "gather", "hybrid", "pipeline", "pack", "off")
 _ROUNDS = 9
 _TURN_S = 0.03  # of one entry in one round of one cell
 
-# layout: payload bytes.  At most 40 cells with the windows below.
+# layout: payload bytes.
 _GRID: Dict[str, Sequence[int]] = {
     "contiguous": (8, _K, 16 * _K, 64 * _K, 256 * _K, _M),
     "vector": (64 * _K,),
@@ -41,8 +41,9 @@ _GRID: Dict[str, Sequence[int]] = {
     "face3d-x": (64 * _K,),
     "nested": (64 * _K,),
 }
-_WINDOWS = (Cell("contiguous", 8, 64), Cell("contiguous", _K, 64), Cell("contiguous", 4 * _K, 64),
-            Cell("arrays", 256, 64), Cell("arrays", 4 * _K, 64))  # fmt: skip
+_WINDOW = 64  # messages
+_WINDOW_SIZES = tuple(1 << power for power in range(21))  # 1 B to 1 MiB
+_BOTH_WAYS = (1, 2)
 _FULL_LAYOUTS = (*_GRID, "face3d-y", "face3d-z", "column-4k")
 _FULL_SIZES = (8, 64, 256, _K, 4 * _K, 16 * _K, 64 * _K, 256 * _K, _M, 4 * _M, 16 * _M, 64 * _M)
 _SMALLEST_OF_LAYOUTS = 256
@@ -67,6 +68,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--steps", action="store_true", help="this device alone, at sizes 2^(1/8) apart from 1 KiB "
                         "to 1 MiB: every step beyond linear growth (layouts: " + ",".join(_STEP_LAYOUTS)
                         + " unless told)")  # fmt: skip
+    parser.add_argument("--windows", action="store_true", help=f"only windows of {_WINDOW} messages, one way and both "
+                        "ways, at every power of two from 1 B to 1 MiB (contiguous unless told)")  # fmt: skip
+    parser.add_argument("--peers", metavar="LIST", help="only these, of " + ", ".join((*_PEERS, RAW)))
     parser.add_argument("--fabrics", "--fabric", metavar="LIST", default="tcp", help="of this device (default: tcp); "
                         "all over TCP, or all in shared memory: the peers use the same")  # fmt: skip
     parser.add_argument("--paths", metavar="LIST", default="auto,off", help="of this device: "
@@ -82,18 +86,33 @@ def cells_of(arguments: argparse.Namespace) -> List[Cell]:
         layouts = arguments.layouts.split(",") if arguments.layouts else list(_STEP_LAYOUTS)
         return [Cell(layout, size) for layout in layouts for size in compare_steps.sizes()]
     sizes = sizes_of(arguments.sizes) if arguments.sizes else None
+    if arguments.windows:
+        layouts = arguments.layouts.split(",") if arguments.layouts else ["contiguous"]
+        return _windows(layouts, sizes or _WINDOW_SIZES)
     layouts = arguments.layouts.split(",") if arguments.layouts else list(_FULL_LAYOUTS if arguments.full else _GRID)
     cells = []
     for layout in layouts:
         usual = _FULL_SIZES if arguments.full else _GRID.get(layout, (_K, 64 * _K, _M))
-        for size in sizes or usual:
-            if size >= _SMALLEST_OF_LAYOUTS or layout == "contiguous":
-                cells.append(Cell(layout, size))
+        cells += [Cell(layout, size) for size in _those_of(layout, sizes or usual)]
     if not cells:
         raise Missing(f"no cells: layouts but contiguous have at least {_SMALLEST_OF_LAYOUTS} bytes")
     if arguments.layouts is None and sizes is None:
-        cells += _WINDOWS
+        cells += _usual_windows()
     return cells
+
+
+def _those_of(layout: str, sizes: Sequence[int]) -> List[int]:
+    """The sizes that the layout can have."""
+    return [size for size in sizes if size >= _SMALLEST_OF_LAYOUTS or layout == "contiguous"]
+
+
+def _windows(layouts: Sequence[str], sizes: Sequence[int], ways: Sequence[int] = _BOTH_WAYS) -> List[Cell]:
+    return [Cell(layout, size, _WINDOW, way) for way in ways for layout in layouts for size in _those_of(layout, sizes)]
+
+
+def _usual_windows() -> List[Cell]:
+    return [*_windows(["contiguous"], (8, _K, 4 * _K, 8 * _K, 16 * _K, 32 * _K, 64 * _K, _M)),
+            *_windows(["arrays"], (256, 4 * _K), [1]), *_windows(["padded"], (16 * _K,), [1])]  # fmt: skip
 
 
 @contextmanager
@@ -218,14 +237,17 @@ def _scan(measuring: _Run, entries: Sequence[Entry], cells: Sequence[Cell]) -> T
     return results, lines
 
 
-def _check(arguments: argparse.Namespace, paths: Sequence[str]) -> None:
-    unknown = [path for path in paths if path not in _PATHS]
-    if unknown:
-        raise Missing(f"--paths: no {', '.join(unknown)}; there are: {', '.join(_PATHS)}")
+def _check(arguments: argparse.Namespace, paths: Sequence[str], peers: Sequence[str]) -> None:
+    for option, asked, there in (("paths", paths, _PATHS), ("peers", peers, (*_PEERS, RAW))):
+        unknown = [one for one in asked if one not in there]
+        if unknown:
+            raise Missing(f"--{option}: no {', '.join(unknown)}; there are: {', '.join(there)}")
     if arguments.rounds < 1:
         raise Missing("--rounds must be at least 1")
     if arguments.fresh and not arguments.full:
         raise Missing("--fresh needs --full: nothing else is kept")
+    if arguments.windows and (arguments.full or arguments.steps):
+        raise Missing("--windows has cells of its own")
     if arguments.steps and (arguments.full or arguments.sizes):
         raise Missing("--steps has sizes of its own")
     if len(os.sched_getaffinity(0)) < 2:
@@ -256,10 +278,11 @@ def run(arguments: argparse.Namespace) -> int:
     cells = cells_of(arguments)
     paths, fabrics = arguments.paths.split(","), compare_wire.fabrics_of(arguments.fabrics)
     wire = compare_wire.of(fabrics)
-    _check(arguments, paths)
+    peers = arguments.peers.split(",") if arguments.peers else (*_PEERS, RAW)
+    _check(arguments, paths, peers)
     plots = compare_plot.need_gnuplot(arguments.plots) if arguments.plots else None
     csv = open(arguments.csv, "w", encoding="utf-8") if arguments.csv else None
-    others = [] if arguments.steps else [one for one in (*_PEERS, RAW) if compare_wire.takes_part(one, wire)]
+    others = [] if arguments.steps else [one for one in peers if compare_wire.takes_part(one, wire)]
     programs = compare_build.programs([MAD, *others])
     with _entries(programs, fabrics, paths) as entries:
         field, names = Field(entries), [entry.name for entry in entries]

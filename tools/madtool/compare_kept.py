@@ -27,11 +27,11 @@ class Kept:
         good = []
         for line in path.read_text().splitlines():
             try:
-                layout, size, window, alone, seconds, rounds = json.loads(line)
+                layout, size, window, ways, alone, seconds, rounds = json.loads(line)
                 times = [{name: Timing(*pair) for name, pair in one.items()} for one in rounds]
             except (ValueError, TypeError, AttributeError):
                 continue  # the last one, cut off
-            self._take(Cell(layout, size, window), alone, times, seconds)
+            self._take(Cell(layout, size, window, ways), alone, times, seconds)
             good.append(line + "\n")
         write_atomically(path, "".join(good))  # what is added begins a line of its own
 

@@ -24,11 +24,11 @@ def _curves(names: Sequence[str], cells: Sequence[Cell], value: "Callable[[Cell,
 
 def _by_layout(results: Results) -> "Iterator[Tuple[str, str, List[Cell]]]":
     """File name, title and cells by size, of everything measured at several sizes."""
-    for layout, window in figure.distinct((cell.layout, cell.window) for cell in results.cells()):
-        cells = sorted(cell for cell in results.cells() if (cell.layout, cell.window) == (layout, window))
+    for kind in figure.distinct(cell._replace(bytes=0) for cell in results.cells()):
+        cells = sorted(cell for cell in results.cells() if cell._replace(bytes=0) == kind)
         if len(cells) > 1:
-            in_flight = f", {window} in flight" if window else ""
-            yield f"{layout}-x{window}" if window else layout, layout + in_flight, cells
+            stem = f"{kind.layout}-{kind.short_window()}" if kind.window else kind.layout
+            yield stem, kind.layout + kind.in_flight(), cells
 
 
 def comparison(results: Results, names: Sequence[str], peers: Sequence[str]) -> Iterator[Figure]:

@@ -80,17 +80,17 @@ def ratio(theirs: Optional[float], mine: Optional[float]) -> Optional[float]:
 
 
 def title(cell: Cell) -> str:
-    return f"{cell.layout:<14}{short(cell.bytes):>5}" + (f" x{cell.window}" if cell.window else "")
+    return f"{cell.layout:<14}{short(cell.bytes):>5} {cell.short_window()}"
 
 
 def heading(names: Sequence[str]) -> str:
-    return f"{'layout':<14}{'bytes':>5}    " + "".join(f"{name:>12}" for name in names) + "  peer/mad  median"
+    return f"{'layout':<14}{'bytes':>5}     " + "".join(f"{name:>12}" for name in names) + "  peer/mad  median"
 
 
 def line(results: Results, cell: Cell, names: Sequence[str], peers: Sequence[str]) -> str:
     """Best times in microseconds, and how much faster than the fastest peer the first entry is."""
     mine = names[0]
-    text = f"{title(cell):<23}"
+    text = f"{title(cell):<24}"
     for name in names:
         best = results.best(cell, name)
         text += f"{best:>12.1f}" if best is not None else f"{'-':>12}"
@@ -167,7 +167,7 @@ def against_own(results: Results, mine: Sequence[str]) -> List[str]:
 
 
 def _place(cell: Cell) -> str:
-    return f"{cell.layout}, {short(cell.bytes)}" + (f", {cell.window} in flight" if cell.window else "")
+    return f"{cell.layout}, {short(cell.bytes)}{cell.in_flight()}"
 
 
 def verdict(question: Comparison, slower: Sequence[Tuple[Cell, Sequence[str]]], cells: int) -> List[str]:
@@ -181,8 +181,9 @@ def verdict(question: Comparison, slower: Sequence[Tuple[Cell, Sequence[str]]], 
 
 
 def write_csv(results: Results, out: TextIO) -> None:
-    out.write("layout,bytes,window,round,entry,best_us,median_us\n")
+    out.write("layout,bytes,window,ways,round,entry,best_us,median_us\n")
     for cell in results.cells():
         for number, times in enumerate(results.rounds(cell)):
             for name, timing in times.items():
-                out.write(f"{cell.layout},{cell.bytes},{cell.window},{number},{name},{timing.best},{timing.median}\n")
+                out.write(f"{cell.layout},{cell.bytes},{cell.window},{cell.ways},{number},{name},"
+                          f"{timing.best},{timing.median}\n")  # fmt: skip

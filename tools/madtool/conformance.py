@@ -1,20 +1,20 @@
 """`tools/mad conformance`: MPICH's own suite, judged against the committed list of known differences."""
 
-import time
 from pathlib import Path
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence
 
-from madtool import conformance_suite
+from madtool import conformance_lanes, conformance_suite
+from madtool.conformance_lanes import Conditions
 from madtool.conformance_results import FAIL, NOT_RUN, Result, Verdict, parse_known, table
 from madtool.errors import Missing
-from madtool.log import clock, say
+from madtool.log import clock
 from madtool.paths import CHECKOUT, write_atomically
 from madtool.stages import Tally
 
 KNOWN = CHECKOUT / "tests" / "mpich" / "known_differences.txt"
 # What is compared with ch4:ofi; docs/toolchain.md says how long it takes.
-DEFAULT = ("pt2pt", "datatype", "comm", "attr", "info", "init", "errhan", "errors", "group", "topo",
-           "part", "coll", "rma")  # fmt: skip
+DEFAULT = ("pt2pt", "datatype", "comm", "attr", "info", "init", "errhan", "errors", "group", "topo", "part", "coll",
+           "rma", "threads", "spawn", "mpi_t", "impls", "io", "f77", "f90", "f08", "cxx")  # fmt: skip
 _SHOWN_LINES = 12
 
 
@@ -41,29 +41,16 @@ def check(suite: conformance_suite.Suite, names: Sequence[str]) -> None:
         raise Missing(f"the suite has no directory {', '.join(unknown)}; it has: {' '.join(there)}")
 
 
-def one(suite: conformance_suite.Suite, name: str, known: Dict[str, str],
-        conditions: conformance_suite.Conditions) -> Tuple[Verdict, float]:  # fmt: skip
-    """Runs a directory; its verdict, and how many seconds that took."""
-    begin = time.monotonic()
-    verdict = Verdict(conformance_suite.run_directory(suite, name, conditions), known)
-    seconds = time.monotonic() - begin
-    say(f"{name}: {len(verdict.passed)} passed, {len(verdict.new_failures)} failed, "
-        f"{len(verdict.known_failures)} known, {len(verdict.skipped)} skipped in {clock(seconds)}")  # fmt: skip
-    return verdict, seconds
-
-
-def run(suite: conformance_suite.Suite, names: Sequence[str], known: Dict[str, str],
-        conditions: conformance_suite.Conditions, table_file: Optional[Path] = None) -> Tally:  # fmt: skip
+def run(suite: conformance_suite.Suite, names: Sequence[str], known: Dict[str, str], conditions: Conditions,
+        table_file: Optional[Path] = None) -> Tally:  # fmt: skip
     """Runs the directories, prints the table and every failure; returns the counts.
 
     What no time is left for counts as skipped, and is named.
     """
     check(suite, names)
-    verdicts: Dict[str, Verdict] = {}
-    seconds: Dict[str, float] = {}
-    for name in names:
-        verdicts[name], seconds[name] = one(suite, name, known, conditions)
-    lines = table(verdicts, seconds)
+    verdicts = {name: Verdict(results, known)
+                for name, results in conformance_lanes.run(suite, names, conditions).items()}  # fmt: skip
+    lines = table(verdicts)
     print("\n".join(lines))
     tally = sum((report(name, verdict) for name, verdict in verdicts.items()), Tally())
     if table_file is not None:

@@ -36,8 +36,8 @@ class Kept:
             fabric, directory, seconds, results = json.loads(line)
             self._cells[Cell(fabric, directory)] = [Result(*one) for one in results], seconds
 
-    def get(self, cell: Cell) -> "Optional[Tuple[List[Result], float]]":
-        return self._cells.get(cell)
+    def get(self, cell: Cell) -> Optional[List[Result]]:
+        return self._cells[cell][0] if cell in self._cells else None
 
     def add(self, cell: Cell, results: Sequence[Result], seconds: float) -> None:
         short = [one._replace(output="\n".join(one.output.splitlines()[-_KEPT_LINES:])) for one in results]

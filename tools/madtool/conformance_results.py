@@ -28,11 +28,13 @@ def make_key(directory: str, program: str, words: str) -> str:
 
 @dataclass(frozen=True)
 class Listed:
-    """One line of a list: its key, and the program to compile in `directory`."""
+    """One line of a list: its key, the program to compile in `directory`, the line, and the list's own directory."""
 
     key: str
     directory: str
     program: str
+    line: str = ""
+    listed_in: str = ""
 
 
 def listed_tests(suite: Path, directory: str, default_processes: int = 2) -> Iterator[Listed]:
@@ -53,7 +55,7 @@ def listed_tests(suite: Path, directory: str, default_processes: int = 2) -> Ite
         environment = [value for name, value in options if name == "env"]
         place, _, program = f"{directory}/{words[0]}".rpartition("/")
         key = make_key(directory, program, " ".join([processes, *arguments, *environment]))
-        yield Listed(key, place, program)
+        yield Listed(key, place, program, line, directory)
 
 
 _CASE = re.compile(r'<testcase name="[^"]*? - (\S+)/([^\s/]+) ([^"\n]*)"(?: time="([^"\n]*)")?>(.*?)</testcase>',
@@ -147,13 +149,13 @@ class Verdict:
         return [result for result in self.passed if result.key in self.known]
 
 
-def table(verdicts: "Dict[str, Verdict]", seconds: "Dict[str, float]") -> List[str]:
-    """A line a directory and their sum."""
+def table(verdicts: "Dict[str, Verdict]") -> List[str]:
+    """A line a directory and their sum.  The seconds are the programs' own; they run side by side."""
     lines = [f"{'directory':<12} {'passed':>7} {'failed':>7} {'known':>6} {'skipped':>8} {'seconds':>8}"]
     sums = [0, 0, 0, 0, 0.0]
     for name, verdict in verdicts.items():
         row = [len(verdict.passed), len(verdict.new_failures), len(verdict.known_failures),
-               len(verdict.skipped + verdict.late), seconds.get(name, 0.0)]  # fmt: skip
+               len(verdict.skipped + verdict.late), sum(result.seconds for result in verdict.results)]  # fmt: skip
         sums = [a + b for a, b in zip(sums, row)]
         lines.append(_row(name, row))
     return [*lines, _row("all", sums)]

@@ -7,12 +7,9 @@ its runner compiles them one by one; libmpi is shared, so they stay good when th
 import os
 import shutil
 import subprocess
-import threading
-import time
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, Iterator, List, Mapping, Tuple
+from typing import Dict, List, Tuple
 
 from madtool import conformance_results as results
 from madtool import lock, mpich_build, source
@@ -20,11 +17,32 @@ from madtool.errors import Failure, Missing
 from madtool.log import run_logged, say, stage
 from madtool.paths import Stamps, cache_root, digest, file_digest, logs_dir
 
-_OPTIONS = ("--disable-cxx", "--disable-fortran", "--disable-romio")
+# Not maintainer mode: it writes into the source, from several directories at once.
+_OPTIONS = ("--enable-threads=multiple", "--disable-maintainer-mode")
+# The suite's configure takes the bindings of Fortran 2008 for there only where it is called by MPICH's own; all but
+# this library is ready for them nevertheless.
+_F08 = ("libmtest_f08.la", "libmtest_f08_la_OBJECTS=mtest_f08.lo")
 # The whole suite's mpiexec calls go through this: each leaves a line, which is how far it has come.
-_WRAPPER = """#!/bin/sh
+_MPIEXEC = """#!/bin/sh
 echo "$PWD $*" >> "$MAD_SUITE_PROGRESS"
 exec "{mpiexec}" "$@"
+"""
+# The runner has each program made once more before it starts it: reading the Makefile takes as long as a short test.
+_MAKE = """#!/bin/sh
+[ $# -eq 1 ] && [ -x "$1" ] || exec {make} "$@"
+"""
+# What libtool does for a program of the suite, in a third of the time: all its libraries are archives.
+_LINK = """#!/bin/sh
+for word; do
+  shift
+  case $word in
+    --silent | --tag=* | --mode=link) continue ;;
+    */.libs/*.la) word=${word%.la}.a ;;
+    *.la) word=${word%/*}/.libs/${word##*/} word=${word%.la}.a ;;
+  esac
+  set -- "$@" "$word"
+done
+exec "$@"
 """
 
 
@@ -40,22 +58,17 @@ class Suite:
         return self.home / "build"
 
     @property
+    def commands(self) -> Path:
+        """What the runner finds before the system's own."""
+        return self.home / "bin"
+
+    @property
+    def link(self) -> Path:
+        return self.home / "link"
+
+    @property
     def mpiexec(self) -> Path:
-        return self.home / "mpiexec"
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """Under which tests run: seconds each may take, environment variables, and when the last may start."""
-
-    timeout_s: int
-    settings: Mapping[str, str] = field(default_factory=dict)
-    last_start: float = float("inf")  # as time.monotonic()
-
-
-def over(fabric: str) -> Dict[str, str]:
-    """The settings that choose a fabric."""
-    return {"MPIR_CVAR_CH4_MAD_FABRIC": fabric, "MPIR_CVAR_CH4_MAD_INTERFACE": "lo"}
+        return self.commands / "mpiexec"
 
 
 def _suite_source(mpich: "str | None") -> Tuple[Path, str]:
@@ -69,7 +82,12 @@ def _suite_source(mpich: "str | None") -> Tuple[Path, str]:
     return tree / "test" / "mpi", origin.identity
 
 
-def _environment() -> Dict[str, str]:
+def script(path: Path, text: str) -> None:
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def environment() -> Dict[str, str]:
     environment = dict(os.environ)
     wrappers = Path("/usr/lib/ccache")
     if (wrappers / "gcc").exists():
@@ -83,6 +101,19 @@ def prepare(prefix: Path, mpich: "str | None" = None) -> Suite:
         return _prepare(prefix, mpich)
 
 
+def _options(prefix: Path) -> List[str]:
+    """What the suite is configured with: all languages that the MPI has a compiler for."""
+    has = {name: (prefix / "bin" / name).is_file() for name in ("mpicxx", "mpifort")}
+    return [*_OPTIONS, *([] if has["mpicxx"] else ["--disable-cxx"]),
+            "--enable-fortran=" + ("all" if has["mpifort"] else "none")]  # fmt: skip
+
+
+def _make_shared(suite: Suite, directory: str, *targets: str) -> None:
+    """Makes what the programs of the suite link."""
+    run_logged(["make", f"-j{os.cpu_count() or 2}", *targets], logs_dir() / f"suite-{directory}.log",
+               f"suite: {directory}", cwd=suite.objects / directory, env=environment())  # fmt: skip
+
+
 def _prepare(prefix: Path, mpich: "str | None") -> Suite:
     for name in ("mpicc", "mpiexec"):
         if not (prefix / "bin" / name).is_file():
@@ -90,23 +121,26 @@ def _prepare(prefix: Path, mpich: "str | None") -> Suite:
     tree, identity = _suite_source(mpich)
     suite = Suite(prefix, cache_root() / "conformance" / digest(str(prefix), identity))
     stamps = Stamps(suite.home / "stamps")
-    wanted = digest(file_digest(prefix / "include" / "mpi.h"), file_digest(prefix / "bin" / "mpicc"))
+    options = _options(prefix)
+    wanted = digest(*options, file_digest(prefix / "include" / "mpi.h"), file_digest(prefix / "bin" / "mpicc"))
+    suite.commands.mkdir(parents=True, exist_ok=True)
+    script(suite.mpiexec, _MPIEXEC.format(mpiexec=prefix / "bin" / "mpiexec"))
+    script(suite.link, _LINK)
+    script(suite.commands / "make", _MAKE.format(make=shutil.which("make")))
     if stamps.get("configured") == wanted:
         return suite
     stamps.clear("configured")
     shutil.rmtree(suite.objects, ignore_errors=True)
     suite.objects.mkdir(parents=True)
     (suite.objects / "source").symlink_to(tree)
-    suite.mpiexec.write_text(_WRAPPER.format(mpiexec=prefix / "bin" / "mpiexec"))
-    suite.mpiexec.chmod(0o755)
     with stage("suite: configure"):
-        run_logged([str(tree / "configure"), f"--with-mpi={prefix}", *_OPTIONS],
+        run_logged([str(tree / "configure"), f"--with-mpi={prefix}", *options],
                    logs_dir() / "suite-configure.log", "suite: configure", cwd=suite.objects,
-                   env=_environment(), count="^checking ", unit="checks")  # fmt: skip
-        for shared in ("dtpools", "util"):
-            if (suite.objects / shared / "Makefile").is_file():
-                run_logged(["make", f"-j{os.cpu_count() or 2}"], logs_dir() / f"suite-{shared}.log",
-                           f"suite: {shared}", cwd=suite.objects / shared, env=_environment())  # fmt: skip
+                   env=environment(), count="^checking ", unit="checks")  # fmt: skip
+        _make_shared(suite, "dtpools")
+        _make_shared(suite, "util")
+        if "--enable-fortran=all" in options:
+            _make_shared(suite, "util", *_F08)
     stamps.set("configured", wanted)
     return suite
 
@@ -124,75 +158,23 @@ def expected(suite: Suite, directory: str) -> List[results.Listed]:
         raise Missing(f"the suite has no tests in {directory}: {error}") from error
 
 
-def compile_programs(suite: Suite, directory: str, tests: List[results.Listed]) -> None:
-    """Compiles what is listed; what does not compile is reported by the suite's runner."""
+def compile_programs(suite: Suite, tests: List[results.Listed]) -> None:
+    """Compiles what is listed, directories side by side; what does not compile is reported by the suite's runner."""
     places: Dict[str, List[str]] = {}
     for test in tests:
-        places.setdefault(test.directory, []).append(test.program)
-    for place, programs in places.items():
-        missing = [p for p in dict.fromkeys(programs) if not (suite.objects / place / p).exists()]
-        if missing:
-            log = logs_dir() / f"suite-compile-{place.replace('/', '-')}.log"
-            run_logged(["make", "-k", f"-j{os.cpu_count() or 2}", *missing], log,
-                       f"{directory}: compiling", cwd=suite.objects / place, env=_environment(),
-                       count=r"^\s+CCLD\s", unit="programs", total=len(missing), check=False)  # fmt: skip
-
-
-@contextmanager
-def _ending(stop: Path, last_start: float) -> Iterator[None]:
-    """Has the suite's runner start no more tests from `last_start` on: it looks for the file before each."""
-    stop.unlink(missing_ok=True)
-    left = last_start - time.monotonic()
-    timer = threading.Timer(min(left, threading.TIMEOUT_MAX), stop.write_text, ["no time left\n"])
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
-
-
-def run_directory(suite: Suite, directory: str, conditions: Conditions) -> List[results.Result]:
-    """Compiles and runs the tests of one directory under the suite's own runner."""
-    safe = directory.replace("/", "-")
-    tests = expected(suite, directory)
-    if time.monotonic() > conditions.last_start:
-        return results.complete(tests, [], results.LATE)
-    with lock.held(suite.home / f"{safe}.lock", directory):  # two runners would write one report
-        return _run_directory(suite, directory, tests, suite.home / safe, conditions)
-
-
-def _run_directory(suite: Suite, directory: str, tests: List[results.Listed], place: Path,
-                   conditions: Conditions) -> List[results.Result]:  # fmt: skip
-    """The runner's files are beside `place`."""
-    compile_programs(suite, directory, tests)
-    report, progress, stop = (place.with_suffix(suffix) for suffix in (".junit.xml", ".progress", ".stop"))
-    for stale in (report, progress):
-        stale.unlink(missing_ok=True)
-    environment = {**_environment(), **conditions.settings}
-    environment.update(
-        MPITEST_TIMEOUT=str(conditions.timeout_s),
-        MPITEST_CLEANUP="0",
-        MPITEST_MEMORY_TOTAL=str(_memory_gib()),
-        MPITEST_STOPTEST=str(stop),
-        MAD_SUITE_PROGRESS=str(progress),
-    )
-    command = [str(suite.objects / "runtests"), f"-srcdir={suite.objects / 'source'}", "-tests=testlist",
-               f"-testdirs={directory}", f"-mpiexec={suite.mpiexec}", f"-junitfile={report}"]  # fmt: skip
-    log = logs_dir() / f"suite-{place.name}.log"
-    with _ending(stop, conditions.last_start):
-        run_logged(command, log, directory, cwd=suite.objects, env=environment, count=".", counted_in=progress,
-                   unit="tests", total=len(tests), check=False)  # fmt: skip
-    if not report.is_file():
-        raise Failure(f"the suite's runner left no report for {directory}; see {log}")
-    missing = results.LATE if stop.exists() else results.NOT_RUN
-    return results.complete(tests, results.parse_report(report.read_text(errors="replace")), missing)
-
-
-def _memory_gib() -> int:
-    """Tests that say they need more are skipped."""
-    return max(1, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 30)
+        if not (suite.objects / test.directory / test.program).exists():
+            places.setdefault(test.directory, []).append(test.program)
+    if not places:
+        return
+    # Directories as targets of one make, so that it has work for all cores to the end.
+    lines = [f"all: {' '.join(places)}"]
+    lines += [f"{place}:\n\t+@$(MAKE) -k -C $@ {' '.join(dict.fromkeys(names))}" for place, names in places.items()]
+    makefile = suite.home / "compile.mk"
+    makefile.write_text("\n".join([f".PHONY: all {' '.join(places)}", *lines]) + "\n")
+    command = ["make", "-k", f"-j{os.cpu_count() or 2}", "-f", str(makefile), f"LIBTOOL={suite.link}"]
+    run_logged(command, logs_dir() / "suite-compile.log", "suite: compiling", cwd=suite.objects, env=environment(),
+               count=r"^\s+(CC|CXX|FC|F77|PPFC)LD\s", unit="programs", total=sum(map(len, places.values())),
+               check=False)  # fmt: skip
 
 
 def version(prefix: Path) -> str:

@@ -19,18 +19,32 @@ from madtool.errors import Failure
 
 _START_S, _ANSWER_S, _QUIT_S = 60.0, 120.0, 10.0
 _LEAST_ITERATIONS, _MOST_ITERATIONS = 20, 1000
+_LEAST_WINDOWS = 4
 
 
 class Cell(NamedTuple):
-    """What is measured; `window` messages in flight one way, or 0: a ping-pong."""
+    """What is measured; `window` messages in flight, in one or both `ways`, or 0: a ping-pong."""
 
     layout: str
     bytes: int
     window: int = 0
+    ways: int = 1
+
+    def messages(self) -> int:
+        """That one iteration exchanges."""
+        return self.window * self.ways or 2
+
+    def short_window(self) -> str:
+        """`x64`, `2x64` both ways; empty: a ping-pong."""
+        return f"{self.ways if self.ways > 1 else ''}x{self.window}" if self.window else ""
+
+    def in_flight(self) -> str:
+        """The same in words, behind what else is said of the cell."""
+        return f", {self.window} in flight{' each way' if self.ways > 1 else ''}" if self.window else ""
 
 
 class Timing(NamedTuple):
-    """Microseconds: half a round trip, or a message's share of its window."""
+    """Microseconds: half a round trip, or a message's share of its window or of both."""
 
     best: float
     median: float
@@ -66,7 +80,7 @@ class Contender:
 
     def measure(self, cell: Cell, path: str, iterations: int, stamp: int) -> Timing:
         """One command; wrong bytes and a death are a Failure."""
-        line = f"cell {cell.layout} {cell.bytes} {path} {iterations} {cell.window} {stamp}\n".encode()
+        line = f"cell {cell.layout} {cell.bytes} {path} {iterations} {cell.window} {cell.ways} {stamp}\n".encode()
         for end in self._ends[:2]:
             os.write(end, line)
         words = self._line(_ANSWER_S).split(maxsplit=1)
@@ -138,7 +152,8 @@ class Field:
         its memory warm. All make as many round trips, or the fast ones would have more chances of a good one.
         """
         first = turn % len(self._entries)
-        iterations = self._iterations.get(cell, _LEAST_ITERATIONS)
+        least = _LEAST_WINDOWS if cell.window else _LEAST_ITERATIONS
+        iterations = self._iterations.get(cell, least)
         times: Dict[str, Timing] = {}
         order = self._entries[first:] + self._entries[:first]
         if turn % 2 == 1:
@@ -151,8 +166,8 @@ class Field:
                 times[entry.name] = entry.contender.measure(cell, entry.path, iterations, self._stamp)
             except Failure as failure:
                 self._drop(entry, failure)
-        turn_us = statistics.median(timing.median for timing in times.values()) * (cell.window or 2)
-        self._iterations[cell] = max(_LEAST_ITERATIONS, min(_MOST_ITERATIONS, int(seconds * 1e6 / turn_us)))
+        turn_us = statistics.median(timing.median for timing in times.values()) * cell.messages()
+        self._iterations[cell] = max(least, min(_MOST_ITERATIONS, int(seconds * 1e6 / turn_us)))
         return times
 
     def _drop(self, entry: Entry, failure: Failure) -> None:

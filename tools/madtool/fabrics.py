@@ -1,4 +1,4 @@
-"""The fabrics that everything is shown on: which of them this machine has, and whose turn it is."""
+"""The fabrics that everything is shown on, and which of them this machine has."""
 
 import re
 import subprocess
@@ -6,14 +6,11 @@ from typing import Dict, List, Sequence, Tuple
 
 from madtool import own_program
 from madtool.errors import Failure
-from madtool.paths import CHECKOUT
 from madtool.stages import Tally
 
 DEFAULT = "tcp"
 OTHERS = ("ofi:tcp", "ofi:shm", "ofi:sockets", "ucx:tcp", "ucx:posix,cma")
 FABRICS = (DEFAULT, *OTHERS)
-# libfabric's sockets does not pass everything: docs/adr/0002-ofi-msg-endpoints.md.
-IN_TURN = tuple(fabric for fabric in OTHERS if fabric != "ofi:sockets")
 _CANNOT = re.compile(r"^fabric (\S+) cannot be used: (.*)$", re.MULTILINE)
 
 
@@ -32,27 +29,3 @@ def usable(fabrics: Sequence[str]) -> Tuple[List[str], Tally]:
     why = unusable(fabrics)
     notes = tuple(f"{fabric}: {words}" for fabric, words in why.items())
     return [fabric for fabric in fabrics if fabric not in why], Tally(skipped=len(why), notes=notes)
-
-
-def _git(*words: str) -> str:
-    answer = subprocess.run(["git", *words], cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                            text=True, check=False)  # fmt: skip
-    return answer.stdout.strip() if answer.returncode == 0 else ""
-
-
-def turn() -> int:
-    """A number that is one more at each commit, of a clone without history any other at each; 0 without git."""
-    if _git("rev-parse", "--is-shallow-repository") == "false":
-        return int(_git("rev-list", "--count", "HEAD") or 0)
-    return int(_git("rev-parse", "HEAD")[:8] or "0", 16)
-
-
-def in_turn(number: int, usable: Sequence[str]) -> str:
-    """The fabric whose turn it is."""
-    return usable[number % len(usable)]
-
-
-def rotated(number: int, names: Sequence[str]) -> List[str]:
-    """The names, beginning elsewhere each time the same fabric comes, so that none is last for ever."""
-    first = number // len(OTHERS) % len(names)
-    return [*names[first:], *names[:first]]

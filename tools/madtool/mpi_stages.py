@@ -4,10 +4,18 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import Callable, Dict, Optional
+from typing import Callable, Dict
 
-from madtool import conformance, conformance_fabrics, conformance_suite, fabrics, mpich_build, netmod_install
-from madtool.conformance_suite import Conditions
+from madtool import (
+    conformance,
+    conformance_fabrics,
+    conformance_lanes,
+    conformance_suite,
+    fabrics,
+    mpich_build,
+    netmod_install,
+)
+from madtool.conformance_lanes import PATIENCE_S, Conditions, over
 from madtool.log import clock, run_logged, say, tail
 from madtool.paths import CHECKOUT, cache_root, digest, logs_dir
 from madtool.stages import Tally
@@ -16,14 +24,9 @@ PROGRAMS = CHECKOUT / "tests" / "mpi" / "run.py"
 _LAST_LINE = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.MULTILINE)
 _NOT_PASSED = re.compile(r"^\S+ +\d+ ranks +(?:failed|skipped) .*$", re.MULTILINE)
 _REPEATED_BUILD_S = 30.0
-# Of MPICH's suite, the short directories first: no test is started late.
-SUITE = ("datatype", "pt2pt", "part", "attr", "topo", "init", "errhan", "info", "group", "comm", "errors", "coll",
-         "rma")  # fmt: skip
-_SUITE_TEST_S = 120
-_SUITE_LAST_START_S = 18 * 60.0
-# Of one fabric in full, after the start of the first program.
-_PROGRAM_LAST_START_S = 5 * 60.0
-_FABRIC_LAST_START_S = 11 * 60.0
+# Thirteen programs send 16 MiB 64 times from each of several threads; these stand for them, as all of them would take
+# as long as `coll`.  With less in a message the others are run, too.
+_VOLUME = re.compile(r"^threads/pt2pt/(?!mt_isendirecv_huge|mt_sendrecv_pers_huge|mt_mprobe_).* -count=4194304")
 
 
 def _checks(build: mpich_build.Build) -> "Dict[str, Callable[[], bool]]":
@@ -62,14 +65,11 @@ def _programs(what: str, *options: str) -> Tally:
     prefix = mpich_build.need_prefix()
     log = logs_dir() / f"{what.replace(' ', '-').lower()}.log"
     place = cache_root() / "mpi-tests" / digest(str(prefix))
-    command = [sys.executable, "-B", str(PROGRAMS), "--prefix", str(prefix), "--build", str(place), *options]
+    command = [sys.executable, "-B", str(PROGRAMS), "--prefix", str(prefix), "--build", str(place),
+               f"--jobs={conformance_lanes.lanes()}", *options]  # fmt: skip
     code = run_logged(command, log, what, count=r" ranks +(passed|failed|skipped) ", unit="programs",
                       check=False)  # fmt: skip
     return _count(log.read_text(errors="replace"), log, code)
-
-
-def _last_start(end: float, most_s: float = float("inf")) -> str:
-    return f"--last-start={max(0.0, min(most_s, end - time.monotonic())):.0f}"
 
 
 def run_programs(end: float = float("inf")) -> Tally:
@@ -77,31 +77,29 @@ def run_programs(end: float = float("inf")) -> Tally:
 
     Here and below, nothing is started after `end` (time.monotonic()).
     """
-    tally = _programs("MPI programs", _last_start(end))
+    last_start = f"--last-start={max(0.0, end - time.monotonic()):.0f}"
+    tally = _programs("MPI programs", last_start)
     usable, why_not = fabrics.usable(fabrics.OTHERS)
     if usable:
         over = [f"--fabric={fabric}" for fabric in usable]
-        tally += _programs("smoke tests", "--smoke", *over, _last_start(end))
+        tally += _programs("smoke tests", "--smoke", *over, last_start)
     return tally + why_not
 
 
 def run_suite(end: float = float("inf")) -> Tally:
     """MPICH's own test suite."""
-    conditions = Conditions(_SUITE_TEST_S, last_start=min(time.monotonic() + _SUITE_LAST_START_S, end))
-    return conformance.run(conformance_suite.mad_suite(), SUITE, conformance.known_differences(), conditions)
+    conditions = Conditions(PATIENCE_S, last_start=end, chosen=lambda test: not _VOLUME.match(test.key))
+    return conformance.run(conformance_suite.mad_suite(), conformance.DEFAULT, conformance.known_differences(),
+                           conditions)  # fmt: skip
 
 
-def run_fabric(named: Optional[str] = None, end: float = float("inf")) -> Tally:
-    """All programs, and the heart of MPICH's suite, over the fabric that is named or whose turn it is."""
-    number = fabrics.turn()
-    usable, why_not = fabrics.usable([named] if named else fabrics.IN_TURN)
-    if not usable:
-        return why_not
-    fabric = fabrics.in_turn(number, usable)
-    say(f"fabric: {fabric}; to run the same again: tools/mad test fabric --fabric {fabric}")
-    begin = time.monotonic()
-    tally = _programs("MPI programs over one", f"--fabric={fabric}", _last_start(end, _PROGRAM_LAST_START_S))
-    conditions = Conditions(_SUITE_TEST_S, conformance_suite.over(fabric), min(begin + _FABRIC_LAST_START_S, end))
-    directories = fabrics.rotated(number, conformance_fabrics.DIRECTORIES)
-    known = conformance.known_differences(fabric=fabric)
-    return tally + conformance.run(conformance_suite.mad_suite(), directories, known, conditions) + why_not
+def run_fabrics(end: float = float("inf")) -> Tally:
+    """Over each other fabric the part of MPICH's suite that differs for it."""
+    usable, tally = fabrics.usable(fabrics.OTHERS)
+    suite = conformance_suite.mad_suite()
+    for fabric in usable:
+        say(f"fabrics: {fabric}")
+        conditions = Conditions(PATIENCE_S, over(fabric), end, conformance_fabrics.differs)
+        known = conformance.known_differences(fabric=fabric)
+        tally += conformance.run(suite, conformance_fabrics.DIFFERING, known, conditions)
+    return tally

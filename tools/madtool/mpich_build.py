@@ -28,6 +28,14 @@ from madtool.paths import (
 _COMPILED = r"^\s+(CC|CXX|FC|F77|PPFC|MOD|GEN|CCLD|LN_S)\s"
 # Lines of the log of a complete build, with and without Fortran: what the heartbeat compares with.
 _LINES, _LINES_FORTRAN = 1540, 1580
+# By these names Debian's binaries and makefiles ask for the libraries that MPICH installs by its own.
+_DEBIAN_NAMES = {
+    "libmpich.so.12": "libmpi.so.12",
+    "libmpichcxx.so.12": "libmpicxx.so.12",
+    "libmpichfort.so.12": "libmpifort.so.12",
+    "libmpichfort.so": "libmpifort.so",
+    "pkgconfig/mpi.pc": "mpich.pc",
+}
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,6 @@ def _options(device: str) -> List[str]:
         "--with-ch4-shmmods=none",
         "--with-hwloc=/usr",
         "--enable-fast=O2,ndebug",
-        "--disable-cxx",
         "--disable-static",
     ]
 
@@ -162,6 +169,14 @@ def _make(build: Build, held: int, inputs: str) -> None:
     build.stamps.set("install", wanted)
 
 
+def link_debian_names(prefix: Path) -> None:
+    """Links them in PREFIX/lib; those of Fortran where it was built."""
+    for name, target in _DEBIAN_NAMES.items():
+        link = prefix / "lib" / name
+        if (link.parent / target).exists() and not link.is_symlink():
+            link.symlink_to(target)
+
+
 def ensure_built(mpich: Optional[str] = None, prefix: Optional[str] = None) -> Build:
     """Brings the installed MPICH and libmad in line with this checkout; seconds if nothing changed."""
     packages.ensure()
@@ -177,6 +192,7 @@ def ensure_built(mpich: Optional[str] = None, prefix: Optional[str] = None) -> B
         _configure(build, held, netmod_install.build_files_identity())
         _make(build, held,
               netmod_install.identity() + file_digest(build.prefix / "include" / "mad.h"))  # fmt: skip
+        link_debian_names(build.prefix)
         save_settings({"mpich": mpich, "named_prefix": prefix, "prefix": str(build.prefix),
                        "tree": str(build.tree)})  # fmt: skip
     return build
@@ -222,6 +238,17 @@ def need_prefix() -> Path:
     if prefix is None:
         raise Failure("not built yet; run: tools/mad build")
     return prefix
+
+
+def program_environment() -> Dict[str, str]:
+    """The caller's, in which programs find this MPI's libraries, also those that were built against another MPICH.
+
+    Theirs are found by the library path, since such a program has no run path of ours; what the caller has
+    put there for his own libraries comes after it.
+    """
+    lib = str(need_prefix() / "lib")
+    own = os.environ.get("LD_LIBRARY_PATH")
+    return {**os.environ, "LD_LIBRARY_PATH": f"{lib}:{own}" if own else lib}
 
 
 def report(build: Build) -> None:

@@ -11,7 +11,7 @@ from madtool.paths import logs_dir
 
 PACKAGES = (
     # building MPICH from its release source with the netmod in it
-    "build-essential autoconf automake libtool m4 perl pkg-config dpkg-dev xz-utils file "
+    "build-essential gfortran autoconf automake libtool m4 perl pkg-config dpkg-dev xz-utils file ccache "
     "libfabric-dev libucx-dev libhwloc-dev "
     # libmad and its tests
     "bazel-bootstrap bazel-rules-java bazel-rules-proto bazel-platforms googletest "
@@ -24,6 +24,9 @@ PACKAGES = (
 OFI = "libpsm-infinipath1-dev libpsm2-dev librdmacm-dev libibverbs-dev".split()
 # the MPIs that the datatype engine is measured against (tools/mad bench)
 PEERS = "mpich libmpich-dev openmpi-bin libopenmpi-dev".split()
+# programs built against Debian's MPICH, which they bring along (tools/mad test debian)
+DEBIAN_PROGRAMS = "mpich netpipe-mpich2 nwchem-mpich scalapack-mpi-test".split()
+CMAKE = ["cmake"]
 
 
 def missing(wanted: Sequence[str] = PACKAGES) -> List[str]:

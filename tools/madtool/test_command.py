@@ -3,7 +3,7 @@
 import time
 from typing import List, Optional, Sequence
 
-from madtool import bazel_tests, mpi_stages, packages, style, unit_tests
+from madtool import bazel_tests, debian_programs, installed_mpi, mpi_stages, packages, style, unit_tests
 from madtool.errors import Missing
 from madtool.stages import Report, Stage, Tally, run_all
 
@@ -25,36 +25,35 @@ def _sanitizers(*names: str, left_out: Sequence[str] = ()) -> Stage:
     # A test whose tags name no-SANITIZER says beside the tag why it is left out.
     arguments = [f"--config={name}" for name in names]
     arguments.append("--test_tag_filters=" + ",".join(f"-no-{name}" for name in names))
-    return Stage("+".join(names), 6, "the same tests under " + " and ".join(f"--config={name}" for name in names),
+    return Stage("+".join(names), 5, "the same tests under " + " and ".join(f"--config={name}" for name in names),
                  lambda: bazel_tests.run(names[0], arguments, left_out), needs=("packages",))  # fmt: skip
 
 
-def stages(fabric: Optional[str] = None) -> List[Stage]:
-    """All stages, in order; together under 90 minutes on 2 cores with nothing built before.
-
-    `fabric` is the one that the stage `fabric` runs; none: the one whose turn it is.
-    """
+def stages() -> List[Stage]:
+    """All stages, in order; their budgets are an hour on 2 cores with nothing built before."""
     have, end = ("packages",), time.monotonic() + _LAST_START_S
     return [
-        Stage("packages", 5, "Debian packages", _packages),
+        Stage("packages", 3, "Debian packages", _packages),
         Stage("tool", 1, "unit tests of tools/mad", unit_tests.run, have),
         Stage("style", 3, "include rules, headers alone, clang-format, clang-tidy", style.run, have),
-        Stage("libmad", 4, "the library as it is installed", bazel_tests.build_libmad, have),
-        Stage("unit", 7, "unit and property tests", lambda: bazel_tests.run("unit", []), have),
+        Stage("libmad", 2, "the library as it is installed", bazel_tests.build_libmad, have),
+        Stage("unit", 6, "unit and property tests", lambda: bazel_tests.run("unit", []), have),
         _sanitizers("asan", "ubsan"),  # in one build, which takes little longer than either alone
         _sanitizers("tsan", left_out=_WITHOUT_THREADS),
-        Stage("mpich", 18, "MPICH on ch4:mad", mpi_stages.build_mpich, have),
-        Stage("mpi", 8, "MPI programs under mpiexec, and some of them over each other fabric",
+        Stage("mpich", 16, "MPICH on ch4:mad", mpi_stages.build_mpich, have),
+        Stage("mpi", 4, "MPI programs under mpiexec, and some of them over each other fabric",
               lambda: mpi_stages.run_programs(end), ("mpich",)),
-        Stage("suite", 20, "MPICH's own test suite", lambda: mpi_stages.run_suite(end), ("mpich",)),
-        Stage("fabric", 13, "one other fabric in full, in turns: MPI programs and MPICH's suite",
-              lambda: mpi_stages.run_fabric(fabric, end), ("mpich",)),
+        Stage("debian", 3, "Debian's programs, unmodified, and CMake and pkg-config, on this MPI",
+              lambda: installed_mpi.run() + debian_programs.run(), ("mpich",)),
+        Stage("suite", 12, "MPICH's own test suite", lambda: mpi_stages.run_suite(end), ("mpich",)),
+        Stage("fabrics", 3, "of MPICH's suite what differs over each other fabric",
+              lambda: mpi_stages.run_fabrics(end), ("mpich",)),
     ]  # fmt: skip
 
 
-def run(only: Optional[Sequence[str]], fabric: Optional[str] = None) -> Report:
+def run(only: Optional[Sequence[str]]) -> Report:
     """Runs all stages, or those named."""
-    chosen = stages(fabric)
+    chosen = stages()
     if only:
         unknown = [name for name in only if name not in {stage.name for stage in chosen}]
         if unknown:

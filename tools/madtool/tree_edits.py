@@ -1,11 +1,13 @@
 """The small edits MPICH's own files need, each with its reason.
 
-Two let ch4 know a third netmod.  Two repair datatype bugs of 4.0.2 that upstream fixed later, so that what
-MPICH does without us can be believed.  One lets MPI_Finalize end when a process of the node has died.  An
-edit is applied once and recognised when already there.
+Three let ch4 know a third netmod.  Two repair datatype bugs of 4.0.2 that upstream fixed later, so that what
+MPICH does without us can be believed.  One lets MPI_Finalize end when a process of the node has died.  Those of
+MPI_Pack and its kin let them work at absolute addresses.  Some give MPI's extended error classes their texts,
+and one keeps more VCIs than there are from being used before the netmod can refuse them.  An edit is applied once
+and recognised when already there.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Dict, List
 
@@ -16,16 +18,66 @@ from madtool.paths import digest, write_atomically
 @dataclass(frozen=True)
 class Edit:
     path: str  # in the MPICH tree
-    old: str  # exactly once in the pristine file
+    old: str  # exactly `times` times in the pristine file
     new: str
     needed: bool  # False: other 4.0.x releases may already carry the repair
     why: str
+    times: int = 1
 
 
 _MAKEFILE = "src/mpid/ch4/netmod/Makefile.mk"
 _IMPL = "src/mpid/ch4/netmod/include/netmod_impl.h"
 _INIT_SHM = "src/mpid/common/shm/mpidu_init_shm.c"
+_CH4_INIT = "src/mpid/ch4/src/ch4_init.c"
+_CLASSES = "src/mpi/errhan/baseerrnames.txt"
+_CLASSES_SCRIPT = "maint/extracterrmsgs"
 _YAKSA = "src/mpi/datatype/typerep/src/typerep_yaksa_pack.c"
+_PACKING = "src/binding/c/datatype"
+
+
+def _user_buffer(function: str, buffer: str, count: str) -> Edit:
+    """MPI_Pack and MPI_Unpack check the caller's buffer as MPI_Send does."""
+    return Edit(
+        f"{_PACKING}/{function}.c",
+        f"            if ({count} > 0) {{\n"
+        f'                MPIR_ERRTEST_ARGNULL({buffer}, "{buffer}", mpi_errno);\n'
+        "            }\n",
+        f"            MPIR_ERRTEST_USERBUFFER({buffer}, {count}, datatype, mpi_errno);\n",
+        False,
+        "MPI_BOTTOM, which is null, was refused where the datatype has absolute addresses",
+        times=2,  # MPI_X and MPI_X_c
+    )
+
+
+def _user_buffer_external(function: str, buffer: str, count: str) -> Edit:
+    """The same for external32, whose check stood before that of the datatype, which it needs."""
+    count_and_type = (
+        f"            MPIR_ERRTEST_COUNT({count}, mpi_errno);\n"
+        '            MPIR_ERRTEST_DATATYPE(datatype, "datatype", mpi_errno);\n'
+        "            if (!HANDLE_IS_BUILTIN(datatype)) {\n"
+        "                MPIR_Datatype *datatype_ptr ATTRIBUTE((unused)) = NULL;\n"
+        "                MPIR_Datatype_get_ptr(datatype, datatype_ptr);\n"
+        "                MPIR_Datatype_valid_ptr(datatype_ptr, mpi_errno);\n"
+        "                if (mpi_errno) {\n"
+        "                    goto fn_fail;\n"
+        "                }\n"
+        "                MPIR_Datatype_committed_ptr(datatype_ptr, mpi_errno);\n"
+        "                if (mpi_errno) {\n"
+        "                    goto fn_fail;\n"
+        "                }\n"
+        "            }\n"
+    )
+    plain = _user_buffer(function, buffer, count)
+    null = f'            MPIR_ERRTEST_ARGNULL({buffer}, "{buffer}", mpi_errno);\n'
+    return replace(plain, old=null + count_and_type, new=count_and_type + plain.new)
+
+
+def _class(line: str, number: int) -> Edit:
+    """The text of an extended error class, under the number that mpi.h gives it."""
+    name, _, text = line.split()
+    return Edit(_CLASSES, line + "\n", f"{name} {number} {text}\n", False,
+                "the numbers are old ones: a failed process was an unknown class, a wrong request a pending one")
+
 
 EDITS = (
     Edit(
@@ -85,6 +137,30 @@ EDITS = (
         False,
         "MPI_Finalize waited for ever in the barrier of the node's start-up memory once a local process had died",
     ),
+    _user_buffer("pack", "inbuf", "incount"),
+    _user_buffer("unpack", "outbuf", "outcount"),
+    _user_buffer_external("pack_external", "inbuf", "incount"),
+    _user_buffer_external("unpack_external", "outbuf", "outcount"),
+    _class("MPIX_ERR_PROC_FAILED_PENDING 19 **failure_pending", 102),
+    _class("MPIX_ERR_PROC_FAILED 54     **proc_failed", 101),
+    _class("MPIX_ERR_REVOKED    59      **revoked", 103),
+    _class("MPIX_ERR_EAGAIN     60      **eagain", 104),
+    _class("MPIX_ERR_NOREQ      61      **nomemreq", 105),
+    Edit(
+        _CLASSES_SCRIPT,
+        "    # For the case of classes only, output the strings for the class \n",
+        '    for (@class_msgs) { $_ = "**unknown" unless defined; }\n'
+        "    # For the case of classes only, output the strings for the class \n",
+        False,
+        "the table of the classes' texts has a place for every number, also for those between 58 and 101",
+    ),
+    Edit(
+        _CH4_INIT,
+        "        MPIDI_global.n_vcis = MPIR_CVAR_CH4_NUM_VCIS;\n",
+        "        MPIDI_global.n_vcis = MPL_MIN(MPIR_CVAR_CH4_NUM_VCIS, MPIDI_CH4_MAX_VCIS);\n",
+        False,
+        "the assertion that follows is compiled out, and more than there is room for were written behind the array",
+    ),
 )
 
 
@@ -92,7 +168,7 @@ def _edited(text: str, edits: List[Edit], path: Path) -> str:
     for edit in edits:
         if edit.new in text:
             continue
-        if text.count(edit.old) == 1:
+        if text.count(edit.old) == edit.times:
             text = text.replace(edit.old, edit.new)
         elif edit.needed:
             raise Missing(f"{path} does not look as expected ({edit.why}); is this MPICH 4.0.x unmodified?")

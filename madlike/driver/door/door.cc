@@ -8,20 +8,30 @@
 #include <tuple>
 #include <utility>
 
+#include "madlike/base/say.h"
 #include "madlike/driver/ip/address.h"
 
 namespace mad {
 namespace {
 
-// Strangers who may stand at the door at once: one more takes the place of the oldest.
+// Strangers who may stand at the door at once; more wait in the system's queue.
 constexpr std::size_t kMostStrangers = 256;
 constexpr int kAcceptedAtOnce = 64;
+// Between two tries to accept when there is no place or no file for more.
+constexpr std::chrono::milliseconds kAcceptAgain{20};
 // After a crossing refusal the peer's request normally comes at once.
 constexpr std::chrono::milliseconds kAskAgain{50};
-// Times that the peer's host may answer and then end the connection before it stands.
-constexpr int kAttempts = 4;
+// Looks, of less than a microsecond each, that who has just moved may make its next move in.
+// Afterwards nobody hurries for it: silent strangers and busy engines cost no polls.
+constexpr std::uint32_t kEagerLooks = 2000;
 
 }  // namespace
+
+Status host_silent(const DoorAddress& peer, std::chrono::milliseconds timeout) {
+  return {StatusCode::kPeerFailed, "the host of " + to_text(peer.socket) +
+                                       " answers nothing since " + std::to_string(timeout.count()) +
+                                       " ms (silence timeout)"};
+}
 
 Door::Door(const DoorOptions& options, TcpSocket listener, std::vector<std::byte> socket_address,
            TcpWatch watch)
@@ -29,8 +39,7 @@ Door::Door(const DoorOptions& options, TcpSocket listener, std::vector<std::byte
       own_{std::move(socket_address), options.secret ? *options.secret : random_secret()},
       address_(own_.bytes()),
       watch_(std::move(watch)),
-      listener_(std::move(listener)),
-      spare_(tcp_spare()) {}
+      listener_(std::move(listener)) {}
 
 Result<Door> Door::open(const DoorOptions& options) {
   if (sodium_init() < 0) return Status(StatusCode::kInternal, "libsodium cannot be used here");
@@ -40,7 +49,7 @@ Result<Door> Door::open(const DoorOptions& options) {
   if (!listener.ok()) return listener.status();
   Result<TcpWatch> watch = TcpWatch::open();
   if (!watch.ok()) return watch.status();
-  if (!watch->add(listener->fd(), TcpWatch::Role::kListener, 0)) {
+  if (!watch->add(*listener, TcpWatch::Role::kListener, 0)) {
     return tcp_status(StatusCode::kNoMemory, "watching sockets", errno);
   }
   return Door(options, std::move(*listener), std::move(*address), std::move(*watch));
@@ -70,12 +79,14 @@ void Door::forget(const std::vector<std::byte>& address) {
 
 void Door::close() {
   listener_.close();
+  accept_at_.reset();
   strangers_.clear();
 }
 
 void Door::look(std::vector<Event>* events, std::vector<std::uint32_t>* ready) {
   ready_.clear();
   watch_.look(&ready_);
+  if (eager_looks_ > 0) --eager_looks_;
   for (const TcpWatch::Ready& each : ready_) {
     switch (each.role) {
       case TcpWatch::Role::kListener:
@@ -106,16 +117,23 @@ void Door::check_deadlines() {
     if (now < call.deadline) continue;
     switch (call.state) {
       case Call::State::kDialing:
-        fail(id, Status(StatusCode::kUnreachable, to_text(call.peer.socket) + " does not answer"));
+        fail(id, Status(StatusCode::kAgain, to_text(call.peer.socket) + " does not answer"));
         break;
       case Call::State::kAwaiting:
         dial(id, call);
         break;
       case Call::State::kAsking:
-      case Call::State::kAnswering:  // its host answered, its engine is busy
-        call.deadline = now + options_.connect_timeout;
+      case Call::State::kAnswering:  // its host answered, its engine may be busy
+        call.deadline = now + Silence::look_every(options_.silence_timeout);
+        if (call.silence.lasts(call.socket.fd(), now, options_.silence_timeout)) {
+          call_broke(id, call);
+        }
         break;
     }
+  }
+  if (accept_at_ && now >= *accept_at_) {
+    accept_at_.reset();
+    watch_.change(listener_.fd(), TcpWatch::Role::kListener, 0);
   }
   for (auto each = strangers_.begin(); each != strangers_.end();) {
     each = now >= each->second.deadline ? strangers_.erase(each) : std::next(each);
@@ -140,6 +158,7 @@ void Door::drop_events(const std::vector<std::byte>& address) {
 }
 
 void Door::call(const DoorAddress& peer) {
+  eager_looks_ = kEagerLooks;
   const std::uint32_t id = next_call_++;
   Call& call = calls_[id];
   call.peer = peer;
@@ -168,14 +187,15 @@ void Door::dial(std::uint32_t id, Call& call) {
   Result<TcpSocket> socket = tcp_dial(call.peer.socket);
   if (!socket.ok()) return fail(id, socket.status());
   call.socket = std::move(*socket);
-  if (!watch_.add(call.socket.fd(), TcpWatch::Role::kCall, id, true)) {
-    fail(id, tcp_status(StatusCode::kNoMemory, "watching a socket", errno));
+  if (!watch_.add(call.socket, TcpWatch::Role::kCall, id, true)) {
+    fail(id, tcp_dial_status("watching a socket", errno));
   }
 }
 
 void Door::on_call(std::uint32_t id) {
   const auto found = calls_.find(id);
   if (found == calls_.end()) return;
+  eager_looks_ = kEagerLooks;
   Call& call = found->second;
   if (call.state == Call::State::kDialing) return on_dialed(id, call);
   switch (call.reader.read(call.socket.fd())) {
@@ -197,14 +217,14 @@ void Door::on_dialed(std::uint32_t id, Call& call) {
   const int fd = call.socket.fd();
   const int error = tcp_dialed(fd);
   if (error != 0) {
-    return fail(id, tcp_status(StatusCode::kUnreachable,
-                               "connecting to " + to_text(call.peer.socket), error));
+    return fail(id, tcp_dial_status("connecting to " + to_text(call.peer.socket), error));
   }
-  tcp_configure(fd);
+  tcp_configure(fd, options_.silence_timeout);
   call.nonce = random_nonce();
   const auto request = DoorHello{options_.magic, DoorHello::Kind::kRequest, call.nonce}.pack();
   watch_.change(fd, TcpWatch::Role::kCall, id);
   call.state = Call::State::kAsking;
+  call.deadline = clock_.now() + Silence::look_every(options_.silence_timeout);
   call.reader.expect(DoorHello::kBytes);
   if (!tcp_send(fd, request.data(), request.size())) call_broke(id, call);
 }
@@ -231,35 +251,45 @@ void Door::ask_again_soon(Call& call) {
 
 void Door::on_verdict(std::uint32_t id, Call& call) {
   const auto verdict = DoorVerdict::open(call.reader.bytes(), call.key);
-  if (!verdict) return call_broke(id, call);
+  if (!verdict) {
+    return fail(id, Status(StatusCode::kUnreachable,
+                           to_text(call.peer.socket) +
+                               " is another engine than the one whose address was given"));
+  }
   if (verdict->kind == DoorVerdict::Kind::kCrossing) return ask_again_soon(call);
   enter(call.peer, std::move(call.socket));
   drop(calls_.find(id));
 }
 
-// The peer may have given up on us, who were not polled, or have had no file left for us.
+// The peer may have given up on us, who were not polled, or have died: who calls again learns it.
 void Door::call_broke(std::uint32_t id, Call& call) {
-  if (++call.broken_attempts < kAttempts) return ask_again_soon(call);
-  fail(id, Status(StatusCode::kUnreachable,
-                  to_text(call.peer.socket) +
-                      " ended the connection before it stood: it died, or is another engine than "
-                      "the one whose address was given"));
+  fail(id, Status(StatusCode::kAgain,
+                  to_text(call.peer.socket) + " ended the connection before it stood"));
 }
 
 // Who is called.
 
 void Door::accept_strangers() {
   for (int i = 0; i < kAcceptedAtOnce; ++i) {
-    TcpSocket socket = tcp_accept(listener_.fd(), &spare_);
+    if (strangers_.size() == kMostStrangers && !make_room()) return accept_later();
+    int error = 0;
+    TcpSocket socket = tcp_accept(listener_.fd(), &error);
+    if (!socket && is_lack(error)) {
+      if (!std::exchange(said_lack_, true)) {
+        say(options_.fabric,
+            std::string(tcp_dial_status("peers who connect have to wait", error).message()));
+      }
+      return accept_later();
+    }
     if (!socket) return;
-    if (strangers_.size() == kMostStrangers) strangers_.erase(strangers_.begin());
     const std::uint32_t id = next_stranger_++;
     Stranger& stranger = strangers_[id];
     stranger.socket = std::move(socket);
-    stranger.deadline = clock_.now() + options_.stranger_timeout;
+    stranger.came = clock_.now();
+    stranger.deadline = stranger.came + options_.stranger_timeout;
     stranger.reader.expect(DoorHello::kBytes);
-    tcp_configure(stranger.socket.fd());
-    if (watch_.add(stranger.socket.fd(), TcpWatch::Role::kStranger, id)) {
+    tcp_configure(stranger.socket.fd(), options_.silence_timeout);
+    if (watch_.add(stranger.socket, TcpWatch::Role::kStranger, id)) {
       on_stranger(id);  // most have said something already
     } else {
       strangers_.erase(id);
@@ -267,9 +297,23 @@ void Door::accept_strangers() {
   }
 }
 
+// The oldest goes if it had its time.
+bool Door::make_room() {
+  clock_.tick();
+  if (clock_.now() - strangers_.begin()->second.came < options_.stranger_grace) return false;
+  strangers_.erase(strangers_.begin());
+  return true;
+}
+
+void Door::accept_later() {
+  watch_.pause(listener_.fd());
+  accept_at_ = clock_.now() + kAcceptAgain;
+}
+
 void Door::on_stranger(std::uint32_t id) {
   const auto found = strangers_.find(id);
   if (found == strangers_.end()) return;
+  eager_looks_ = kEagerLooks;
   Stranger& stranger = found->second;
   const auto outcome = stranger.reader.read(stranger.socket.fd());
   if (outcome == DoorReader::Outcome::kWaiting) return;
@@ -282,20 +326,28 @@ void Door::on_stranger(std::uint32_t id) {
 bool Door::challenge(Stranger& stranger) {
   const auto nonce =
       DoorHello::parse(stranger.reader.bytes(), options_.magic, DoorHello::Kind::kRequest);
-  if (!nonce) return false;
   const DoorHello own{options_.magic, DoorHello::Kind::kChallenge, random_nonce()};
+  const auto bytes = own.pack();
+  if (!nonce) {  // an engine of another fabric or version learns what we are
+    (void)tcp_send(stranger.socket.fd(), bytes.data(), bytes.size());
+    return false;
+  }
   stranger.key = session_key(own_.secret, *nonce, own.nonce);
   stranger.state = Stranger::State::kAnswering;
   stranger.reader.expect(DoorAnswer::kBytes);
   stranger.deadline = clock_.now() + options_.stranger_timeout;
-  const auto bytes = own.pack();
   return tcp_send(stranger.socket.fd(), bytes.data(), bytes.size());
 }
 
 // Whoever answers rightly is an engine that was told our address.
 void Door::admit(Stranger& stranger) {
   auto answer = DoorAnswer::open(stranger.reader.bytes(), stranger.key);
-  if (!answer) return;
+  if (!answer) {
+    // It cannot open this, and so learns that we are not who it was told of.
+    const auto refusal = DoorVerdict{DoorVerdict::Kind::kCrossing}.seal(stranger.key);
+    (void)tcp_send(stranger.socket.fd(), refusal.data(), refusal.size());
+    return;
+  }
   const std::vector<std::byte> address = answer->address.bytes();
   if (address == address_) return;
   const auto call = find_call(address);
@@ -309,14 +361,9 @@ void Door::admit(Stranger& stranger) {
       DoorVerdict{crossing ? DoorVerdict::Kind::kCrossing : DoorVerdict::Kind::kAccepted}.seal(
           stranger.key);
   const bool sent = tcp_send(stranger.socket.fd(), verdict.data(), verdict.size());
-  if (crossing) return;
-  if (sent) {
-    if (call != calls_.end()) drop(call);
-    enter(answer->address, std::move(stranger.socket));
-  } else if (call != calls_.end()) {
-    fail(call->first, Status(StatusCode::kPeerFailed, to_text(answer->address.socket) +
-                                                          " asked for a connection and gave up"));
-  }
+  if (crossing || !sent) return;  // a call of ours goes on
+  if (call != calls_.end()) drop(call);
+  enter(answer->address, std::move(stranger.socket));
 }
 
 }  // namespace mad

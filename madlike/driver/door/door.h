@@ -16,9 +16,10 @@
 #include <string>
 #include <vector>
 
+#include "madlike/base/clock.h"
 #include "madlike/base/status.h"
-#include "madlike/driver/door/clock.h"
 #include "madlike/driver/door/handshake.h"
+#include "madlike/driver/door/silence.h"
 #include "madlike/driver/door/sockets.h"
 
 namespace mad {
@@ -33,7 +34,15 @@ struct DoorOptions {
   std::chrono::milliseconds connect_timeout{10000};
   /// How long who connected to us may take to prove that it knows our address.
   std::chrono::milliseconds stranger_timeout{60000};
+  /// How long it may do so for sure when others wait for its place.
+  std::chrono::milliseconds stranger_grace{1000};
+  /// How long a host may leave what it is sent without any answer of its kernel before its
+  /// connections end; 0: as long as the system's settings say.
+  std::chrono::milliseconds silence_timeout = Silence::kTimeout;
 };
+
+/// Why a connection with an engine on a host that was silent for so long ends.
+Status host_silent(const DoorAddress& peer, std::chrono::milliseconds timeout);
 
 class Door {
  public:
@@ -41,7 +50,7 @@ class Door {
   struct Event {
     DoorAddress peer;
     TcpSocket socket;  // watched, and to be watched by another role and id; empty: there is none,
-    Status why;        // for this reason
+    Status why;        // for this reason; kAgain, kNoMemory: it may pass, call() again
   };
 
   /// kNotFound: no such interface (the sentence lists what there is).
@@ -59,8 +68,10 @@ class Door {
   /// Nobody comes in any more.
   void close();
 
-  /// Whether look() should be called soon.
-  bool busy() const { return !calls_.empty() || !strangers_.empty() || !events_.empty(); }
+  /// Whether look() should be called soon: somebody on the way in or out has just moved.
+  bool busy() const {
+    return !events_.empty() || (eager_looks_ > 0 && !(calls_.empty() && strangers_.empty()));
+  }
   /// Whether it would tell of events without anything to read.
   bool has_events() const { return !events_.empty(); }
   /// Moves everything on, appends what happened to `events`, and to `ready` the ids of sockets that
@@ -68,6 +79,7 @@ class Door {
   void look(std::vector<Event>* events, std::vector<std::uint32_t>* ready);
 
   TcpWatch& watch() { return watch_; }
+  const TcpWatch& watch() const { return watch_; }
   PolledClock::time_point now() const { return clock_.now(); }
 
  private:
@@ -84,10 +96,10 @@ class Door {
     State state = State::kDialing;
     TcpSocket socket;
     DoorReader reader;
+    Silence silence;  // kAsking, kAnswering
     DoorNonce nonce{};
     DoorKey key{};
-    PolledClock::time_point deadline;
-    int broken_attempts = 0;
+    PolledClock::time_point deadline;  // kDialing, kAwaiting
   };
   struct Stranger {
     enum class State { kRequesting, kAnswering };
@@ -95,6 +107,7 @@ class Door {
     TcpSocket socket;
     DoorReader reader;
     DoorKey key{};
+    PolledClock::time_point came;
     PolledClock::time_point deadline;
   };
   using Calls = std::map<std::uint32_t, Call>;
@@ -116,6 +129,8 @@ class Door {
   void drop_events(const std::vector<std::byte>& address);
 
   void accept_strangers();
+  bool make_room();
+  void accept_later();
   void on_stranger(std::uint32_t id);
   bool challenge(Stranger& stranger);
   void admit(Stranger& stranger);
@@ -126,7 +141,6 @@ class Door {
   std::vector<std::byte> address_;
   TcpWatch watch_;
   TcpSocket listener_;
-  TcpSocket spare_;  // see tcp_accept()
   PolledClock clock_;
   CoarseTimer deadline_timer_;
 
@@ -136,6 +150,9 @@ class Door {
   std::set<std::vector<std::byte>> inside_;      // who there is a connection with
   std::map<std::uint32_t, Stranger> strangers_;  // the oldest first
   std::uint32_t next_stranger_ = 0;
+  std::optional<PolledClock::time_point> accept_at_;  // the listener is not watched until then
+  bool said_lack_ = false;
+  std::uint32_t eager_looks_ = 0;  // that are to come soon
   std::vector<Event> events_;
   std::vector<TcpWatch::Ready> ready_;  // scratch of look()
 };

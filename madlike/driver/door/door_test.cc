@@ -3,7 +3,9 @@
 #include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <thread>
@@ -21,14 +23,16 @@ constexpr DoorMagic kMagic{'M', 'A', 'D', 'D', 'O', 'R'};
 
 /// A door and what it told.
 struct House {
-  explicit House(const DoorMagic& magic = kMagic) : door(open(magic)) {}
-  static Door open(const DoorMagic& magic) {
+  explicit House(const DoorMagic& magic = kMagic, milliseconds stranger_timeout = milliseconds(200))
+      : door(open(magic, stranger_timeout)) {}
+  static Door open(const DoorMagic& magic, milliseconds stranger_timeout) {
     DoorOptions options;
     options.fabric = "door";
     options.magic = magic;
     options.interface = "lo";
     options.connect_timeout = milliseconds(1000);
-    options.stranger_timeout = milliseconds(200);
+    options.stranger_timeout = stranger_timeout;
+    options.stranger_grace = stranger_timeout / 4;
     Result<Door> opened = Door::open(options);
     EXPECT_TRUE(opened.ok()) << opened.status().message();
     return std::move(*opened);
@@ -150,7 +154,7 @@ TEST(Door, AnotherFabricsEngineIsNoPeer) {
   House a, b(DoorMagic{'M', 'A', 'D', 'X', 'Y', 'Z'});
   a.call(b);
   ASSERT_TRUE(pump({&a, &b}, [&] { return a.events.size() == 1; }));
-  EXPECT_EQ(a.events[0].why.code(), StatusCode::kUnreachable);
+  EXPECT_EQ(a.events[0].why.code(), StatusCode::kVersion);
   EXPECT_TRUE(b.events.empty());
 }
 
@@ -164,16 +168,115 @@ TEST(Door, OwnAndForeignAddressesAreRefused) {
   }
 }
 
+TcpSocket dial(const House& house) {
+  const auto parsed = DoorAddress::parse(house.door.address().data(), house.door.address().size());
+  auto dialed = tcp_dial(parsed->socket);
+  EXPECT_TRUE(dialed.ok()) << dialed.status().message();
+  return dialed.ok() ? std::move(*dialed) : TcpSocket();
+}
+
+bool is_closed(const TcpSocket& socket) {
+  DoorReader reader;
+  reader.expect(1);
+  return reader.read(socket.fd()) == DoorReader::Outcome::kEnded;
+}
+
+/// More than there are places for.
+std::vector<TcpSocket> herd_at(const House& house) {
+  std::vector<TcpSocket> herd;
+  for (int i = 0; i < 300; ++i) herd.push_back(dial(house));
+  return herd;
+}
+
+constexpr milliseconds kLong{600000};
+
+TEST(Door, NobodyOfAHerdIsSentAway) {
+  House a(kMagic, kLong);
+  const auto herd = herd_at(a);
+  for (int i = 0; i < 50; ++i) a.door.look(&a.events, &a.ready);
+  EXPECT_EQ(std::count_if(herd.begin(), herd.end(), is_closed), 0);
+}
+
+TEST(Door, AHerdThatSaysNothingKeepsNobodyOut) {
+  House a, b;
+  const auto herd = herd_at(a);
+  b.call(a);
+  ASSERT_TRUE(pump({&a, &b}, [&] { return !a.events.empty() && !b.events.empty(); }));
+  EXPECT_TRUE(a.events[0].socket && b.events[0].socket);
+}
+
+/// While one exists, this process can open no file.
+class NoFiles {
+ public:
+  NoFiles() {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const TcpSocket next(dup(0));
+    const rlimit none{static_cast<rlim_t>(next.fd()), before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~NoFiles() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before_), 0); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(Door, WhoComesWhenThereAreNoFilesWaits) {
+  House a, b;
+  b.call(a);
+  b.door.look(&b.events, &b.ready);  // its request has left
+  testing::internal::CaptureStderr();
+  {
+    const NoFiles none;
+    for (int i = 0; i < 50; ++i) {
+      a.door.look(&a.events, &a.ready);
+      b.door.look(&b.events, &b.ready);
+    }
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  EXPECT_NE(said.find("ulimit -n"), std::string::npos) << said;
+  ASSERT_TRUE(b.events.empty()) << b.events[0].why.message();
+  ASSERT_TRUE(pump({&a, &b}, [&] { return !a.events.empty() && !b.events.empty(); }));
+  EXPECT_TRUE(a.events[0].socket && b.events[0].socket);
+}
+
+TEST(Door, WhoCallsWithoutFilesMayCallAgain) {
+  House a, b;
+  const NoFiles none;
+  b.call(a);
+  b.door.look(&b.events, &b.ready);
+  ASSERT_EQ(b.events.size(), 1u);
+  EXPECT_EQ(b.events[0].why.code(), StatusCode::kNoMemory);
+  EXPECT_NE(b.events[0].why.message().find("ulimit -n"), std::string_view::npos);
+}
+
+TEST(Door, SilentStrangersCostNoLooks) {
+  House a(kMagic, kLong);
+  const TcpSocket silent = dial(a);
+  ASSERT_TRUE(pump({&a}, [&] { return a.door.busy(); })) << "it stands at the door";
+  for (int i = 0; i < 5000; ++i) a.door.look(&a.events, &a.ready);
+  EXPECT_FALSE(a.door.busy());
+  EXPECT_FALSE(is_closed(silent));
+}
+
+TEST(Door, WhoseSecretIsAnotherIsAnotherEngine) {
+  House a, b;
+  auto peer = *DoorAddress::parse(b.door.address().data(), b.door.address().size());
+  peer.secret = random_secret();
+  a.door.call(peer);
+  ASSERT_TRUE(pump({&a, &b}, [&] { return a.events.size() == 1; }));
+  EXPECT_EQ(a.events[0].why.code(), StatusCode::kUnreachable);
+  EXPECT_NE(a.events[0].why.message().find("another engine"), std::string_view::npos);
+}
+
 TEST(Door, WhoSaysNothingIsSentAway) {
   House a;
-  const auto parsed = DoorAddress::parse(a.door.address().data(), a.door.address().size());
-  const auto dialed = tcp_dial(parsed->socket);
-  ASSERT_TRUE(dialed.ok());
+  const TcpSocket dialed = dial(a);
   DoorReader reader;
   reader.expect(1);
   ASSERT_TRUE(pump({&a}, [&] { return a.door.busy(); })) << "it stands at the door";
   EXPECT_TRUE(pump({&a}, [&] {
-    return reader.read(dialed->fd()) == DoorReader::Outcome::kEnded && !a.door.busy();
+    return reader.read(dialed.fd()) == DoorReader::Outcome::kEnded && !a.door.busy();
   }));
 }
 

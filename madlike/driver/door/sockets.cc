@@ -2,10 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string_view>
@@ -15,11 +20,8 @@
 namespace mad {
 namespace {
 
-// A host that is gone without a word is noticed after about 40 seconds of silence; while it owes us
-// an acknowledgement, only when the system has sent that often enough (tcp_retries2: minutes).
-constexpr int kIdleSeconds = 20;
-constexpr int kProbeSeconds = 5;
-constexpr int kProbes = 4;
+// Of a silence the first half goes by without a probe, and as many probes get the other half.
+constexpr int kProbes = 5;
 // There is no congestion inside a host, and what BBR does against it, pacing packets by a timer,
 // takes up to three times as long as sending them.  Every system has and allows this one.
 constexpr std::string_view kUnpaced = "reno";
@@ -60,8 +62,48 @@ bool stays_on_this_host(int socket) {
 
 }  // namespace
 
+// A set that watches a socket would go on to report it as long as a process that was forked
+// meanwhile has it open, too.
+void TcpSocket::close() {
+  if (epoll_ >= 0) (void)epoll_ctl(epoll_, EPOLL_CTL_DEL, fd_, nullptr);
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = epoll_ = -1;
+}
+
 Status tcp_status(StatusCode code, const std::string& what, int error) {
   return {code, what + ": " + std::strerror(error)};
+}
+
+bool is_lack(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM ||
+         error == ENOSPC;
+}
+
+Status tcp_dial_status(const std::string& what, int error) {
+  switch (error) {
+    case EMFILE: {
+      rlimit files{};
+      (void)getrlimit(RLIMIT_NOFILE, &files);
+      return tcp_status(StatusCode::kNoMemory,
+                        what + " (this process may have " + std::to_string(files.rlim_cur) +
+                            " files, see ulimit -n)",
+                        error);
+    }
+    case EADDRNOTAVAIL:  // no free port
+    case EAGAIN:
+      return tcp_status(StatusCode::kNoMemory, what, error);
+    case ECONNABORTED:
+    case ECONNRESET:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case ETIMEDOUT:
+      return tcp_status(StatusCode::kAgain, what, error);
+    default:
+      return tcp_status(is_lack(error) ? StatusCode::kNoMemory : StatusCode::kUnreachable, what,
+                        error);
+  }
 }
 
 Result<TcpSocket> tcp_listen(std::vector<std::byte>* address) {
@@ -83,10 +125,10 @@ Result<TcpSocket> tcp_listen(std::vector<std::byte>* address) {
 Result<TcpSocket> tcp_dial(const std::vector<std::byte>& address) {
   TcpSocket socket = new_socket(address);
   const auto length = static_cast<socklen_t>(address.size());
-  if (socket && connect(socket.fd(), as_sockaddr(address), length) != 0 && errno != EINPROGRESS) {
-    return tcp_status(StatusCode::kUnreachable, "connecting to " + to_text(address), errno);
+  if (!socket) return tcp_dial_status("opening a socket", errno);
+  if (connect(socket.fd(), as_sockaddr(address), length) != 0 && errno != EINPROGRESS) {
+    return tcp_dial_status("connecting to " + to_text(address), errno);
   }
-  if (!socket) return tcp_status(StatusCode::kNoMemory, "opening a socket", errno);
   return socket;
 }
 
@@ -98,28 +140,28 @@ int tcp_dialed(int socket) {
 
 TcpSocket tcp_spare() { return TcpSocket(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
-TcpSocket tcp_accept(int listener, TcpSocket* spare) {
+TcpSocket tcp_accept(int listener, int* error) {
   int fd = -1;
   do {
     fd = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
   } while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
-  if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-    spare->close();
-    (void)TcpSocket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
-    *spare = tcp_spare();
-  }
+  *error = fd < 0 ? errno : 0;
   return TcpSocket(fd);
 }
 
-void tcp_configure(int socket) {
+void tcp_configure(int socket, std::chrono::milliseconds silence_timeout) {
   const auto set = [socket](int level, int name, int value) {
     (void)setsockopt(socket, level, name, &value, sizeof(value));
   };
   set(IPPROTO_TCP, TCP_NODELAY, 1);
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, kProbeSeconds);
-  set(IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+  if (const auto seconds = static_cast<int>((silence_timeout.count() + 999) / 1000)) {
+    const int idle = std::max(1, seconds / 2);
+    const int interval = std::max(1, (seconds - idle) / kProbes);
+    set(IPPROTO_TCP, TCP_KEEPIDLE, idle);
+    set(IPPROTO_TCP, TCP_KEEPINTVL, interval);
+    set(IPPROTO_TCP, TCP_KEEPCNT, std::max(1, (seconds - idle) / interval));
+  }
   if (stays_on_this_host(socket)) {
     (void)setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, kUnpaced.data(), kUnpaced.size());
   }
@@ -133,20 +175,32 @@ bool tcp_send(int socket, const std::byte* bytes, std::size_t size) {
   return sent == static_cast<ssize_t>(size);
 }
 
+bool tcp_arrived(int socket) {
+  int unacknowledged = 0;
+  return ioctl(socket, SIOCOUTQ, &unacknowledged) != 0 || unacknowledged == 0;
+}
+
 Result<TcpWatch> TcpWatch::open() {
   TcpSocket epoll(epoll_create1(EPOLL_CLOEXEC));
   if (!epoll) return tcp_status(StatusCode::kNoMemory, "watching sockets", errno);
   return TcpWatch(std::move(epoll));
 }
 
-bool TcpWatch::add(int socket, Role role, std::uint32_t id, bool writable) {
+bool TcpWatch::add(TcpSocket& socket, Role role, std::uint32_t id, bool writable) {
   epoll_event event = event_of(role, id, writable);
-  return epoll_ctl(epoll_.fd(), EPOLL_CTL_ADD, socket, &event) == 0;
+  if (epoll_ctl(epoll_.fd(), EPOLL_CTL_ADD, socket.fd(), &event) != 0) return false;
+  socket.epoll_ = epoll_.fd();
+  return true;
 }
 
 bool TcpWatch::change(int socket, Role role, std::uint32_t id, bool writable) {
   epoll_event event = event_of(role, id, writable);
   return epoll_ctl(epoll_.fd(), EPOLL_CTL_MOD, socket, &event) == 0;
+}
+
+void TcpWatch::pause(int socket) {
+  epoll_event nothing{};
+  (void)epoll_ctl(epoll_.fd(), EPOLL_CTL_MOD, socket, &nothing);
 }
 
 void TcpWatch::look(std::vector<Ready>* out) {

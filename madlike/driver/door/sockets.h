@@ -3,8 +3,8 @@
 #define MADLIKE_DRIVER_DOOR_SOCKETS_H_
 
 #include <sys/epoll.h>
-#include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -19,45 +19,57 @@ class TcpSocket {
  public:
   explicit TcpSocket(int fd = -1) : fd_(fd) {}
   ~TcpSocket() { close(); }
-  TcpSocket(TcpSocket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  TcpSocket(TcpSocket&& other) noexcept
+      : fd_(std::exchange(other.fd_, -1)), epoll_(std::exchange(other.epoll_, -1)) {}
   TcpSocket& operator=(TcpSocket&& other) noexcept {
     if (this != &other) {
       close();
       fd_ = std::exchange(other.fd_, -1);
+      epoll_ = std::exchange(other.epoll_, -1);
     }
     return *this;
   }
   int fd() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
-  void close() {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = -1;
-  }
+  void close();
 
  private:
+  friend class TcpWatch;
   int fd_;
+  int epoll_ = -1;  // that of its TcpWatch
 };
 
 /// `what` failed with errno `error`.
 Status tcp_status(StatusCode code, const std::string& what, int error);
+/// The same of a connection that was not made yet.  kNoMemory: this process or host lacks something
+/// now (the sentence says what); kAgain: the network does, or the other host; kUnreachable: that
+/// host says that nobody listens there, or this one that it does not go there.
+Status tcp_dial_status(const std::string& what, int error);
+/// Whether this process or host lacks something, as files, that it may have later.
+bool is_lack(int error);
 
 /// Listens at a free port of `address` (see listening_address()), which it becomes.
 Result<TcpSocket> tcp_listen(std::vector<std::byte>* address);
-/// Starts connecting to `address`; the socket is ready to write once that is decided.
+/// Starts connecting to `address`; the socket is ready to write once that is decided.  Errors are
+/// those of tcp_dial_status().
 Result<TcpSocket> tcp_dial(const std::vector<std::byte>& address);
 /// How that was decided: 0, or an errno.
 int tcp_dialed(int socket);
-/// Somebody who connected; empty: nobody does now.  Who comes when this process may open no more
-/// files is closed, with the help of `spare`, rather than left waiting.
-TcpSocket tcp_accept(int listener, TcpSocket* spare);
-/// A file descriptor for that.
+/// Somebody who connected; empty: nobody does now, or is_lack(*error), and who comes waits.
+TcpSocket tcp_accept(int listener, int* error);
+/// A file descriptor, of nothing; empty: this process may have no more files.
 TcpSocket tcp_spare();
-/// As a connected socket of ours is to be: packets leave at once, a host that is gone is noticed.
-void tcp_configure(int socket);
+/// As a connected socket of ours is to be: packets leave at once, and while nothing is underway a
+/// host that answers nothing for `silence_timeout` (to the second; 0: for the system's time, hours)
+/// ends the connection.  While something is underway, see Silence.
+void tcp_configure(int socket, std::chrono::milliseconds silence_timeout);
 /// Sends a handshake message, which an empty socket takes whole; false: it is broken.
 bool tcp_send(int socket, const std::byte* bytes, std::size_t size);
 
-/// Which sockets have something to say.
+/// Whether the other host has all that was sent; also where the connection is over.
+bool tcp_arrived(int socket);
+
+/// Which sockets have something to say, until they are closed.
 class TcpWatch {
  public:
   enum class Role : std::uint32_t { kListener, kStranger, kCall, kConnection };
@@ -69,8 +81,10 @@ class TcpWatch {
   static Result<TcpWatch> open();
 
   /// Reports when there is something to read, and with `writable` when it can be written, too.
-  bool add(int socket, Role role, std::uint32_t id, bool writable = false);
+  bool add(TcpSocket& socket, Role role, std::uint32_t id, bool writable = false);
   bool change(int socket, Role role, std::uint32_t id, bool writable = false);
+  /// Reports nothing of it any more, until change().
+  void pause(int socket);
 
   /// Appends what is ready now; never waits.
   void look(std::vector<Ready>* out);

@@ -36,25 +36,25 @@ TEST(TcpSockets, ListenDialAcceptAndSee) {
   ASSERT_TRUE(listener.ok()) << listener.status().message();
   auto watch = TcpWatch::open();
   ASSERT_TRUE(watch.ok());
-  ASSERT_TRUE(watch->add(listener->fd(), TcpWatch::Role::kListener, 0));
+  ASSERT_TRUE(watch->add(*listener, TcpWatch::Role::kListener, 0));
   std::vector<TcpWatch::Ready> ready;
   watch->look(&ready);
   EXPECT_TRUE(ready.empty());
-  TcpSocket spare = tcp_spare();
-  ASSERT_TRUE(spare);
-  EXPECT_FALSE(tcp_accept(listener->fd(), &spare));
+  int error = 0;
+  EXPECT_FALSE(tcp_accept(listener->fd(), &error));
+  EXPECT_FALSE(is_lack(error));
 
   auto dialed = tcp_dial(name);
   ASSERT_TRUE(dialed.ok()) << dialed.status().message();
   ready = wait_for_something(*watch);
   ASSERT_EQ(ready.size(), 1u);
   EXPECT_EQ(ready[0].role, TcpWatch::Role::kListener);
-  const TcpSocket accepted = tcp_accept(listener->fd(), &spare);
+  const TcpSocket accepted = tcp_accept(listener->fd(), &error);
   ASSERT_TRUE(accepted);
   EXPECT_EQ(tcp_dialed(dialed->fd()), 0);
-  tcp_configure(accepted.fd());
+  tcp_configure(accepted.fd(), std::chrono::seconds(20));
 
-  ASSERT_TRUE(watch->add(dialed->fd(), TcpWatch::Role::kConnection, 7));
+  ASSERT_TRUE(watch->add(*dialed, TcpWatch::Role::kConnection, 7));
   const std::byte byte{1};
   ASSERT_TRUE(tcp_send(accepted.fd(), &byte, 1));
   ready = wait_for_something(*watch);
@@ -87,7 +87,7 @@ std::string congestion_control_from(const char* own) {
   EXPECT_EQ(listen(listener.fd(), 1), 0);
   EXPECT_EQ(getsockname(listener.fd(), reinterpret_cast<sockaddr*>(&address), &size), 0);
   EXPECT_EQ(connect(dialer.fd(), reinterpret_cast<sockaddr*>(&address), size), 0);
-  tcp_configure(dialer.fd());
+  tcp_configure(dialer.fd(), std::chrono::seconds(20));
   return congestion_control(dialer);
 }
 
@@ -109,9 +109,28 @@ TEST(TcpSockets, NobodyListensThere) {
   }
   auto watch = TcpWatch::open();
   ASSERT_TRUE(watch.ok());
-  ASSERT_TRUE(watch->add(dialed->fd(), TcpWatch::Role::kConnection, 1, true));
+  ASSERT_TRUE(watch->add(*dialed, TcpWatch::Role::kConnection, 1, true));
   ASSERT_FALSE(wait_for_something(*watch).empty());
   EXPECT_EQ(tcp_dialed(dialed->fd()), ECONNREFUSED);
+}
+
+// A child of fork() has the socket open, too, and its peer has something to say.
+TEST(TcpSockets, AClosedSocketIsWatchedNoMore) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  TcpSocket ours(ends[0]);
+  const TcpSocket peers(ends[1]), childs(dup(ends[0]));
+  auto watch = TcpWatch::open();
+  ASSERT_TRUE(watch.ok());
+  ASSERT_TRUE(watch->add(ours, TcpWatch::Role::kConnection, 1));
+  const std::byte byte{1};
+  ASSERT_TRUE(tcp_send(peers.fd(), &byte, 1));
+  ASSERT_FALSE(wait_for_something(*watch).empty());
+  TcpSocket moved(std::move(ours));
+  moved.close();
+  std::vector<TcpWatch::Ready> ready;
+  watch->look(&ready);
+  EXPECT_TRUE(ready.empty());
 }
 
 TEST(TcpSockets, ASocketIsClosedOnce) {

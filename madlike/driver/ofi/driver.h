@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "madlike/base/clock.h"
 #include "madlike/driver/connections/table.h"
-#include "madlike/driver/door/clock.h"
 #include "madlike/driver/driver.h"
 #include "madlike/driver/ofi/endpoint.h"
 #include "madlike/driver/ofi/fabric.h"
@@ -23,7 +23,7 @@ namespace mad {
 
 class OfiDriver : public Driver {
  public:
-  OfiDriver(const OfiOptions& options, std::unique_ptr<OfiFabric> fabric, std::uint64_t seed);
+  OfiDriver(const OfiOptions& options, std::unique_ptr<OfiFabric> fabric);
   /// Peers that were not disconnected see an engine that died.
   ~OfiDriver() override;
 
@@ -38,6 +38,7 @@ class OfiDriver : public Driver {
                     std::uint64_t offset, void* context) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
   Status watch(std::vector<pollfd>* out) override;
+  void watched_by(std::vector<int>* out) const override { fabric_->watched_by(out); }
   void release(void* buffer) override;
   void disconnect(ConnectionId connection) override;
 
@@ -102,18 +103,16 @@ class OfiDriver : public Driver {
   void drain_completions();
 
   // post.cc
-  Status post_inject(OfiConnection& connection, SegmentList packet, std::size_t bytes);
 
   OfiOptions options_;
   DriverCaps caps_;
   std::unique_ptr<OfiFabric> fabric_;
-  std::uint64_t random_;
   std::uint64_t incarnation_;
   std::uint64_t next_sequence_ = 1;
 
   // Declared after fabric_: regions close before their domain, endpoints before their queues.
   ReceivePool receives_;
-  Exposures exposures_;
+  OfiExposures exposures_;
   ConnectionTable<OfiConnection> connections_;  // live: not kClosing, not kGone
   std::unordered_map<const fid*, ConnectionId> endpoints_;
 

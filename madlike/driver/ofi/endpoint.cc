@@ -6,7 +6,7 @@ namespace mad {
 
 OfiConnection::OfiConnection(ConnectionId id, std::vector<std::byte> address, std::uint64_t secret)
     : ConnectionRecord(id, std::move(address)), tag(OfiTag::make(id, secret)) {
-  operations.resize(kQueueDepth + kMaxInjected / kCreditEvery + 1);
+  operations.resize(kQueueDepth + 1);
   for (OfiOperation& operation : operations) {
     operation.connection = id;
     free_operations.push_back(&operation);

@@ -27,10 +27,9 @@ struct OfiTag {
 
 struct OfiOperation : OfiContext {
   enum class Kind : std::uint8_t {
-    kSend,    // a packet; its completion goes to the caller
-    kWrite,   // a remote write; its completion goes to the caller
-    kCredit,  // an injected packet that tells how far the injected ones before it came
-    kLast     // the packet that ends a connection in good order
+    kSend,   // a packet; its completion goes to the caller
+    kWrite,  // a remote write; its completion goes to the caller
+    kLast    // the packet that ends a connection in good order
   };
   OfiOperation() : OfiContext(Role::kOperation) {}
   Kind kind = Kind::kSend;
@@ -52,10 +51,6 @@ struct OfiConnection : ConnectionRecord {
 
   // Packets and writes in the provider's hands.  tcp takes any number, so the bound is ours.
   static constexpr std::size_t kQueueDepth = 32;
-  // Injected packets leave no completion; every kCreditEvery-th one does, to bound the provider's
-  // queue.
-  static constexpr std::size_t kCreditEvery = 32;
-  static constexpr std::size_t kMaxInjected = 4 * kCreditEvery;
 
   // After a crossing refusal the peer's request normally comes at once.
   static constexpr std::chrono::milliseconds kAskAgain{250};
@@ -85,9 +80,7 @@ struct OfiConnection : ConnectionRecord {
   /// kConnecting: give up unless the host answered; kAwaiting: ask again; kAccepting: the peer has
   /// given up; kClosing: it takes nothing.
   Clock::time_point deadline;
-  std::size_t queued = 0;    // kSend and kWrite in the provider's hands
-  std::size_t injected = 0;  // injected packets not known to have left
-  std::size_t since_credit = 0;
+  std::size_t queued = 0;   // kSend and kWrite in the provider's hands
   std::size_t exposed = 0;  // regions that the peer may write
   bool last_posted = false;
   bool last_sent = false;

@@ -3,8 +3,10 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
+#include "madlike/driver/door/sockets.h"
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/libfabric/status.h"
 #include "madlike/driver/ofi/driver.h"
@@ -78,8 +80,9 @@ void OfiDriver::dispatch_events() {
     } else if (event.type == kError && connection.state == State::kConnecting) {
       on_refused(connection, event);
     } else {
+      const bool stood = connection.state == State::kConnected;
       end_soon(connection.id,
-               Status(StatusCode::kPeerFailed,
+               Status(stood ? StatusCode::kPeerFailed : StatusCode::kAgain,
                       "the connection to " + to_text(connection.address) + " broke"));
     }
     end_all_due();
@@ -153,8 +156,7 @@ void OfiDriver::on_refused(OfiConnection& connection, const Event& event) {
   } else if (answer) {
     end_soon(connection.id, Status(StatusCode::kVersion, peer + " refused the connection"));
   } else {
-    end_soon(connection.id,
-             ofi_status(StatusCode::kUnreachable, "connecting to " + peer, event.error));
+    end_soon(connection.id, tcp_dial_status("connecting to " + peer, std::abs(event.error)));
   }
 }
 

@@ -181,4 +181,12 @@ Status OfiFabric::watch(std::vector<pollfd>* out) {
   return StatusCode::kOk;
 }
 
+void OfiFabric::watched_by(std::vector<int>* out) const {
+  if (wait_object_ != FI_WAIT_FD) return;
+  for (fid* const queue : {&cq_->fid, &eq_->fid}) {
+    int set = -1;
+    if (fi_control(queue, FI_GETWAIT, &set) == 0) out->push_back(set);
+  }
+}
+
 }  // namespace mad

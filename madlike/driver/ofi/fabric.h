@@ -30,6 +30,8 @@ class OfiFabric {
 
   /// The descriptors behind both queues, see Driver::watch().
   Status watch(std::vector<pollfd>* out);
+  /// See Driver::watched_by(); none where the provider does not say.
+  void watched_by(std::vector<int>* out) const;
 
   const fi_info& info() const { return *info_; }
   const std::vector<std::byte>& address() const { return address_; }

@@ -4,6 +4,7 @@
 
 #include <new>
 
+#include "madlike/driver/door/handshake.h"
 #include "madlike/driver/libfabric/status.h"
 
 namespace mad {
@@ -40,9 +41,10 @@ void ReceivePool::replenish(fid_ep* shared_context, std::size_t connections) {
   }
 }
 
-Result<ExposureToken> Exposures::add(fid_domain* domain, bool virtual_addresses, Segment memory) {
+Result<ExposureToken> OfiExposures::add(fid_domain* domain, bool virtual_addresses,
+                                        Segment memory) {
   for (int attempt = 0; attempt < 4; ++attempt) {
-    const std::uint64_t wanted = next_random(state_) >> 1;
+    const std::uint64_t wanted = random_number<std::uint64_t>() >> 1;
     fid_mr* region = nullptr;
     const int error = fi_mr_reg(domain, memory.data, memory.size, FI_REMOTE_WRITE, 0, wanted, 0,
                                 &region, nullptr);
@@ -55,14 +57,6 @@ Result<ExposureToken> Exposures::add(fid_domain* domain, bool virtual_addresses,
     return token;
   }
   return Status(StatusCode::kNoMemory, "exposing memory: no free key");
-}
-
-std::uint64_t next_random(std::uint64_t& state) {
-  // Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators (OOPSLA 2014).
-  std::uint64_t z = (state += 0x9E3779B97F4A7C15u);
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
 }
 
 }  // namespace mad

@@ -66,20 +66,15 @@ class ReceivePool {
 
 /// Regions that peers may write, by key.  Keys are not guessable: a peer writes only where it was
 /// told.
-class Exposures {
+class OfiExposures {
  public:
-  explicit Exposures(std::uint64_t seed) : state_(seed) {}
   Result<ExposureToken> add(fid_domain* domain, bool virtual_addresses, Segment memory);
   /// False when there is no such region.
   bool remove(const ExposureToken& token) { return regions_.erase(token.key) > 0; }
 
  private:
-  std::uint64_t state_;
   std::unordered_map<std::uint64_t, FidPtr<fid_mr>> regions_;
 };
-
-/// The next number of a splitmix64 sequence.
-std::uint64_t next_random(std::uint64_t& state);
 
 }  // namespace mad
 

@@ -1,9 +1,9 @@
-// Posting: packets, injected packets and remote writes.
+// Posting: packets and remote writes.
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
 #include <array>
-#include <cstring>
+#include <cstdint>
 
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/libfabric/status.h"
@@ -34,8 +34,8 @@ Status OfiDriver::post_send(ConnectionId id, SegmentList packet, void* context) 
   if (packet.count > caps_.max_iov || bytes > caps_.max_packet_bytes) {
     return Status(StatusCode::kInvalidArgument, "packet beyond the limits of " + caps_.name);
   }
-  if (bytes <= caps_.inject_bytes) return post_inject(connection, packet, bytes);
-
+  // Injected packets, too: the provider keeps copies of what the fabric does not take.
+  const std::uint64_t inject = bytes <= caps_.inject_bytes ? FI_INJECT : 0;
   OfiOperation* operation = connection.take_operation(OfiOperation::Kind::kSend, context);
   if (!operation) return StatusCode::kAgain;
   IovArray iov;
@@ -45,51 +45,9 @@ Status OfiDriver::post_send(ConnectionId id, SegmentList packet, void* context) 
   message.context = static_cast<OfiContext*>(operation);
   message.data = connection.peer_tag;
   const ssize_t error =
-      fi_sendmsg(connection.endpoint.get(), &message, FI_COMPLETION | FI_REMOTE_CQ_DATA);
+      fi_sendmsg(connection.endpoint.get(), &message, inject | FI_COMPLETION | FI_REMOTE_CQ_DATA);
   if (error == 0) return StatusCode::kInProgress;
   connection.free_operation(operation);
-  if (error == -FI_EAGAIN) return StatusCode::kAgain;
-  return ofi_status(StatusCode::kPeerFailed, "sending to " + to_text(connection.address), error);
-}
-
-Status OfiDriver::post_inject(OfiConnection& connection, SegmentList packet, std::size_t bytes) {
-  if (connection.injected >= OfiConnection::kMaxInjected) return StatusCode::kAgain;
-  std::array<std::byte, 512> gathered;  // not less than caps_.inject_bytes
-  void* data = gathered.data();
-  if (packet.count == 1) {
-    data = packet.first->data;
-  } else {
-    std::size_t place = 0;
-    for (const Segment& segment : packet) {
-      if (segment.size > 0) std::memcpy(gathered.data() + place, segment.data, segment.size);
-      place += segment.size;
-    }
-  }
-  ssize_t error = 0;
-  if (connection.since_credit + 1 < OfiConnection::kCreditEvery) {
-    error = fi_injectdata(connection.endpoint.get(), data, bytes, connection.peer_tag, 0);
-    if (error == 0) ++connection.since_credit;
-  } else {
-    OfiOperation* operation = connection.take_operation(OfiOperation::Kind::kCredit, nullptr);
-    if (!operation) return StatusCode::kAgain;
-    iovec iov{data, bytes};
-    fi_msg message{};
-    message.msg_iov = &iov;
-    message.iov_count = 1;
-    message.context = static_cast<OfiContext*>(operation);
-    message.data = connection.peer_tag;
-    error = fi_sendmsg(connection.endpoint.get(), &message,
-                       FI_COMPLETION | FI_INJECT | FI_REMOTE_CQ_DATA);
-    if (error == 0) {
-      connection.since_credit = 0;
-    } else {
-      connection.free_operation(operation);
-    }
-  }
-  if (error == 0) {
-    ++connection.injected;
-    return {};
-  }
   if (error == -FI_EAGAIN) return StatusCode::kAgain;
   return ofi_status(StatusCode::kPeerFailed, "sending to " + to_text(connection.address), error);
 }

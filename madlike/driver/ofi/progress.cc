@@ -62,7 +62,6 @@ Status OfiDriver::watch(std::vector<pollfd>* out) {
 
 bool OfiDriver::translate(const fi_cq_data_entry& entry, Completion* out) {
   auto* context = static_cast<OfiContext*>(entry.op_context);
-  if (!context) return false;  // an injected packet's
   if (context->role == OfiContext::Role::kReceive) return translate_receive(entry, out);
   return returned(static_cast<OfiOperation*>(context), {}, out);
 }
@@ -117,9 +116,6 @@ bool OfiDriver::finish(OfiOperation* operation, Status status, Completion* out) 
     connection.deadline = Clock::now() + options_.close_timeout;  // its peer takes what we sent
   }
   switch (kind) {
-    case OfiOperation::Kind::kCredit:
-      connection.injected -= OfiConnection::kCreditEvery;
-      return false;
     case OfiOperation::Kind::kLast:
       connection.last_sent = true;
       if (connection.peer_finished || status.error()) end_soon(connection.id, connection.gone);

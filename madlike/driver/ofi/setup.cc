@@ -7,9 +7,11 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
-#include <random>
 
+#include "madlike/driver/door/handshake.h"
+#include "madlike/driver/door/sockets.h"
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/libfabric/status.h"
 #include "madlike/driver/ofi/driver.h"
@@ -17,8 +19,7 @@
 namespace mad {
 namespace {
 
-constexpr std::size_t kInjectLimit = 512;  // what post_inject() can gather
-constexpr std::size_t kIovLimit = 64;      // what post.cc has room for
+constexpr std::size_t kIovLimit = 64;  // what post.cc has room for
 
 bool settled(OfiConnection::State state) {
   return state == OfiConnection::State::kConnected || state == OfiConnection::State::kGone;
@@ -26,19 +27,16 @@ bool settled(OfiConnection::State state) {
 
 }  // namespace
 
-OfiDriver::OfiDriver(const OfiOptions& options, std::unique_ptr<OfiFabric> fabric,
-                     std::uint64_t seed)
+OfiDriver::OfiDriver(const OfiOptions& options, std::unique_ptr<OfiFabric> fabric)
     : options_(options),
       fabric_(std::move(fabric)),
-      random_(seed),
-      incarnation_(next_random(random_)),
-      receives_(options.receive_buffers, options.max_packet_bytes),
-      exposures_(next_random(random_)) {
+      incarnation_(random_number<std::uint64_t>()),
+      receives_(options.receive_buffers, options.max_packet_bytes) {
   const fi_info& info = fabric_->info();
   caps_.name = "ofi:" + options.provider;
   caps_.max_iov = std::min(info.tx_attr->iov_limit, kIovLimit);
   caps_.max_packet_bytes = std::min(options.max_packet_bytes, info.ep_attr->max_msg_size);
-  caps_.inject_bytes = std::min({info.tx_attr->inject_size, caps_.max_packet_bytes, kInjectLimit});
+  caps_.inject_bytes = std::min(info.tx_attr->inject_size, caps_.max_packet_bytes);
   caps_.remote_write = true;
   caps_.max_write_iov = caps_.max_iov;
   // A connection carries one thing at a time: a longer write would keep small packets waiting.
@@ -53,9 +51,7 @@ Result<std::unique_ptr<Driver>> open_ofi(const OfiOptions& options) {
   Result<std::unique_ptr<OfiFabric>> fabric = OfiFabric::open(options);
   if (!fabric.ok()) return fabric.status();
   try {
-    std::random_device device;
-    const std::uint64_t seed = (std::uint64_t{device()} << 32) | device();
-    return std::unique_ptr<Driver>(std::make_unique<OfiDriver>(options, std::move(*fabric), seed));
+    return std::unique_ptr<Driver>(std::make_unique<OfiDriver>(options, std::move(*fabric)));
   } catch (const std::exception& error) {
     return Status(StatusCode::kNoMemory, std::string("opening ofi: ") + error.what());
   }
@@ -73,7 +69,7 @@ void OfiDriver::set_state(OfiConnection& connection, State state) {
 
 OfiConnection& OfiDriver::add_connection(const std::vector<std::byte>& address) {
   ++unsettled_;  // kConnecting
-  return connections_.add(address, next_random(random_));
+  return connections_.add(address, random_number<std::uint64_t>());
 }
 
 Result<ConnectionId> OfiDriver::connect(const std::byte* address, std::size_t size) {
@@ -125,8 +121,8 @@ void OfiDriver::start_request(OfiConnection& connection) {
   const int error =
       fi_connect(connection.endpoint.get(), connection.address.data(), data.data(), data.size());
   if (error != 0) {
-    end_soon(connection.id, ofi_status(StatusCode::kUnreachable,
-                                       "connecting to " + to_text(connection.address), error));
+    end_soon(connection.id,
+             tcp_dial_status("connecting to " + to_text(connection.address), std::abs(error)));
   }
 }
 
@@ -144,7 +140,7 @@ void OfiDriver::accept(OfiConnection& connection, const Greeting& greeting, Info
   set_state(connection, State::kAccepting);
   connection.deadline = Clock::now() + options_.connect_timeout;
   if (!attach_endpoint(connection, request.get())) {
-    refuse(request.get(), Greeting::Kind::kForeign);
+    refuse(request.get(), Greeting::Kind::kCrossing);  // so that it asks again
     return;
   }
   Greeting answer;
@@ -181,8 +177,8 @@ void OfiDriver::on_deadline(OfiConnection& connection, Clock::time_point now) {
       if (fi_getpeer(connection.endpoint.get(), &peer, &size) == 0) {
         connection.deadline = now + options_.connect_timeout;  // it answered, its engine is busy
       } else {
-        end_soon(connection.id, Status(StatusCode::kUnreachable,
-                                       to_text(connection.address) + " does not answer"));
+        end_soon(connection.id,
+                 Status(StatusCode::kAgain, to_text(connection.address) + " does not answer"));
       }
       return;
     }
@@ -191,7 +187,7 @@ void OfiDriver::on_deadline(OfiConnection& connection, Clock::time_point now) {
       return;
     case State::kAccepting:
       end_soon(connection.id,
-               Status(StatusCode::kPeerFailed,
+               Status(StatusCode::kAgain,
                       to_text(connection.address) + " asked for a connection and gave up"));
       return;
     case State::kClosing:

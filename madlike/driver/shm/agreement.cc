@@ -32,6 +32,12 @@ bool ShmDriver::makes_gate(const ShmConnection& connection) const {
   return door_.address() < connection.address;
 }
 
+// Until it is our turn to make memory, advance_unsettled() tries again.
+void ShmDriver::offer(ShmConnection& connection) {
+  Status made = make_offer(connection);
+  if (made.error()) end_soon(connection.id, std::move(made));
+}
+
 Status ShmDriver::make_offer(ShmConnection& connection) {
   ShmOffer& own = connection.own;
   own.tag = connection.tag;
@@ -41,7 +47,8 @@ Status ShmDriver::make_offer(ShmConnection& connection) {
                   static_cast<std::uint32_t>(ShmFabric::kPlaces),
                   static_cast<std::uint32_t>(options_.max_packet_bytes),
                   static_cast<std::uint32_t>(sizeof(void*))};
-  auto endpoint = ShmEndpoint::open(fabric_, new_name("shm"), options_.max_packet_bytes);
+  const bool in_turn = door_.now() < connection.deadline;
+  auto endpoint = ShmEndpoint::open(fabric_, new_name("shm"), options_.max_packet_bytes, in_turn);
   if (!endpoint.ok()) return endpoint.status();
   connection.endpoint = std::move(*endpoint);
   own.endpoint = connection.endpoint->name().text();
@@ -64,6 +71,7 @@ void ShmDriver::send_note(ShmConnection& connection, ShmNote::Kind kind) {
 }
 
 void ShmDriver::on_control(ShmConnection& connection) {
+  if (!connection.endpoint) return;  // first ours is to be offered
   for (int i = 0; i < kMessagesAtOnce && connection.control && !connection.doomed; ++i) {
     switch (connection.reader.read(connection.control.fd())) {
       case DoorReader::Outcome::kWaiting:
@@ -78,9 +86,6 @@ void ShmDriver::on_control(ShmConnection& connection) {
       return end_soon(connection.id, Status(StatusCode::kProtocol,
                                             to_text(connection.peer.socket) +
                                                 " sent what no shm engine of this version sends"));
-    }
-    if (connection.state == State::kAgreeing) {
-      connection.deadline = door_.now() + options_.agree_timeout;
     }
     connection.reader.expect(ShmNote::kBytes);
   }

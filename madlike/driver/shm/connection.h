@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "madlike/base/clock.h"
 #include "madlike/driver/connections/table.h"
-#include "madlike/driver/door/clock.h"
 #include "madlike/driver/door/handshake.h"
 #include "madlike/driver/door/sockets.h"
 #include "madlike/driver/driver.h"
@@ -82,7 +82,7 @@ struct ShmConnection : ConnectionRecord {
 
   bool last_sent = false;
   bool peer_finished = false;        // its last message has come
-  PolledClock::time_point deadline;  // kAgreeing: the peer is silent; kClosing: it takes nothing
+  PolledClock::time_point deadline;  // kAgreeing: our turn comes; kClosing: the peer takes nothing
 };
 
 }  // namespace mad

@@ -35,6 +35,7 @@ class ShmDriver : public Driver {
                     std::uint64_t offset, void* context) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
   Status watch(std::vector<pollfd>* out) override;
+  void watched_by(std::vector<int>* out) const override { out->push_back(door_.watch().fd()); }
   void release(void* buffer) override { chunks_.drop_user(*static_cast<Chunk*>(buffer)); }
   void disconnect(ConnectionId connection) override;
 
@@ -54,6 +55,7 @@ class ShmDriver : public Driver {
 
   // agreement.cc
   bool makes_gate(const ShmConnection& connection) const;
+  void offer(ShmConnection& connection);
   Status make_offer(ShmConnection& connection);
   void send_note(ShmConnection& connection, ShmNote::Kind kind);
   void on_control(ShmConnection& connection);

@@ -80,7 +80,7 @@ void ShmDriver::end_hung_up() {
     const bool stood = connection->state != State::kAgreeing;
     const std::string who = "the engine at " + to_text(connection->peer.socket);
     end_soon(id, stood ? Status(StatusCode::kPeerFailed, who + " is gone")
-                       : Status(StatusCode::kUnreachable, who + " left before we were connected"));
+                       : Status(StatusCode::kAgain, who + " left before we were connected"));
     return true;
   };
   hung_up_.erase(std::remove_if(hung_up_.begin(), hung_up_.end(), ended), hung_up_.end());

@@ -42,21 +42,20 @@ Status check_room(std::size_t bytes) {
 }
 
 /// One engine of this host at a time makes memory, so that there is the room for it that it found.
-/// One that stops meanwhile is not waited for long.
 class Turn {
  public:
   Turn() : directory_(::open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    for (int tries = 0; tries < kTries && flock(directory_.fd(), LOCK_EX | LOCK_NB) != 0; ++tries) {
-      usleep(1000);
-    }
+    taken_ = flock(directory_.fd(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   }
   ~Turn() { flock(directory_.fd(), LOCK_UN); }  // also that of a child that was forked meanwhile
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
+  /// It is another engine's.
+  bool is_taken() const { return taken_; }
 
  private:
-  static constexpr int kTries = 1000;
   const TcpSocket directory_;
+  bool taken_ = false;
 };
 
 /// Gives back the memory of zeros at the end of a file, which are zeros without it, too.
@@ -86,9 +85,10 @@ Status settle(const std::string& name, std::size_t bytes) {
 
 Result<std::unique_ptr<ShmEndpoint>> ShmEndpoint::open(std::shared_ptr<ShmFabric> fabric,
                                                        const std::string& name,
-                                                       std::size_t max_packet_bytes) {
+                                                       std::size_t max_packet_bytes, bool in_turn) {
   const std::size_t used = used_bytes(max_packet_bytes);
   const Turn turn;
+  if (in_turn && turn.is_taken()) return Status(StatusCode::kAgain);
   Status status = check_room(used + kMadeBytes);
   if (status.error()) return status;
   std::unique_ptr<ShmEndpoint> endpoint(new ShmEndpoint(std::move(fabric), name));
@@ -133,9 +133,10 @@ Status ShmEndpoint::open_objects() {
 Status ShmEndpoint::reach(const std::string& peer) {
   // The provider takes names of what is not there (yet), too.
   const TcpSocket file = open_shared(peer);
-  const bool there = file && peer != name_.text();
-  if (there && fi_av_insert(addresses_.get(), peer.c_str(), 1, &peer_, 0, nullptr) == 1) return {};
-  return {StatusCode::kUnreachable, "there is no /dev/shm/" + peer + " of it here"};
+  if (!file) return not_opened(peer, errno);
+  const bool others = peer != name_.text();
+  if (others && fi_av_insert(addresses_.get(), peer.c_str(), 1, &peer_, 0, nullptr) == 1) return {};
+  return not_opened(peer, tcp_spare() ? ENOENT : EMFILE);
 }
 
 ssize_t ShmEndpoint::post(SegmentList packet, std::uint64_t data, std::uint64_t flags) {

@@ -33,10 +33,12 @@ class ShmEndpoint {
   static constexpr std::size_t kMostBytes = 64 * 32 * 1024;
 
   /// Opens one whose memory is the new object of shared memory `name`.  kNoMemory: there is no room
-  /// for it (the sentence says how much it takes).
+  /// for it (the sentence says how much it takes); kAgain, only `in_turn`: another engine of this
+  /// host makes memory just now, and may need the room that there seems to be.
   static Result<std::unique_ptr<ShmEndpoint>> open(std::shared_ptr<ShmFabric> fabric,
                                                    const std::string& name,
-                                                   std::size_t max_packet_bytes);
+                                                   std::size_t max_packet_bytes,
+                                                   bool in_turn = true);
 
   /// Of its memory; whoever has opened that needs it no more.
   ShmName& name() { return name_; }

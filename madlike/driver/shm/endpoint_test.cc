@@ -56,12 +56,15 @@ TEST_F(Endpoint, ReachesWhatIsThereAndNothingElse) {
   EXPECT_EQ((*b)->reach(names[0]).code(), StatusCode::kUnreachable);
 }
 
-TEST_F(Endpoint, WhoStopsWhileMakingOneIsNotWaitedFor) {
+TEST_F(Endpoint, OneIsMadeAtATimeAndNobodyBlocks) {
   const int directory = open("/dev/shm", O_RDONLY);
   ASSERT_EQ(flock(directory, LOCK_EX), 0);
+  EXPECT_TRUE(ShmEndpoint::open(fabric_, new_name(), kPacket).status().again());
+  const auto impatient = ShmEndpoint::open(fabric_, new_name(), kPacket, /*in_turn=*/false);
+  EXPECT_TRUE(impatient.ok()) << impatient.status().message();
+  close(directory);
   const auto endpoint = ShmEndpoint::open(fabric_, new_name(), kPacket);
   EXPECT_TRUE(endpoint.ok()) << endpoint.status().message();
-  close(directory);
 }
 
 // As when /dev/shm is full.

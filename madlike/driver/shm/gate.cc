@@ -83,9 +83,9 @@ Result<ShmGate> ShmGate::make(const std::string& name, std::uint64_t secret) {
 Result<ShmGate> ShmGate::join(const std::string& name, std::uint64_t secret) {
   const TcpSocket file = open_shared(name);
   struct stat status {};
-  const bool there = file && fstat(file.fd(), &status) == 0;
-  if (!there || status.st_size != static_cast<off_t>(sizeof(ShmPage))) {
-    return Status(StatusCode::kUnreachable, "there is no /dev/shm/" + name + " of it here");
+  if (!file) return not_opened(name, errno);
+  if (fstat(file.fd(), &status) != 0 || status.st_size != static_cast<off_t>(sizeof(ShmPage))) {
+    return not_opened(name, ENOENT);
   }
   const Result<ShmPage*> page = map(file.fd(), name);
   if (!page.ok()) return page.status();

@@ -26,6 +26,11 @@ TcpSocket open_shared(const std::string& name) {
   return object;
 }
 
+Status not_opened(const std::string& name, int error) {
+  if (is_lack(error)) return tcp_dial_status("opening /dev/shm/" + name, error);
+  return {StatusCode::kUnreachable, "there is no /dev/shm/" + name + " of it here"};
+}
+
 int reserve_shared(int object, std::size_t bytes) {
   int error = EINTR;
   while (error == EINTR) error = posix_fallocate(object, 0, static_cast<off_t>(bytes));

@@ -15,6 +15,9 @@ namespace mad {
 /// Opens the object of this name, to read and write.  Empty: there is none, or others than this
 /// user may write to it.
 TcpSocket open_shared(const std::string& name);
+/// Why the object of this name could not be opened.  kNoMemory: this process lacks a file now;
+/// kUnreachable: it is not to be found here.
+Status not_opened(const std::string& name, int error);
 /// Takes the memory of an object's first bytes from the system.  0, or an errno.
 int reserve_shared(int object, std::size_t bytes);
 

@@ -153,7 +153,13 @@ void ShmDriver::advance_unsettled() {
   for (const ConnectionId id : advancing_) {
     ShmConnection& connection = *find(id);
     if (connection.doomed) continue;
-    if (connection.state == State::kAgreeing) greet(connection);
+    if (connection.state == State::kAgreeing) {
+      if (connection.endpoint) {
+        greet(connection);
+      } else {
+        offer(connection);
+      }
+    }
     if (connection.state != State::kClosing) continue;
     if (!connection.last_sent) send_last(connection);
     if (connection.last_sent && connection.peer_finished) end_soon(id, connection.gone);

@@ -30,9 +30,6 @@ struct ShmOptions {
   std::chrono::milliseconds connect_timeout{10000};
   /// How long who connected to us may take to prove that it knows our address.
   std::chrono::milliseconds stranger_timeout{60000};
-  /// How long the engine behind a connection may be silent while both agree, which it does when it
-  /// is polled.  Time without poll() does not count.
-  std::chrono::milliseconds agree_timeout{300000};
   /// How long a connection that disconnect() ends may stay without its peer taking anything.
   std::chrono::milliseconds close_timeout{10000};
   /// How long closing the driver may wait for what disconnect() still has to send.

@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <utility>
 
+#include "madlike/base/clock.h"
 #include "madlike/driver/connections/table.h"
-#include "madlike/driver/door/clock.h"
 #include "madlike/driver/door/handshake.h"
+#include "madlike/driver/door/silence.h"
 #include "madlike/driver/door/sockets.h"
 #include "madlike/driver/driver.h"
 #include "madlike/driver/tcp/inbox.h"
@@ -37,6 +38,7 @@ struct TcpConnection : ConnectionRecord {
   TcpSocket socket;
 
   PolledClock::time_point deadline;  // kClosing: the peer takes nothing
+  Silence silence;
   TcpInbox inbox;
   TcpOutbox outbox;
   std::size_t exposed = 0;                  // memory that the peer may write

@@ -40,7 +40,9 @@ class TcpDriver : public Driver {
   Status place_rest(ConnectionId connection, ScatteredMemory& memory, std::uint64_t first) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
   Status watch(std::vector<pollfd>* out) override;
+  void watched_by(std::vector<int>* out) const override { out->push_back(door_.watch().fd()); }
   void release(void* buffer) override;
+  bool arrived(ConnectionId connection) const override;
   void disconnect(ConnectionId connection) override;
 
  private:
@@ -125,7 +127,8 @@ class TcpDriver : public Driver {
   std::uint32_t polls_ = 0;
   CoarseTimer look_timer_;
   CoarseTimer deadline_timer_;
-  bool last_first_ = false;  // which of two connections is read first
+  PolledClock::time_point listen_at_;  // for silent hosts
+  bool last_first_ = false;            // which of two connections is read first
 };
 
 }  // namespace mad

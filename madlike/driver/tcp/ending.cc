@@ -25,6 +25,11 @@ void TcpDriver::close_socket(TcpConnection& connection) {
   sending_.erase(std::remove(sending_.begin(), sending_.end(), connection.id), sending_.end());
 }
 
+bool TcpDriver::arrived(ConnectionId id) const {
+  const TcpConnection& connection = connections_.at(id);
+  return !connection.stands() || (connection.outbox.empty() && tcp_arrived(connection.socket.fd()));
+}
+
 void TcpDriver::disconnect(ConnectionId id) {
   TcpConnection* const left = connections_.leave(id);
   if (!left) return;
@@ -43,8 +48,8 @@ void TcpDriver::disconnect(ConnectionId id) {
 void TcpDriver::post_last(TcpConnection& connection) {
   TcpRecord record;
   record.kind = TcpRecord::Kind::kLast;
-  const auto outcome = connection.outbox.send(connection.socket.fd(), record, {}, {});
-  connection.last_posted = outcome == TcpOutbox::Outcome::kSent;
+  const auto outcome = connection.outbox.send(connection.socket.fd(), record, {}, nullptr);
+  connection.last_posted = outcome != TcpOutbox::Outcome::kFull;
   if (outcome == TcpOutbox::Outcome::kBroken) return end_soon(connection.id, connection.gone);
   if (connection.outbox.empty()) (void)shutdown(connection.socket.fd(), SHUT_WR);
   wait_to_send(connection);

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::byte kPadding[TcpRecord::kAlignment] = {};
 
+constexpr std::uint32_t kMostSkips = 7;
+
 // Memory that each place of an outbox keeps; of more than that the whole outbox keeps one.
 constexpr std::size_t kRestingBytes = 1024;
 
@@ -46,7 +48,7 @@ std::size_t TcpOutbox::write(int socket, const iovec* segments, std::size_t coun
 }
 
 TcpOutbox::Outcome TcpOutbox::send(int socket, const TcpRecord& record, SegmentList bytes,
-                                   Finished tell) {
+                                   const Finished* tell) {
   if (broken_) return Outcome::kBroken;
   const bool keep = corked_ && record.bytes <= kCorkBytes;
   std::size_t taken = 0;
@@ -57,12 +59,14 @@ TcpOutbox::Outcome TcpOutbox::send(int socket, const TcpRecord& record, SegmentL
     if (taken == record.all_bytes()) return Outcome::kSent;
     full_ = true;
   }
-  const bool copy = keep || record.bytes <= kCopyBytes;
-  if (!(copy ? add_copy(record, bytes, taken) : add_reference(record, bytes, taken, tell))) {
-    return Outcome::kFull;
-  }
+  const bool copy = record.bytes <= (keep ? kCorkCopyBytes : kCopyBytes);
+  Waiting* const waiting =
+      copy ? add_copy(record, bytes, taken) : add_reference(record, bytes, taken);
+  if (waiting == nullptr) return Outcome::kFull;
+  if (tell != nullptr) waiting->finished.push_back(*tell);
   if (!full_) kept_ += record.all_bytes();
-  return copy ? Outcome::kSent : Outcome::kWaits;
+  if (!full_ && copy) copied_ += record.all_bytes();
+  return Outcome::kWaits;
 }
 
 // One buffer costs the system less than a list of them.
@@ -92,21 +96,22 @@ std::size_t TcpOutbox::write_large(int socket, const TcpRecord& record, SegmentL
   return write(socket, all.data(), count);
 }
 
-TcpOutbox::Waiting& TcpOutbox::add() {
+TcpOutbox::Waiting& TcpOutbox::add(bool copies) {
   Waiting& waiting = at(count_++);
   waiting.left.clear();
   waiting.first = 0;
+  waiting.copies = copies;
   return waiting;
 }
 
-// Behind the copies that wait last, if they do; false: nothing more may wait.
-bool TcpOutbox::add_copy(const TcpRecord& record, SegmentList bytes, std::size_t taken) {
+// Behind the copies that wait last, if they do; null: nothing more may wait.
+TcpOutbox::Waiting* TcpOutbox::add_copy(const TcpRecord& record, SegmentList bytes,
+                                        std::size_t taken) {
   const std::size_t size = record.all_bytes();
   const bool joins =
-      count_ > 0 && !at(count_ - 1).tell && at(count_ - 1).own.size() + size <= kBatchBytes;
-  if (!joins && count_ == kDepth) return false;
-  Waiting& waiting = joins ? at(count_ - 1) : add();
-  waiting.tell = false;
+      count_ > 0 && at(count_ - 1).copies && at(count_ - 1).own.size() + size <= kBatchBytes;
+  if (!joins && count_ == kDepth) return nullptr;
+  Waiting& waiting = joins ? at(count_ - 1) : add(true);
   std::vector<std::byte>& own = waiting.own;
   if (!joins && spare_.capacity() > own.capacity()) own.swap(spare_);
   if (!joins) own.clear();
@@ -120,15 +125,13 @@ bool TcpOutbox::add_copy(const TcpRecord& record, SegmentList bytes, std::size_t
     end += segment.size;
   }
   waiting.left.assign(1, {own.data() + taken, own.size() - taken});
-  return true;
+  return &waiting;
 }
 
-bool TcpOutbox::add_reference(const TcpRecord& record, SegmentList bytes, std::size_t taken,
-                              Finished tell) {
-  if (count_ == kDepth) return false;
-  Waiting& waiting = add();
-  waiting.tell = true;
-  waiting.finished = tell;
+TcpOutbox::Waiting* TcpOutbox::add_reference(const TcpRecord& record, SegmentList bytes,
+                                             std::size_t taken) {
+  if (count_ == kDepth) return nullptr;
+  Waiting& waiting = add(false);
   waiting.own.resize(record.header_bytes());
   encode_record(record, waiting.own.data());
   waiting.left.push_back({waiting.own.data(), waiting.own.size()});
@@ -136,11 +139,17 @@ bool TcpOutbox::add_reference(const TcpRecord& record, SegmentList bytes, std::s
   const std::size_t padding = record.padding_bytes();
   if (padding > 0) waiting.left.push_back({const_cast<std::byte*>(kPadding), padding});
   skip(waiting.left, &waiting.first, taken);
-  return true;
+  return &waiting;
+}
+
+bool TcpOutbox::due() {
+  if (skips_left_ == 0) return true;
+  --skips_left_;
+  return false;
 }
 
 bool TcpOutbox::flush(int socket, std::vector<Finished>* finished) {
-  kept_ = 0;
+  kept_ = copied_ = 0;
   bool moved = false;
   while (count_ > 0 && !broken_) {
     std::array<iovec, kMaxSegments + 2> all;
@@ -172,12 +181,15 @@ bool TcpOutbox::flush(int socket, std::vector<Finished>* finished) {
     }
     if (!all_taken) break;
   }
+  skips_ = moved ? 0 : std::min(2 * skips_ + 1, kMostSkips);
+  skips_left_ = skips_;
   return moved;
 }
 
 void TcpOutbox::pop(std::vector<Finished>* finished) {
   Waiting& waiting = at(0);
-  if (waiting.tell) finished->push_back(waiting.finished);
+  finished->insert(finished->end(), waiting.finished.begin(), waiting.finished.end());
+  waiting.finished.clear();
   if (waiting.own.capacity() > kRestingBytes) {
     if (waiting.own.capacity() > spare_.capacity()) waiting.own.swap(spare_);
     if (waiting.own.capacity() > kRestingBytes) std::vector<std::byte>().swap(waiting.own);

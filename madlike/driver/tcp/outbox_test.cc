@@ -49,7 +49,7 @@ TEST_F(TcpOutboxTest, WhatFitsGoesAtOnce) {
   const Segment segments[] = {{a.data(), a.size()}, {b.data(), b.size()}, {c.data(), c.size()}};
   TcpRecord record;
   record.bytes = 113;
-  EXPECT_EQ(outbox.send(near(), record, {segments, 3}, {}), TcpOutbox::Outcome::kSent);
+  EXPECT_EQ(outbox.send(near(), record, {segments, 3}, nullptr), TcpOutbox::Outcome::kSent);
   EXPECT_TRUE(outbox.empty());
   Bytes all(a);
   all.insert(all.end(), c.begin(), c.end());
@@ -80,7 +80,8 @@ TEST_F(TcpOutboxTest, WhatDoesNotFitFollowsInOrder) {
     const Segment segments[] = {{own.data(), cut}, {own.data() + cut, own.size() - cut}};
     TcpOutbox::Outcome outcome = TcpOutbox::Outcome::kFull;
     for (;;) {
-      outcome = outbox.send(near(), record, {segments, 2}, {Completion::Kind::kSent, &contexts[i]});
+      const TcpOutbox::Finished tell{Completion::Kind::kSent, &contexts[i]};
+      outcome = outbox.send(near(), record, {segments, 2}, &tell);
       if (outcome != TcpOutbox::Outcome::kFull) break;
       ++full;
       read(random() % 9000);
@@ -89,9 +90,11 @@ TEST_F(TcpOutboxTest, WhatDoesNotFitFollowsInOrder) {
     ASSERT_NE(outcome, TcpOutbox::Outcome::kBroken);
     if (outcome == TcpOutbox::Outcome::kWaits) ++waiting;
     expect(record, bytes);
-    // What is over was taken or copied: its memory may change.
-    if (outcome == TcpOutbox::Outcome::kSent) std::fill(own.begin(), own.end(), std::byte{0xEE});
-    EXPECT_TRUE(own.size() > TcpOutbox::kCopyBytes || outcome == TcpOutbox::Outcome::kSent);
+    // What was taken or copied may change.
+    const bool copied = own.size() <= TcpOutbox::kCopyBytes;
+    if (copied || outcome == TcpOutbox::Outcome::kSent) {
+      std::fill(own.begin(), own.end(), std::byte{0xEE});
+    }
     if (outbox.ripe()) outbox.flush(near(), &finished);
     if (random() % 3 == 0) read(random() % 9000);
     if (random() % 3 == 0) outbox.flush(near(), &finished);
@@ -113,16 +116,46 @@ TEST_F(TcpOutboxTest, WhatDoesNotFitFollowsInOrder) {
   }
 }
 
+TEST_F(TcpOutboxTest, ACopyIsOverWhenTheSocketHasIt) {
+  TcpOutbox outbox;
+  std::vector<TcpOutbox::Finished> finished;
+  std::vector<int> contexts(1000);
+  Bytes bytes(100);
+  const Segment segment{bytes.data(), bytes.size()};
+  TcpRecord record;
+  record.bytes = 100;
+  std::size_t waiting = 0;
+  for (int& context : contexts) {
+    const TcpOutbox::Finished tell{Completion::Kind::kSent, &context};
+    const auto outcome = outbox.send(near(), record, {&segment, 1}, &tell);
+    expect(record, bytes);
+    if (outcome == TcpOutbox::Outcome::kWaits && waiting++ == 0) outbox.flush(near(), &finished);
+  }
+  ASSERT_GT(waiting, 100u) << "who was told that they are sent would not come back for them";
+  EXPECT_TRUE(finished.empty());
+  while (read_.size() < expected_.size()) {
+    read(3000);
+    const std::size_t before = finished.size();
+    outbox.flush(near(), &finished);
+    EXPECT_LE(finished.size() - before, 2 * TcpOutbox::kBatchBytes / record.all_bytes());
+  }
+  EXPECT_TRUE(outbox.empty());
+  ASSERT_EQ(finished.size(), waiting);
+  EXPECT_EQ(finished.back().context, &contexts.back());
+}
+
 TEST_F(TcpOutboxTest, ACorkKeepsShortRecordsUntilItIsDrawn) {
   TcpOutbox outbox;
   std::vector<TcpOutbox::Finished> finished;
+  std::vector<int> contexts(20);
   outbox.cork();
   for (std::size_t i = 1; i <= 20; ++i) {
     Bytes bytes(i, static_cast<std::byte>(i));
     const Segment segment{bytes.data(), bytes.size()};
     TcpRecord record;
     record.bytes = static_cast<std::uint32_t>(i);
-    ASSERT_EQ(outbox.send(near(), record, {&segment, 1}, {}), TcpOutbox::Outcome::kSent);
+    const TcpOutbox::Finished tell{Completion::Kind::kSent, &contexts[i - 1]};
+    ASSERT_EQ(outbox.send(near(), record, {&segment, 1}, &tell), TcpOutbox::Outcome::kWaits);
     expect(record, bytes);
   }
   read(1000);
@@ -132,25 +165,149 @@ TEST_F(TcpOutboxTest, ACorkKeepsShortRecordsUntilItIsDrawn) {
   EXPECT_TRUE(outbox.ripe());
   EXPECT_TRUE(outbox.flush(near(), &finished));
   EXPECT_TRUE(outbox.empty());
+  EXPECT_EQ(finished.size(), contexts.size());
   read(1000);
   EXPECT_EQ(read_, expected_);
 }
 
-TEST_F(TcpOutboxTest, ALongRecordOrManyBytesEndTheWaitUnderACork) {
+TEST_F(TcpOutboxTest, ACorkKeepsNoLongerRecordsThanItSays) {
+  for (const std::size_t size : {TcpOutbox::kCorkBytes, TcpOutbox::kCorkBytes + 1}) {
+    TcpOutbox outbox;
+    Bytes bytes(size);
+    const Segment segment{bytes.data(), bytes.size()};
+    TcpRecord record;
+    record.bytes = static_cast<std::uint32_t>(size);
+    outbox.cork();
+    (void)outbox.send(near(), record, {&segment, 1}, nullptr);
+    read(1);
+    EXPECT_EQ(read_.empty(), size == TcpOutbox::kCorkBytes);
+  }
+}
+
+TEST_F(TcpOutboxTest, ACorkKeepsLongerRecordsWhereTheyAre) {
   TcpOutbox outbox;
   std::vector<TcpOutbox::Finished> finished;
-  Bytes little(8), longer(TcpOutbox::kBatchBytes);
+  int contexts[2] = {};
+  Bytes bytes[2] = {Bytes(10000), Bytes(20000)};
+  outbox.cork();
+  for (int i = 0; i < 2; ++i) {
+    TcpRecord record;
+    record.bytes = static_cast<std::uint32_t>(bytes[i].size());
+    const Segment segment{bytes[i].data(), bytes[i].size()};
+    const TcpOutbox::Finished tell{Completion::Kind::kSent, &contexts[i]};
+    ASSERT_EQ(outbox.send(near(), record, {&segment, 1}, &tell), TcpOutbox::Outcome::kWaits);
+    bytes[i].assign(bytes[i].size(), static_cast<std::byte>(1 + i));  // not read before
+    expect(record, bytes[i]);
+  }
+  read(1000);
+  EXPECT_TRUE(read_.empty());
+  EXPECT_FALSE(outbox.ripe());
+  outbox.uncork();
+  for (int i = 0; i < 100 && !outbox.empty(); ++i) {
+    outbox.flush(near(), &finished);
+    read(9000);
+  }
+  read(100000);
+  EXPECT_TRUE(read_ == expected_);
+  ASSERT_EQ(finished.size(), 2u);
+  EXPECT_EQ(finished[0].context, &contexts[0]);
+  EXPECT_EQ(finished[1].context, &contexts[1]);
+}
+
+TEST_F(TcpOutboxTest, ManyCopiesManyBytesOrManyRecordsEndTheWaitUnderACork) {
+  Bytes bytes(TcpOutbox::kCorkBytes);
+  struct {
+    std::size_t size, records;
+  } const cases[] = {
+      {TcpOutbox::kCorkCopyBytes, TcpOutbox::kBatchBytes / TcpOutbox::kCorkCopyBytes},
+      {TcpOutbox::kKeptBytes / 4, 4},
+      {TcpOutbox::kCorkCopyBytes / 2 * 3,
+       TcpOutbox::kKeptBytes * 2 / 3 / TcpOutbox::kCorkCopyBytes + 1}};
+  for (const auto& one : cases) {
+    TcpOutbox outbox;
+    outbox.cork();
+    const Segment segment{bytes.data(), one.size};
+    TcpRecord record;
+    record.bytes = static_cast<std::uint32_t>(one.size);
+    for (std::size_t i = 0; i < one.records; ++i) {
+      EXPECT_FALSE(outbox.ripe()) << one.size << " bytes, " << i;
+      (void)outbox.send(near(), record, {&segment, 1}, nullptr);
+    }
+    EXPECT_TRUE(outbox.ripe()) << one.size;
+  }
+  TcpOutbox outbox;
+  outbox.cork();
+  const Segment little{bytes.data(), 8}, longer{bytes.data(), TcpOutbox::kCorkCopyBytes + 1};
+  TcpRecord record;
+  for (std::size_t i = 0; i < TcpOutbox::kDepth; ++i) {
+    EXPECT_FALSE(outbox.ripe());
+    const Segment& segment = i % 2 == 0 ? little : longer;
+    record.bytes = static_cast<std::uint32_t>(segment.size);
+    ASSERT_NE(outbox.send(near(), record, {&segment, 1}, nullptr), TcpOutbox::Outcome::kFull);
+  }
+  EXPECT_TRUE(outbox.ripe()) << "no place is left";
+}
+
+TEST_F(TcpOutboxTest, ALongRecordEndsTheWaitUnderACork) {
+  TcpOutbox outbox;
+  std::vector<TcpOutbox::Finished> finished;
+  Bytes little(8), longer(TcpOutbox::kKeptBytes);
   const Segment one{little.data(), little.size()}, all{longer.data(), longer.size()};
   TcpRecord record;
   record.bytes = 8;
   outbox.cork();
-  ASSERT_EQ(outbox.send(near(), record, {&one, 1}, {}), TcpOutbox::Outcome::kSent);
+  ASSERT_EQ(outbox.send(near(), record, {&one, 1}, nullptr), TcpOutbox::Outcome::kWaits);
   EXPECT_FALSE(outbox.ripe());
   record.bytes = static_cast<std::uint32_t>(longer.size());
-  ASSERT_EQ(outbox.send(near(), record, {&all, 1}, {}), TcpOutbox::Outcome::kWaits);
+  ASSERT_EQ(outbox.send(near(), record, {&all, 1}, nullptr), TcpOutbox::Outcome::kWaits);
   EXPECT_TRUE(outbox.ripe());
   outbox.flush(near(), &finished);
   EXPECT_FALSE(outbox.ripe()) << "the socket is full";
+}
+
+// So many short records as the depth has, each in a place of its own or many in one, are all that
+// an outbox copies: its memory is bounded.
+TEST_F(TcpOutboxTest, CopiesOfMoreThanABatchAreInAnotherPlace) {
+  TcpOutbox outbox;
+  Bytes bytes(TcpOutbox::kCopyBytes, std::byte{1});
+  const Segment segment{bytes.data(), bytes.size()};
+  TcpRecord record;
+  record.bytes = static_cast<std::uint32_t>(bytes.size());
+  outbox.cork();  // nothing is written
+  const std::size_t in_a_batch = TcpOutbox::kBatchBytes / record.all_bytes();
+  std::size_t taken = 0;
+  while (outbox.send(near(), record, {&segment, 1}, nullptr) == TcpOutbox::Outcome::kWaits &&
+         taken < 1000000) {
+    ++taken;
+  }
+  EXPECT_EQ(taken, TcpOutbox::kDepth * in_a_batch);
+}
+
+TEST_F(TcpOutboxTest, ASocketThatTakesNothingIsTriedRarely) {
+  TcpOutbox outbox;
+  std::vector<TcpOutbox::Finished> finished;
+  Bytes bytes(100000);
+  const Segment segment{bytes.data(), bytes.size()};
+  TcpRecord record;
+  record.bytes = static_cast<std::uint32_t>(bytes.size());
+  ASSERT_EQ(outbox.send(near(), record, {&segment, 1}, nullptr), TcpOutbox::Outcome::kWaits);
+  const auto attempts = [&](int turns) {
+    int count = 0;
+    for (int i = 0; i < turns; ++i) {
+      if (!outbox.due()) continue;
+      ++count;
+      EXPECT_FALSE(outbox.flush(near(), &finished));
+    }
+    return count;
+  };
+  EXPECT_EQ(attempts(1 + 1 + 3), 2) << "at once, and after one turn";
+  EXPECT_EQ(attempts(800), 100);
+  outbox.hurry();
+  EXPECT_EQ(attempts(1), 1);
+  read(bytes.size());
+  outbox.hurry();
+  EXPECT_TRUE(outbox.flush(near(), &finished));
+  EXPECT_TRUE(outbox.due()) << "it took something";
 }
 
 TEST_F(TcpOutboxTest, ABrokenSocketIsToldAndWhatWaitsIsGivenBack) {
@@ -160,14 +317,14 @@ TEST_F(TcpOutboxTest, ABrokenSocketIsToldAndWhatWaitsIsGivenBack) {
   TcpRecord record;
   record.bytes = static_cast<std::uint32_t>(bytes.size());
   int context = 0;
-  ASSERT_EQ(outbox.send(near(), record, {&segment, 1}, {Completion::Kind::kWritten, &context}),
-            TcpOutbox::Outcome::kWaits);
+  const TcpOutbox::Finished tell{Completion::Kind::kWritten, &context};
+  ASSERT_EQ(outbox.send(near(), record, {&segment, 1}, &tell), TcpOutbox::Outcome::kWaits);
   close(pair_[1]);
   pair_[1] = -1;
   std::vector<TcpOutbox::Finished> finished;
   outbox.flush(near(), &finished);
   EXPECT_TRUE(finished.empty());
-  EXPECT_EQ(outbox.send(near(), record, {&segment, 1}, {}), TcpOutbox::Outcome::kBroken);
+  EXPECT_EQ(outbox.send(near(), record, {&segment, 1}, nullptr), TcpOutbox::Outcome::kBroken);
   outbox.drop_all(&finished);
   ASSERT_EQ(finished.size(), 1u);
   EXPECT_EQ(finished[0].context, &context);

@@ -36,8 +36,8 @@ Status TcpDriver::post_write(ConnectionId id, SegmentList packet, const Exposure
 
 Status TcpDriver::post(TcpConnection& connection, const TcpRecord& record, SegmentList packet,
                        Completion::Kind kind, void* context) {
-  const auto outcome =
-      connection.outbox.send(connection.socket.fd(), record, packet, {kind, context});
+  const TcpOutbox::Finished tell{kind, context};
+  const auto outcome = connection.outbox.send(connection.socket.fd(), record, packet, &tell);
   wait_to_send(connection);
   if (connection.outbox.ripe()) flush(connection);
   switch (outcome) {

@@ -72,6 +72,7 @@ Status TcpDriver::watch(std::vector<pollfd>* out) {
   }
   for (const ConnectionId id : sending_) {
     TcpConnection& connection = *find(id);
+    connection.outbox.hurry();  // its room may be what ends the sleep
     if (connection.wakes_to_send) continue;
     connection.wakes_to_send = true;
     door_.watch().change(connection.socket.fd(), TcpWatch::Role::kConnection, id, true);
@@ -103,12 +104,15 @@ void TcpDriver::look() {
     const TcpConnection* const connection = find(id);
     if (connection && connection->stands() && !reads_unasked()) readable_.push_back(id);
   }
-  if (deadline_timer_.ticked() && closing_ > 0) check_deadlines();
+  if (deadline_timer_.ticked()) check_deadlines();
   end_all_due();
 }
 
 void TcpDriver::flush_waiting() {
-  for (std::size_t i = 0; i < sending_.size(); ++i) flush(*find(sending_[i]));
+  for (std::size_t i = 0; i < sending_.size(); ++i) {
+    TcpConnection& connection = *find(sending_[i]);
+    if (connection.outbox.due()) flush(connection);
+  }
   const auto rests = [this](ConnectionId id) {
     TcpConnection& connection = *find(id);
     connection.waits_to_send = !connection.outbox.empty();

@@ -54,9 +54,11 @@ TEST(TcpRecord, WhatNoEngineSendsIsRefused) {
   TcpRecord read;
   ASSERT_TRUE(decode_record(good.data(), &read));
   for (const std::size_t place : {0, 1, 2, 3}) {  // magic, kind, reserved
-    Bytes bad = good;
-    bad[place] ^= std::byte{0x40};
-    EXPECT_FALSE(decode_record(bad.data(), &read)) << place;
+    for (const std::byte bit : {std::byte{0x40}, std::byte{0x80}}) {
+      Bytes bad = good;
+      bad[place] ^= bit;
+      EXPECT_FALSE(decode_record(bad.data(), &read)) << place;
+    }
   }
   Bytes empty = good;
   empty[4] = std::byte{0};

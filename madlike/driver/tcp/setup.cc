@@ -42,6 +42,7 @@ Result<std::unique_ptr<Driver>> open_tcp(const TcpOptions& options) {
   door_options.interface = options.interface;
   door_options.connect_timeout = options.connect_timeout;
   door_options.stranger_timeout = options.stranger_timeout;
+  door_options.silence_timeout = options.silence_timeout;
   Result<Door> door = Door::open(door_options);
   if (!door.ok()) return door.status();
   try {
@@ -100,10 +101,16 @@ void TcpDriver::on_door(Door::Event& event) {
 }
 
 void TcpDriver::check_deadlines() {
-  for (const TcpConnection* const connection : standing_) {
+  const PolledClock::time_point now = door_.now();
+  const bool listens = now >= listen_at_;
+  if (listens) listen_at_ = now + Silence::look_every(options_.silence_timeout);
+  if (!listens && closing_ == 0) return;
+  for (TcpConnection* const connection : standing_) {
     const bool closing = connection->state == State::kClosing;
-    if (closing && door_.now() >= connection->deadline) {
-      end_soon(connection->id, connection->gone);
+    if (closing && now >= connection->deadline) end_soon(connection->id, connection->gone);
+    if (listens &&
+        connection->silence.lasts(connection->socket.fd(), now, options_.silence_timeout)) {
+      end_soon(connection->id, host_silent(connection->peer, options_.silence_timeout));
     }
   }
 }

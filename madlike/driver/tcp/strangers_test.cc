@@ -74,6 +74,14 @@ class TcpStrangers : public ::testing::Test {
     return pump([&] { return reader.read(socket_.fd()) == DoorReader::Outcome::kEnded; });
   }
 
+  /// By a verdict that who does not know the secret cannot open.
+  bool refused_by_engine() {
+    DoorReader reader;
+    EXPECT_TRUE(read(&reader, DoorVerdict::kBytes));
+    EXPECT_FALSE(DoorVerdict::open(reader.bytes(), key_));
+    return closed_by_engine();
+  }
+
   bool read(DoorReader* reader, std::size_t size) {
     reader->expect(size);
     return pump([&] { return reader->read(socket_.fd()) == DoorReader::Outcome::kComplete; });
@@ -136,9 +144,9 @@ TEST_F(TcpStrangers, WhoKnowsTheSecretComesIn) {
   EXPECT_TRUE(pump([&] { return received_ == "hello"; }));
 }
 
-TEST_F(TcpStrangers, WhoDoesNotIsClosed) {
+TEST_F(TcpStrangers, WhoDoesNotIsRefused) {
   knock(random_secret());
-  EXPECT_TRUE(closed_by_engine());
+  EXPECT_TRUE(refused_by_engine());
   EXPECT_FALSE(connected_);
 }
 
@@ -150,7 +158,7 @@ TEST_F(TcpStrangers, AnAnswerIsGoodOnce) {
   DoorReader reader;
   ASSERT_TRUE(read(&reader, DoorHello::kBytes));
   send(answer_);
-  EXPECT_TRUE(closed_by_engine());
+  EXPECT_TRUE(refused_by_engine());
   EXPECT_FALSE(connected_);
 }
 

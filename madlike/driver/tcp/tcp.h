@@ -14,6 +14,7 @@
 
 #include "madlike/base/status.h"
 #include "madlike/driver/door/secret.h"
+#include "madlike/driver/door/silence.h"
 #include "madlike/driver/driver.h"
 
 namespace mad {
@@ -29,6 +30,9 @@ struct TcpOptions {
   std::chrono::milliseconds connect_timeout{10000};
   /// How long who connected to us may take to prove that it knows our address.
   std::chrono::milliseconds stranger_timeout{60000};
+  /// How long a host may leave what it is sent without any answer of its kernel before its
+  /// connections end; 0: as long as the system's settings say.
+  std::chrono::milliseconds silence_timeout = Silence::kTimeout;
   /// How long a connection that disconnect() ends may stay without its peer taking anything.
   std::chrono::milliseconds close_timeout{10000};
   /// How long closing the driver may wait for what disconnect() still has to send.

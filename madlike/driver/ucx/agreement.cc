@@ -8,6 +8,7 @@
 #include <array>
 #include <utility>
 
+#include "madlike/base/say.h"
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/ucx/driver.h"
 #include "madlike/driver/ucx/manners.h"
@@ -37,6 +38,7 @@ void UcxDriver::make_offer(UcxConnection& connection) {
     if (!interface_of(connection.peer.socket).ok()) {
       connection.without_posix = Status(StatusCode::kUnreachable, "its address is of another host");
     } else if (Status posix = prepare(connection, UcxTransport::kPosix); !posix.ok()) {
+      if (!options_.tcp) return end_soon(connection.id, std::move(posix));  // it may pass
       go_without_posix(connection, std::move(posix));
     }
   }
@@ -64,8 +66,8 @@ Status UcxDriver::prepare(UcxConnection& connection, UcxTransport transport) {
 
 void UcxDriver::go_without_posix(UcxConnection& connection, Status why) {
   if (!std::exchange(said_without_posix_, true)) {
-    say("no shared memory with " + to_text(connection.peer.socket) +
-        " and maybe others of this host: " + std::string(why.message()));
+    say("ucx", "no shared memory with " + to_text(connection.peer.socket) +
+                   " and maybe others of this host: " + std::string(why.message()));
   }
   connection.without_posix = std::move(why);
 }
@@ -76,8 +78,8 @@ void UcxDriver::try_reading(UcxConnection& connection) {
   const Status readable = check_readable(peer);
   connection.we_read = readable.ok();
   if (readable.ok() || std::exchange(said_without_cma_, true)) return;
-  say("no cma with " + to_text(connection.peer.socket) +
-      " and maybe others of this host: " + std::string(readable.message()));
+  say("ucx", "no cma with " + to_text(connection.peer.socket) +
+                 " and maybe others of this host: " + std::string(readable.message()));
 }
 
 void UcxDriver::on_control(UcxConnection& connection) {
@@ -95,9 +97,6 @@ void UcxDriver::on_control(UcxConnection& connection) {
       return end_soon(connection.id, Status(StatusCode::kProtocol,
                                             to_text(connection.peer.socket) +
                                                 " sent what no ucx engine of this version sends"));
-    }
-    if (connection.state == State::kAgreeing) {
-      connection.deadline = door_.now() + options_.agree_timeout;
     }
     connection.reader.expect(UcxNote::kBytes);
   }
@@ -126,7 +125,9 @@ bool UcxDriver::on_note(UcxConnection& connection) {
   if (!note) return false;
   if (connection.state != State::kAgreeing) return true;  // its hello came first, or we leave
   if (note->transport != connection.candidates[connection.candidate]) return false;
-  connection.they = note->kind == UcxNote::Kind::kYes;
+  const bool yes = note->kind == UcxNote::Kind::kYes;
+  if (connection.they && !yes) return false;  // a yes stands: our hello may have left
+  connection.they = yes;
   judge_candidate(connection);
   return true;
 }
@@ -136,6 +137,7 @@ void UcxDriver::try_candidate(UcxConnection& connection) {
   const auto i = static_cast<std::size_t>(transport);
   UcxConnection::Way& way = connection.prepared[i];
   const Status wired = way.lane->wire(&way.endpoint, connection.offered->lanes[i]);
+  if (wired.code() == StatusCode::kNoMemory) return end_soon(connection.id, wired);
   connection.we = wired.ok();
   connection.they.reset();
   if (wired.ok()) {

@@ -46,6 +46,7 @@ class UcxDriver : public Driver, private UcxEvents {
                     std::uint64_t offset, void* context) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
   Status watch(std::vector<pollfd>* out) override;
+  void watched_by(std::vector<int>* out) const override { out->push_back(door_.watch().fd()); }
   void release(void* buffer) override { received_.release(buffer); }
   void disconnect(ConnectionId connection) override;
 
@@ -83,6 +84,7 @@ class UcxDriver : public Driver, private UcxEvents {
   void set_state(UcxConnection& connection, State state);
   void on_door(Door::Event& event);
   void check_deadlines();
+  void check_silence();
 
   // agreement.cc
   void make_offer(UcxConnection& connection);
@@ -168,7 +170,8 @@ class UcxDriver : public Driver, private UcxEvents {
   std::uint32_t polls_ = 0;
   CoarseTimer look_timer_;
   CoarseTimer deadline_timer_;
-  TcpSocket timer_;  // wakes who sleeps while tcp is agreed on
+  PolledClock::time_point listen_at_;  // for silent hosts
+  TcpSocket timer_;                    // wakes who sleeps while tcp is agreed on
 };
 
 }  // namespace mad

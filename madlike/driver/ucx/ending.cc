@@ -94,7 +94,7 @@ void UcxDriver::end_hung_up() {
     const std::string who = "the engine at " + to_text(connection->peer.socket);
     end_soon(each.connection,
              stood ? Status(StatusCode::kPeerFailed, who + " is gone")
-                   : Status(StatusCode::kUnreachable, who + " left before we were connected"));
+                   : Status(StatusCode::kAgain, who + " left before we were connected"));
     return true;
   };
   hung_up_.erase(std::remove_if(hung_up_.begin(), hung_up_.end(), ended), hung_up_.end());

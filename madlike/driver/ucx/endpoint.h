@@ -12,9 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "madlike/base/clock.h"
 #include "madlike/driver/connections/table.h"
-#include "madlike/driver/door/clock.h"
 #include "madlike/driver/door/handshake.h"
+#include "madlike/driver/door/silence.h"
 #include "madlike/driver/door/sockets.h"
 #include "madlike/driver/driver.h"
 #include "madlike/driver/ucx/lane.h"
@@ -73,6 +74,7 @@ struct UcxConnection : ConnectionRecord {
   const std::uint64_t tag;  // in messages to us
   State state = State::kCalling;
   TcpSocket control;
+  Silence silence;
   DoorReader reader;
 
   /// A lane and an endpoint on it, which goes first.
@@ -103,7 +105,7 @@ struct UcxConnection : ConnectionRecord {
   std::size_t exposed = 0;  // memory that the peer may write
   bool last_sent = false;
   bool peer_finished = false;        // its last message has come
-  PolledClock::time_point deadline;  // kAgreeing: the peer is silent; kClosing: it takes nothing
+  PolledClock::time_point deadline;  // kClosing: the peer takes nothing
 };
 
 }  // namespace mad

@@ -76,7 +76,9 @@ const UcxLimits* UcxFabric::limits(UcxTransport transport) const {
 Result<std::shared_ptr<UcxLane>> UcxFabric::lane(UcxTransport transport) {
   if (transport == UcxTransport::kTcp) return tcp_;
   auto opened = open_lane(*entry(transport).domain);
-  if (opened.ok()) posix_.push_back(*opened);
+  // It could be opened before.
+  if (!opened.ok()) return Status(StatusCode::kNoMemory, std::string(opened.status().message()));
+  posix_.push_back(*opened);
   return opened;
 }
 

@@ -1,5 +1,6 @@
 #include "madlike/driver/ucx/lane.h"
 
+#include <errno.h>
 #include <ucp/api/ucp.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "madlike/driver/door/sockets.h"
 #include "madlike/driver/ucx/manners.h"
 #include "madlike/driver/ucx/status.h"
 
@@ -209,6 +211,7 @@ Status UcxLane::wire(UctEndpoint* endpoint, const UcxLaneOffer& peer) {
   }
   if (status == UCS_OK) return {};
   const std::string why = what + complaints.first() + ": " + ucs_status_string(status);
+  if (!tcp_spare()) return tcp_dial_status(why, EMFILE);
   return Status(StatusCode::kUnreachable, why + needs);
 }
 

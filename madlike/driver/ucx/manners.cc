@@ -12,6 +12,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "madlike/base/say.h"
+
 namespace mad {
 namespace {
 
@@ -35,7 +37,7 @@ ucs_log_func_rc_t on_message(const char*, unsigned, const char*, ucs_log_level_t
   if (complaints != nullptr) {
     complaints->add(line.data());
   } else {
-    say(line.data());
+    say("ucx", line.data());
   }
   return UCS_LOG_FUNC_RC_STOP;
 }
@@ -60,8 +62,6 @@ void restore_signal_handlers() {
     if (is_of_libucs(number)) ucs_debug_disable_signal(number);
   }
 }
-
-void say(const std::string& sentence) { std::fprintf(stderr, "ucx: %s\n", sentence.c_str()); }
 
 UcxLog::UcxLog() {
   const std::lock_guard<std::mutex> lock(process.mutex);

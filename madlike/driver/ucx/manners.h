@@ -13,9 +13,6 @@ namespace mad {
 /// UCX_HANDLE_ERRORS, UCX_ERROR_SIGNALS or UCX_DEBUG_SIGNO.
 void restore_signal_handlers();
 
-/// Tells the user of this process: one line on standard error.
-void say(const std::string& sentence);
-
 /// While one exists, UCX's errors and warnings go to standard error.  All of them share one
 /// handler: UCX has room for few.
 class UcxLog {

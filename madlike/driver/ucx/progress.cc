@@ -55,7 +55,10 @@ void UcxDriver::look() {
     if (connection) on_control(*connection);
   }
   if (const std::size_t expected = agreeing_on_tcp()) fabric_->accept(expected);
-  if (deadline_timer_.ticked() && !unsettled_.empty()) check_deadlines();
+  if (deadline_timer_.ticked()) {
+    check_silence();
+    check_deadlines();
+  }
   end_all_due();
   fabric_->close_unused();
   look_soon_ = !unsettled_.empty() || door_.busy();

@@ -74,7 +74,7 @@ void UcxDriver::on_failed(uct_ep_h endpoint) {
   const UcxConnection& connection = *find(found->second);
   const bool stood = connection.state != State::kAgreeing;
   end_soon(connection.id,
-           Status(stood ? StatusCode::kPeerFailed : StatusCode::kUnreachable,
+           Status(stood ? StatusCode::kPeerFailed : StatusCode::kAgain,
                   "the connection to " + to_text(connection.peer.socket) + " broke"));
 }
 

@@ -38,6 +38,7 @@ Result<std::unique_ptr<Driver>> UcxDriver::open(const UcxOptions& options) {
   door_options.interface = options.interface;
   door_options.connect_timeout = options.connect_timeout;
   door_options.stranger_timeout = options.stranger_timeout;
+  door_options.silence_timeout = options.silence_timeout;
   Result<Door> door = Door::open(door_options);
   if (!door.ok()) return door.status();
   std::unique_ptr<UcxDriver> driver(new UcxDriver(options, std::move(*door)));
@@ -132,7 +133,6 @@ void UcxDriver::on_door(Door::Event& event) {
   connection.control = std::move(event.socket);
   door_.watch().change(connection.control.fd(), TcpWatch::Role::kConnection, connection.id);
   set_state(connection, State::kAgreeing);
-  connection.deadline = door_.now() + options_.agree_timeout;
   ready_.push_back(connection.id);  // its peer may have gone on
   make_offer(connection);
 }
@@ -140,13 +140,20 @@ void UcxDriver::on_door(Door::Event& event) {
 void UcxDriver::check_deadlines() {
   for (const ConnectionId id : unsettled_) {
     const UcxConnection& connection = *find(id);
-    if (door_.now() < connection.deadline) continue;
-    if (connection.state == State::kClosing) {
-      end_soon(id, connection.gone);
-    } else {
-      end_soon(id, Status(StatusCode::kUnreachable,
-                          "the engine at " + to_text(connection.peer.socket) +
-                              " stopped answering while we agreed on a transport"));
+    const bool closing = connection.state == State::kClosing;
+    if (closing && door_.now() >= connection.deadline) end_soon(id, connection.gone);
+  }
+}
+
+// What stands and is idle is the keepalive's: nothing but the agreement goes over control sockets.
+void UcxDriver::check_silence() {
+  const PolledClock::time_point now = door_.now();
+  if (now < listen_at_) return;
+  listen_at_ = now + Silence::look_every(options_.silence_timeout);
+  for (auto& [id, connection] : connections_) {
+    if (!connection.control) continue;
+    if (connection.silence.lasts(connection.control.fd(), now, options_.silence_timeout)) {
+      end_soon(id, host_silent(connection.peer, options_.silence_timeout));
     }
   }
 }

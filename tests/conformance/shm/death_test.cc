@@ -214,7 +214,7 @@ TEST(ShmDeaths, NobodyWaitsForTheKilled) {
   }
   Bytes word = number_of(4711);
   b.station.received.clear();
-  ASSERT_TRUE(send(a, to_b, word, {&a, &b}).ok());
+  ASSERT_FALSE(send(a, to_b, word, {&a, &b}).error());
   EXPECT_TRUE(pump({&a, &b}, [&] { return b.station.received.size() == 1; }));
 }
 

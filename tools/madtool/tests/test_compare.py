@@ -97,7 +97,7 @@ class Table(unittest.TestCase):
         out = io.StringIO()
         compare_table.write_csv(results_of([{"mad": 1}, {"mad": 2}]), out)
         self.assertEqual(out.getvalue().splitlines()[1:],
-                         ["rows-8,1024,0,0,mad,1,1", "rows-8,1024,0,1,mad,2,2"])  # fmt: skip
+                         ["rows-8,1024,0,1,0,mad,1,1", "rows-8,1024,0,1,1,mad,2,2"])  # fmt: skip
 
 
     def test_rows_beside_contiguous(self) -> None:
@@ -250,13 +250,20 @@ class Turns(CacheTest):
         self.assertEqual([line.split()[0] for line in self.calls()], list("abcbaccab"))
 
     def test_iterations_fill_the_time_of_a_turn(self) -> None:
-        speeds = {"a": 49, "b": 99, "c": 5000}
+        speeds = {"a": 49, "b": 249, "c": 5000}
         field = Field([Entry(name, self.contender(name, us), "auto") for name, us in speeds.items()])
         for turn in range(2):
-            field.round(Cell("rows-8", 1024, 5), turn, 0.1)
+            field.round(Cell("rows-8", 1024), turn, 0.1)
         self.assertEqual([line.split()[:6] for line in self.calls()],
                          [[name, "cell", "rows-8", "1024", "auto", iterations] for name, iterations in
                           (("a", "20"), ("b", "20"), ("c", "20"), ("b", "200"), ("a", "200"), ("c", "200"))])
+
+    def test_windows_count_all_their_messages_and_are_few_where_they_are_long(self) -> None:
+        field = Field([Entry("a", self.contender("a", 99), "auto")])
+        for cell in (Cell("rows-8", 1024, 5, 2), Cell("rows-8", 1024, 5, 2), Cell("rows-8", 1 << 20, 100)):
+            field.round(cell, 0, 0.1)
+        self.assertEqual([line.split()[5:8] for line in self.calls()],  # iterations, messages, ways
+                         [["4", "5", "2"], ["100", "5", "2"], ["4", "100", "1"]])
 
     def test_a_peer_that_fails_drops_out(self) -> None:
         for faults, word in (("wrong", "byte 7"), ("dies", "it hurts")):
@@ -370,14 +377,25 @@ class Turns(CacheTest):
         for words, error in ((["--paths", "auto,quick"], "no quick; there are: auto"), (["--sizes", "1X"], "1X"),
                              (["--rounds", "0"], "at least 1"), (["--layouts", "padded", "--sizes", "8"], "no cells"),
                              (["--fresh"], "--fresh needs --full"), (["--fabrics", "tcp,ofi:shm"], "one at a time"),
-                             (["--steps", "--full"], "sizes of its own")):  # fmt: skip
+                             (["--steps", "--full"], "sizes of its own"), (["--peers", "me"], "no me"),
+                             (["--windows", "--full"], "cells of its own")):  # fmt: skip
             code, _, err = call(["compare", *words])
             self.assertNotEqual(code, 0)
             self.assertIn(error, err)
 
-    def test_the_default_is_at_most_forty_cells(self) -> None:
-        arguments = mock.Mock(layouts=None, sizes=None, full=False, steps=False)
-        self.assertLessEqual(len(compare.cells_of(arguments)), 40)
+    def test_the_default_is_at_most_sixty_cells_with_windows_up_to_1m(self) -> None:
+        arguments = mock.Mock(layouts=None, sizes=None, full=False, steps=False, windows=False)
+        cells = compare.cells_of(arguments)
+        self.assertLessEqual(len(cells), 60)
+        for ways in (1, 2):
+            self.assertIn(Cell("contiguous", 1 << 20, 64, ways), cells)
+
+    def test_windows_alone_have_every_power_of_two(self) -> None:
+        arguments = mock.Mock(layouts=None, sizes=None, full=False, steps=False, windows=True)
+        cells = compare.cells_of(arguments)
+        self.assertEqual(cells[0], Cell("contiguous", 1, 64))
+        self.assertEqual(cells[-1], Cell("contiguous", 1 << 20, 64, 2))
+        self.assertEqual(len(cells), 2 * 21)
 
 
 if __name__ == "__main__":

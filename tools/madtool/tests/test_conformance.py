@@ -7,7 +7,7 @@ import unittest
 from typing import Dict, List, Optional, Tuple
 from unittest import mock
 
-from madtool import conformance, conformance_fabrics, conformance_suite, fabrics
+from madtool import conformance, conformance_fabrics, conformance_lanes, conformance_suite, fabrics
 from madtool.conformance_results import (
     FAIL,
     LATE,
@@ -22,7 +22,7 @@ from madtool.conformance_results import (
     parse_known,
     parse_report,
 )
-from madtool.conformance_suite import Conditions
+from madtool.conformance_lanes import Conditions
 from madtool.errors import Failure, Missing
 from madtool.tests.support import CacheTest, call
 
@@ -147,7 +147,7 @@ class Command(CacheTest):
         with mock.patch.object(conformance_suite, "prepare", return_value=suite), \
                 mock.patch.object(conformance_suite, "directories", return_value=sorted(outcomes)), \
                 mock.patch.object(conformance_suite, "version", return_value="some MPI"), \
-                mock.patch.object(conformance_suite, "run_directory", side_effect=lambda _, name, __: outcomes[name]):  # fmt: skip
+                mock.patch.object(conformance_lanes, "run", side_effect=lambda _, names, __: {n: outcomes[n] for n in names}):  # fmt: skip
             return call(["conformance", "--mpi", str(self.scratch), *words])
 
     def test_new_failure_is_1_and_shown(self) -> None:
@@ -178,7 +178,7 @@ class Command(CacheTest):
         late = [Result("a/x 1", PASS), Result("a/y 1", LATE), Result("a/z 1", LATE)]
         suite = conformance_suite.Suite(self.scratch, self.scratch)
         with mock.patch.object(conformance_suite, "directories", return_value=["a"]), \
-                mock.patch.object(conformance_suite, "run_directory", return_value=late), \
+                mock.patch.object(conformance_lanes, "run", return_value={"a": late}), \
                 contextlib.redirect_stdout(io.StringIO()):  # fmt: skip
             tally = conformance.run(suite, ["a"], {}, Conditions(10))
         self.assertEqual((tally.passed, tally.failed, tally.skipped), (1, 0, 2))
@@ -188,47 +188,75 @@ class Command(CacheTest):
         self.assertEqual(call(["conformance", "--mpi", str(self.scratch)])[0], 2)
 
 
-class Runner(CacheTest):
-    """The suite's runner, and what it is told."""
+class Lanes(CacheTest):
+    """The suite's runner, what it is told, and how several of them share the work."""
 
-    def suite(self, script: str) -> conformance_suite.Suite:
-        place = self.scratch / "build" / "coll"
-        place.mkdir(parents=True)
-        (place / "testlist").write_text("x 2\ny 2\n")
-        for name in "xy":
-            (place / name).touch()  # compiled
-        runner = self.scratch / "build" / "runtests"
-        runner.write_text(f"#!/bin/sh\n{script}\n")
-        runner.chmod(0o755)
+    LISTED = "x 2\ny 2\n"
+    # Says of every test of its list that it passed; bounded by its own patience.
+    PASSES = """for word; do case $word in
+  -tests=*) list=${word#-tests=};; -testdirs=*) place=${word#-testdirs=};; -junitfile=*) report=${word#-junitfile=};;
+esac; done
+passed() { while read -r program ranks; do
+  printf '<testcase name=" - ./%s/%s %s" time="1"></testcase>' "$place" "$program" "$ranks"
+done < "$list" >> "$report"; }
+"""
+
+    def suite(self, script: str, **directories: str) -> conformance_suite.Suite:
+        for directory, lines in (directories or {"coll": self.LISTED}).items():
+            place = self.scratch / "build" / directory
+            place.mkdir(parents=True)
+            (place / "testlist").write_text(lines)
+            for line in lines.splitlines():
+                (place / line.split()[0]).touch()  # compiled
+        conformance_suite.script(self.scratch / "build" / "runtests", f"#!/bin/sh\n{self.PASSES}{script}\n")
         return conformance_suite.Suite(self.scratch, self.scratch)
 
-    def run_directory(self, script: str, conditions: Conditions) -> List[str]:
-        return [one.outcome for one in conformance_suite.run_directory(self.suite(script), "coll", conditions)]
+    def outcomes(self, script: str, conditions: Conditions) -> List[str]:
+        results = conformance_lanes.run(self.suite(script), ["coll"], conditions)
+        return [one.outcome for one in results["coll"]]
 
     def test_that_leaves_nothing_is_a_failure_and_not_an_empty_success(self) -> None:
-        self.assertRaises(Failure, self.run_directory, "exit 0", Conditions(10))
+        self.assertEqual(self.outcomes("exit 0", Conditions(10)), [NOT_RUN, NOT_RUN])
 
     def test_has_the_settings_and_the_time_limit(self) -> None:
-        script = f"""env > {self.scratch}/env
-for word; do case $word in -junitfile=*) touch "${{word#-junitfile=}}";; esac; done"""
-        conditions = Conditions(10, conformance_suite.over("a:b"))
-        self.assertEqual(self.run_directory(script, conditions), [NOT_RUN, NOT_RUN])
+        conditions = Conditions(10, conformance_lanes.over("a:b"))
+        self.assertEqual(self.outcomes(f"env > {self.scratch}/env; passed", conditions), [PASS, PASS])
         environment = (self.scratch / "env").read_text().splitlines()
         for line in ("MPIR_CVAR_CH4_MAD_FABRIC=a:b", "MPIR_CVAR_CH4_MAD_INTERFACE=lo", "MPITEST_TIMEOUT=10"):
             self.assertIn(line, environment)
 
+    def test_runs_what_is_chosen(self) -> None:
+        conditions = Conditions(10, chosen=lambda test: test.program == "y")
+        results = conformance_lanes.run(self.suite("passed"), ["coll"], conditions)
+        self.assertEqual([one.key for one in results["coll"]], ["coll/y 2"])
+
     def test_is_told_when_there_is_no_time_left(self) -> None:
-        # Bounded by the runner's own patience.
         script = """i=0
 while [ ! -s "$MPITEST_STOPTEST" ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i + 1)); done
-for word; do case $word in -junitfile=*)
-  echo '<testcase name=" - ./coll/x 2  " time="1"></testcase>' > "${word#-junitfile=}";; esac; done"""
+sed -i 1q "$list"; passed"""
         soon = time.monotonic() + 0.3
-        self.assertEqual(self.run_directory(script, Conditions(10, last_start=soon)), [PASS, LATE])
+        self.assertEqual(self.outcomes(script, Conditions(10, last_start=soon)), [PASS, LATE])
 
     def test_is_not_started_when_there_is_none_before(self) -> None:
         conditions = Conditions(10, last_start=time.monotonic() - 1)
-        self.assertEqual(self.run_directory("exit 1", conditions), [LATE, LATE])
+        self.assertEqual(self.outcomes("exit 1", conditions), [LATE, LATE])
+
+    def test_every_piece_is_run_once_whatever_becomes_of_the_others(self) -> None:
+        many = "".join(f"x{number} 2\n" for number in range(30))
+        suite = self.suite(f'echo "$list" >> {self.scratch}/runs; passed; exit 255', coll=many, io=many)
+        results = conformance_lanes.run(suite, ["coll", "io"], Conditions(10))
+        self.assertEqual([one.outcome for one in results["coll"] + results["io"]], [PASS] * 60)
+        runs = (self.scratch / "runs").read_text().split()
+        self.assertEqual((len(runs), len(set(runs))), (4, 4))  # 12, 12 and 6 of coll; io shares its files
+
+    def test_directories_are_compiled_by_one_make(self) -> None:
+        suite = self.suite("passed")
+        for name in "xy":
+            (suite.objects / "coll" / name).unlink()
+        makefile = "x y:\n\t@echo '  CCLD     $@'; test $@ = y || touch $@\n"
+        (suite.objects / "coll" / "Makefile").write_text(makefile)
+        conformance_suite.compile_programs(suite, conformance_suite.expected(suite, "coll"))
+        self.assertEqual([(suite.objects / "coll" / name).exists() for name in "xy"], [True, False])
 
 
 class OverFabrics(CacheTest):
@@ -239,18 +267,19 @@ class OverFabrics(CacheTest):
         """`outcomes` by fabric and directory, as "tcp/coll"; self.ran has what was run."""
         self.ran: List[str] = []
 
-        def run_directory(_: object, name: str, conditions: Conditions) -> List[Result]:
+        def run(_: object, names: List[str], conditions: Conditions) -> Dict[str, List[Result]]:
+            (name,) = names
             self.ran.append(f"{conditions.settings['MPIR_CVAR_CH4_MAD_FABRIC']}/{name}")
             if self.ran[-1] not in outcomes:
                 raise Failure("interrupted")
-            return outcomes[self.ran[-1]]
+            return {name: outcomes[self.ran[-1]]}
 
         suite = conformance_suite.Suite(self.scratch, self.scratch)
         with mock.patch.object(conformance_suite, "prepare", return_value=suite), \
                 mock.patch.object(conformance_suite, "directories", return_value=["coll", "rma"]), \
                 mock.patch.object(conformance_suite, "version", return_value="some MPI"), \
                 mock.patch.object(fabrics, "unusable", return_value=why_not or {}), \
-                mock.patch.object(conformance_suite, "run_directory", side_effect=run_directory):  # fmt: skip
+                mock.patch.object(conformance_lanes, "run", side_effect=run):  # fmt: skip
             return call(["conformance", "--mpi", str(self.scratch), *words])
 
     GOOD = {"tcp/coll": [Result("coll/x 4", PASS)], "tcp/rma": [Result("rma/y 2", PASS)],

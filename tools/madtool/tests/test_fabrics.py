@@ -1,16 +1,16 @@
-"""The fabrics of a machine, whose turn it is, and what tests/mpi runs over each."""
+"""The fabrics of a machine, and what tests/mpi runs over each."""
 
 import contextlib
 import io
+import math
 import os
-import subprocess
 import sys
 import unittest
 from pathlib import Path
 from typing import Dict, List, Optional
 from unittest import mock
 
-from madtool import conformance, conformance_suite, fabrics, mpi_stages, mpich_build, own_program, test_command
+from madtool import conformance, conformance_fabrics, conformance_lanes, conformance_suite, fabrics, mpi_stages, mpich_build, own_program, test_command
 from madtool.errors import Failure
 from madtool.paths import CHECKOUT
 from madtool.stages import Tally
@@ -40,28 +40,6 @@ class Machine(CacheTest):
     def test_an_info_that_breaks_is_no_answer(self) -> None:
         for script in ("exit 1", "kill -9 $$", "echo 'fabric tcp cannot be used: x'"):
             self.assertRaises(Failure, self.usable, script)
-
-
-class Turns(CacheTest):
-    def test_each_has_its_turn_and_each_directory_begins(self) -> None:
-        names = ("a", "b", "c", "d")
-        rounds = len(fabrics.OTHERS) * len(names)
-        turns = {(fabrics.in_turn(n, fabrics.OTHERS), fabrics.rotated(n, names)[0]) for n in range(rounds)}
-        self.assertEqual(len(turns), rounds)
-        self.assertEqual(sorted(fabrics.rotated(7, names)), sorted(names))
-
-    def test_a_turn_is_one_more_at_each_commit(self) -> None:
-        identity = {f"GIT_{who}_{what}": "a" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-        with mock.patch.object(fabrics, "CHECKOUT", self.scratch), mock.patch.dict(os.environ, identity):
-            self.assertEqual(fabrics.turn(), 0)
-            subprocess.run(["git", "init", "-q", "."], cwd=self.scratch, check=True)
-            for count in (1, 2, 3):
-                subprocess.run(["git", "commit", "-q", "--allow-empty", "-m", "x"], cwd=self.scratch, check=True)
-                self.assertEqual(fabrics.turn(), count)
-            shallow = self.scratch / "shallow"
-            subprocess.run(["git", "clone", "-q", "--depth=1", f"file://{self.scratch}", str(shallow)], check=True)
-        with mock.patch.object(fabrics, "CHECKOUT", shallow):
-            self.assertNotEqual(fabrics.turn(), 1)
 
 
 class Programs(unittest.TestCase):
@@ -112,6 +90,16 @@ class Programs(unittest.TestCase):
         self.assertIn("libfabric", told["foreign@ofi:sockets"])
         self.assertTrue(told["hello@ofi:sockets"].endswith("no time left"))
 
+    def test_each_is_run_once_however_many_run_at_a_time(self) -> None:
+        tests = mpi_table.by_default()
+        with contextlib.redirect_stdout(io.StringIO()) as out, \
+                mock.patch.object(mpi_run, "run_one", return_value=("passed", "", "")):  # fmt: skip
+            counts = mpi_run.run_all(tests, Path("/"), mpi_run.Builder(Path("/"), Path("/")), 1.0, math.inf, 3)
+        self.assertEqual(counts, {"passed": len(tests), "failed": 0, "skipped": 0})
+        names = [line.split()[0] for line in out.getvalue().splitlines()]
+        self.assertEqual(sorted(names), sorted(test.name for test in tests))
+        self.assertLess(names.index("hello"), names.index("large"))  # which is alone, behind all others
+
     def test_a_fabric_is_not_taken_from_the_environment(self) -> None:
         with mock.patch.dict(os.environ, {"MPIR_CVAR_CH4_MAD_FABRIC": "ofi:sockets"}):
             (alone,) = mpi_run.chosen((), False, ["hello-alone"])
@@ -119,18 +107,18 @@ class Programs(unittest.TestCase):
 
 
 class Stages(CacheTest):
-    """The stages mpi and fabric with programs and a suite that are given."""
+    """The stages mpi and fabrics with programs and a suite that are given."""
 
-    def run_stage(self, stage: str, fabric: Optional[str] = None, why_not: Optional[Dict[str, str]] = None) -> Tally:
+    def run_stage(self, stage: str, why_not: Optional[Dict[str, str]] = None) -> Tally:
         self.calls: List[List[str]] = []
 
         def run_logged(command: List[str], log: Path, *_: object, **__: object) -> int:
-            self.calls.append(command[command.index("--build") + 2 :])
+            self.calls.append(command[command.index("--build") + 3 :])
             log.parent.mkdir(parents=True, exist_ok=True)
             log.write_text("a@b   2 ranks  skipped  0.0 s  no time left\n1 passed, 0 failed, 1 skipped\n")
             return 0
 
-        def run(_: object, names: List[str], __: object, conditions: conformance_suite.Conditions) -> Tally:
+        def run(_: object, names: List[str], __: object, conditions: conformance_lanes.Conditions) -> Tally:
             self.calls.append([conditions.settings["MPIR_CVAR_CH4_MAD_FABRIC"], *names])
             return Tally(passed=10)
 
@@ -138,37 +126,24 @@ class Stages(CacheTest):
                 mock.patch.object(mpich_build, "need_prefix", return_value=self.scratch), \
                 mock.patch.object(conformance_suite, "mad_suite"), \
                 mock.patch.object(conformance, "run", side_effect=run), \
-                mock.patch.object(fabrics, "turn", return_value=6), \
                 mock.patch.object(fabrics, "unusable", return_value=why_not or {}):  # fmt: skip
-            (chosen,) = [one for one in test_command.stages(fabric) if one.name == stage]
+            (chosen,) = [one for one in test_command.stages() if one.name == stage]
             return chosen.run()
 
     def test_mpi_is_the_default_fabric_and_the_smoke_of_the_others(self) -> None:
-        tally = self.run_stage("mpi", why_not={"ofi:shm": "no provider"})
+        tally = self.run_stage("mpi", {"ofi:shm": "no provider"})
         first, second = self.calls
-        self.assertRegex(first.pop(), "^--last-start=45[0-9]{2}$")
+        self.assertRegex(first.pop(), "^--last-start=[0-9]{4}$")
         self.assertEqual(first, [])
-        self.assertRegex(second.pop(), "^--last-start=45[0-9]{2}$")
+        self.assertRegex(second.pop(), "^--last-start=[0-9]{4}$")
         self.assertEqual(second[0], "--smoke")
         self.assertEqual(second[1:], [f"--fabric={name}" for name in fabrics.OTHERS if name != "ofi:shm"])
         self.assertEqual((tally.passed, tally.skipped), (2, 3))
         self.assertIn("ofi:shm: no provider", tally.notes)
         self.assertIn("a@b 2 ranks skipped 0.0 s no time left", tally.notes)
 
-    def test_fabric_is_whose_turn_it_is_in_full(self) -> None:
-        tally = self.run_stage("fabric")
-        programs, suite = self.calls
-        self.assertEqual(programs[0], f"--fabric={fabrics.IN_TURN[2]}")
-        self.assertEqual(suite, [fabrics.IN_TURN[2], "datatype", "coll", "rma", "pt2pt"])
-        self.assertEqual(tally.passed, 11)
-
-    def test_fabric_is_the_one_that_is_named(self) -> None:
-        self.run_stage("fabric", "tcp")
-        self.assertEqual([call[0] for call in self.calls], ["--fabric=tcp", "tcp"])
-
-    def test_who_cannot_be_here_loses_its_turn_and_is_told(self) -> None:
-        tally = self.run_stage("fabric", why_not={fabrics.OTHERS[0]: "gone"})
-        self.assertEqual(self.calls[0][0], f"--fabric={fabrics.IN_TURN[1]}")
-        self.assertIn(f"{fabrics.OTHERS[0]}: gone", tally.notes)
-        tally = self.run_stage("fabric", "ofi:pigeon", {"ofi:pigeon": "no such provider"})
-        self.assertEqual((self.calls, tally), ([], Tally(skipped=1, notes=("ofi:pigeon: no such provider",))))
+    def test_fabrics_is_each_other_one_that_can_be_had(self) -> None:
+        tally = self.run_stage("fabrics", {"ofi:shm": "no provider"})
+        self.assertEqual([call[0] for call in self.calls], [name for name in fabrics.OTHERS if name != "ofi:shm"])
+        self.assertEqual({tuple(call[1:]) for call in self.calls}, {conformance_fabrics.DIFFERING})
+        self.assertEqual((tally.passed, tally.skipped), (10 * (len(fabrics.OTHERS) - 1), 1))

@@ -62,7 +62,7 @@ class Edits(CacheTest):
             path = self.tree / edit.path
             path.parent.mkdir(parents=True, exist_ok=True)
             text = path.read_text() if path.is_file() else ""
-            path.write_text(text + "line before\n" + edit.old + "line after\n")
+            path.write_text(text + edit.times * ("line before\n" + edit.old + "line after\n"))
 
     def apply(self) -> List[str]:
         return tree_edits.apply_all(self.tree, self.kept)
@@ -77,6 +77,15 @@ class Edits(CacheTest):
             self.assertIn(edit.new, contents[edit.path])
         self.assertEqual(self.apply(), [])
         self.assertEqual(contents, self.contents())
+
+    def test_applied_everywhere_or_not_at_all(self) -> None:
+        twice = tree_edits.Edit("src/file.c", "old\n", "new\n", False, "", times=2)
+        path = self.tree / "src/file.c"
+        with mock.patch.object(tree_edits, "EDITS", (twice,)):
+            for before, after in (("old\na\nold\n", "new\na\nnew\n"), ("old\na\n", "old\na\n")):
+                path.write_text(before)
+                self.apply()
+                self.assertEqual(path.read_text(), after)
 
     def test_needed_edit_without_its_place_is_refused(self) -> None:
         needed = next(edit for edit in tree_edits.EDITS if edit.needed)

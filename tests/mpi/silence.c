@@ -1,0 +1,73 @@
+/* silence.c: a host that falls silent, as one does whose cable is pulled.
+ *
+ * Run on two hosts, half of the ranks on each, whose wire rank 0 cuts; the argument is its name.
+ * Ranks 0 and size/2 exchange data, the others wait for data of their partners on the other host,
+ * and all learn that these are lost.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+
+enum { kTag = 1, kPatience_s = 30, kInts = 8 << 20 };
+
+static int rank, partner;
+
+static void expect_loss(MPI_Request* request, const char* what) {
+  const double start = MPI_Wtime();
+  MPI_Status status = {.MPI_ERROR = MPI_SUCCESS};
+  int done = 0, error = MPI_SUCCESS;
+  while (!done && error == MPI_SUCCESS && MPI_Wtime() - start < kPatience_s)
+    error = MPI_Test(request, &done, &status);
+  CHECK(error != MPI_SUCCESS, "%s: no error after %d s", what, kPatience_s);
+  if (error != MPI_SUCCESS) CHECK_CLASS(error, MPIX_ERR_PROC_FAILED);
+}
+
+static void cut(const char* wire) {
+  char command[100];
+  snprintf(command, sizeof(command), "ip link set %s down", wire);
+  CHECK(system(command) == 0, "'%s' failed", command);
+}
+
+/* Large messages to and fro: some of one is underway when the wire is cut. */
+static void talk(const char* wire) {
+  int *out = calloc(kInts, sizeof(int)), *in = calloc(kInts, sizeof(int));
+  MPI_Request requests[2];
+  if (!out || !in) MPI_Abort(MPI_COMM_WORLD, 1);
+  out[0] = 1;
+  MPI_Irecv(in, kInts, MPI_INT, partner, kTag, MPI_COMM_WORLD, &requests[0]);
+  MPI_Isend(out, kInts, MPI_INT, partner, kTag, MPI_COMM_WORLD, &requests[1]);
+  if (rank == 0) {
+    for (int done = 0; ((volatile int*)in)[0] == 0 && !done;)
+      MPI_Test(&requests[0], &done, MPI_STATUS_IGNORE);
+    cut(wire);
+  }
+  expect_loss(&requests[0], "a receive that was underway");
+  expect_loss(&requests[1], "a send that was underway");
+}
+
+static void listen_in_vain(void) {
+  MPI_Request request;
+  int value;
+  MPI_Irecv(&value, 1, MPI_INT, partner, kTag, MPI_COMM_WORLD, &request);
+  expect_loss(&request, "a receive with nothing underway");
+}
+
+int main(int argc, char** argv) {
+  int size, met = -1;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  partner = (rank + size / 2) % size;
+  MPI_Sendrecv(&rank, 1, MPI_INT, partner, kTag, &met, 1, MPI_INT, partner, kTag, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  CHECK(met == partner, "met rank %d", met);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank % (size / 2) == 0)
+    talk(argc > 1 ? argv[1] : "");
+  else
+    listen_in_vain();
+  check_exit_alone(rank == 0);
+}

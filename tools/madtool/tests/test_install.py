@@ -1,0 +1,71 @@
+"""The installed MPI: names that other MPICHs' programs ask for, the environment of `tools/mad run`, CMake."""
+
+import os
+from pathlib import Path
+from unittest import mock
+
+from madtool import installed_mpi, mpich_build, packages
+from madtool.errors import Missing
+from madtool.stages import Tally
+from madtool.tests.support import CacheTest, call
+
+
+class DebianNames(CacheTest):
+    def test_are_linked_where_there_is_what_they_name(self) -> None:
+        lib = self.scratch / "lib"
+        (lib / "pkgconfig").mkdir(parents=True)
+        (lib / "libmpi.so.12").write_text("the library")
+        (lib / "pkgconfig" / "mpich.pc").write_text("flags")
+        for _ in range(2):
+            mpich_build.link_debian_names(self.scratch)
+        self.assertEqual((lib / "libmpich.so.12").read_text(), "the library")
+        self.assertEqual((lib / "pkgconfig" / "mpi.pc").read_text(), "flags")
+        self.assertFalse((lib / "libmpichfort.so.12").is_symlink())
+
+
+class ProgramEnvironment(CacheTest):
+    def library_path(self, environment: "dict[str, str]") -> str:
+        with mock.patch.object(mpich_build, "need_prefix", return_value=self.scratch), \
+                mock.patch.dict(os.environ, environment, clear=True):  # fmt: skip
+            return mpich_build.program_environment()["LD_LIBRARY_PATH"]
+
+    def test_finds_the_libraries(self) -> None:
+        lib = str(self.scratch / "lib")
+        self.assertEqual(self.library_path({}), lib)
+        self.assertEqual(self.library_path({"LD_LIBRARY_PATH": ""}), lib)
+
+    def test_is_what_run_gives_its_programs(self) -> None:
+        with mock.patch.object(mpich_build, "need_prefix", return_value=self.scratch), \
+                mock.patch.object(os, "execve") as execve:  # fmt: skip
+            call(["run", "-n", "2", "./program"])
+        mpiexec, words, environment = execve.call_args.args
+        self.assertEqual((mpiexec, words[1:]), (self.scratch / "bin" / "mpiexec", ["-n", "2", "./program"]))
+        self.assertEqual(environment["LD_LIBRARY_PATH"].split(":")[0], str(self.scratch / "lib"))
+
+    def test_keeps_the_callers_own(self) -> None:
+        self.assertEqual(self.library_path({"LD_LIBRARY_PATH": "/opt/a:/opt/b"}), f"{self.scratch}/lib:/opt/a:/opt/b")
+
+
+class BuildSystems(CacheTest):
+    def run_with(self, text: str, code: int) -> Tally:
+        def logged(_: object, log: Path, *__: object, **___: object) -> int:
+            log.parent.mkdir(parents=True)
+            log.write_text(text)
+            return code
+
+        with mock.patch.object(packages, "ensure"), \
+                mock.patch.object(mpich_build, "need_prefix", return_value=self.scratch), \
+                mock.patch.object(installed_mpi, "run_logged", side_effect=logged):  # fmt: skip
+            return installed_mpi.run()
+
+    def test_counts_what_ctest_ran(self) -> None:
+        self.assertEqual(self.run_with("100% tests passed, 0 tests failed out of 6\n", 0), Tally(passed=6))
+
+    def test_a_build_that_fails_says_why(self) -> None:
+        tally = self.run_with("CMake Error: MPI_C_COMPILER is /usr/bin/mpicc\n", 1)
+        self.assertEqual(tally.failed, 1)
+        self.assertIn("MPI_C_COMPILER is /usr/bin/mpicc", tally.notes[0])
+
+    def test_without_cmake_it_is_skipped(self) -> None:
+        with mock.patch.object(packages, "ensure", side_effect=Missing("install cmake")):
+            self.assertEqual(installed_mpi.run(), Tally(skipped=1, notes=("install cmake",)))
