@@ -43,13 +43,13 @@ Result<std::unique_ptr<Driver>> open_provider(const std::string& provider,
 }  // namespace
 
 const char* fabric_names() {
-  return "auto, tcp, ofi:tcp, ofi:sockets, ofi:shm, ofi:PROVIDER, ucx, ucx:tcp, ucx:posix, "
+  return "auto, tcp, ofi:tcp, ofi:shm, ofi:PROVIDER, ucx, ucx:tcp, ucx:posix, "
          "ucx:posix,cma, loopback";
 }
 
 const std::vector<std::string>& fabrics_to_try() {
   static const std::vector<std::string> names = {
-      kTcp,  "ofi:tcp",   "ofi:sockets",   "ofi:verbs", kShm,
+      kTcp,  "ofi:tcp",   "ofi:verbs", kShm,
       "ucx", "ucx:posix", "ucx:posix,cma", "ucx:tcp"};
   return names;
 }

@@ -279,7 +279,7 @@ MAD_API void mad_engine_close(mad_engine* engine);
 MAD_API void mad_engine_after_fork(mad_engine* engine);
 MAD_API const char* mad_engine_fabric(const mad_engine* engine); /* e.g. "ucx:posix;tcp" */
 
-/* The names of the fabrics this library was built with, e.g. "tcp, ofi:tcp, ofi:sockets,
+/* The names of the fabrics this library was built with, e.g. "tcp, ofi:tcp,
  * ofi:PROVIDER, ucx, loopback". */
 MAD_API const char* mad_fabric_names(void);
 

@@ -39,7 +39,7 @@ cvars:
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
         The fabric to communicate over. One of auto (libfabric's verbs where it works, else tcp),
-        tcp, ofi:PROVIDER, e.g. ofi:sockets, ucx (shared memory on one host, else tcp), or ucx: and
+        tcp, ofi:PROVIDER, e.g. ofi:tcp, ucx (shared memory on one host, else tcp), or ucx: and
         some of posix, cma, tcp with commas; or several with semicolons between, e.g. ucx:posix;tcp,
         of which the first that reaches a process is used for that process. If empty, auto. The
         same on all ranks.

@@ -16,8 +16,7 @@
 
 namespace mad::test {
 
-/// The fabrics that every test of an engine holds for; those between processes.  Not ofi:sockets:
-/// what libfabric's provider has taken it sends only while it is called, and loses at its end.
+/// The fabrics that every test of an engine holds for; those between processes.
 inline constexpr const char* kFabrics[] = {"loopback", "tcp",     "ofi:tcp",
                                            "ofi:shm",  "ucx:tcp", "ucx:posix,cma"};
 inline constexpr const char* kNetworks[] = {"tcp", "ofi:tcp", "ofi:shm", "ucx:tcp",

@@ -149,8 +149,6 @@ INSTANTIATE_TEST_SUITE_P(
         Setting{"tcp", "tcp", 0, 0, 15}, Setting{"tcp_rendezvous", "tcp", 1, 0, 10},
         Setting{"tcp_small_packets", "tcp", 300, 100, 10}, Setting{"ofi_tcp", "ofi:tcp", 0, 0, 10},
         Setting{"ofi_tcp_rendezvous", "ofi:tcp", 1, 0, 10},
-        Setting{"ofi_sockets", "ofi:sockets", 0, 0, 5},
-        Setting{"ofi_sockets_rendezvous", "ofi:sockets", 1, 0, 5},
         Setting{"ucx_tcp", "ucx:tcp", 0, 0, 10}, Setting{"ucx_tcp_rendezvous", "ucx:tcp", 1, 0, 10},
         Setting{"ucx_posix", "ucx:posix", 0, 0, 10},
         Setting{"ucx_posix_rendezvous", "ucx:posix", 1, 0, 10},

@@ -208,7 +208,7 @@ TEST_P(MessengerOverFaults, AFlippedBitPassesUnseenWithoutChecksums) {
 
 INSTANTIATE_TEST_SUITE_P(Fabrics, MessengerOverFaults,
                          ::testing::Values("loopback", "lending", "tcp", "ofi:tcp", "ofi:shm",
-                                           "ofi:sockets", "ucx:tcp", "ucx:posix", "ucx:posix,cma"),
+                                           "ucx:tcp", "ucx:posix", "ucx:posix,cma"),
                          [](const auto& info) {
                            std::string name = info.param;
                            const auto is_mark = [](char c) { return c == ':' || c == ','; };

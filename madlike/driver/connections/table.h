@@ -118,8 +118,13 @@ class ConnectionTable {
   }
 
   bool any_closing() const {
-    return std::any_of(records_.begin(), records_.end(), [](const auto& entry) {
-      return entry.second.state == Connection::State::kClosing;
+    return any_closing([](const Connection&) { return true; });
+  }
+  /// Any of those for which which() is true.
+  template <typename Which>
+  bool any_closing(const Which& which) const {
+    return std::any_of(records_.begin(), records_.end(), [&](const auto& entry) {
+      return entry.second.state == Connection::State::kClosing && which(entry.second);
     });
   }
 

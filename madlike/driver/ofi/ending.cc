@@ -24,9 +24,7 @@ OfiDriver::~OfiDriver() {
 void OfiDriver::close_endpoint(OfiConnection& connection) {
   if (!connection.endpoint) return;
   endpoints_.erase(&connection.endpoint->fid);
-  // Closing is enough for the peer to notice.  No fi_shutdown() before: sockets 1.17 closes its
-  // connection socket there and its connection thread closes the same number again, which may be
-  // another one's by then (sock_ep_msg.c, sock_ep_cm_shutdown() and sock_ep_cm_shutdown_handler()).
+  // Closing is enough for the peer to notice.
   connection.endpoint.reset();
 }
 

@@ -15,17 +15,18 @@
 namespace mad {
 
 struct OfiOptions {
-  std::string provider = "tcp";  // "tcp", "sockets", or another that fi_info names
+  std::string provider = "tcp";  // "tcp", or another that fi_info names
   std::string interface;         // network interface, e.g. "lo"; empty: the provider's choice
   std::size_t max_packet_bytes = 65 * 1024;  // 64 KiB of payload and the headers before it
   std::size_t receive_buffers = 64;  // packets of all peers together that are not yet released
   /// How long a host may leave a connection attempt, or our acceptance of its own, without any
   /// answer.  A host that answered may take its time: its engine accepts when it is polled.
   std::chrono::milliseconds connect_timeout{10000};
-  /// How long a connection that disconnect() ends may stay without its peer taking anything.
-  std::chrono::milliseconds close_timeout{10000};
-  /// How long closing the driver may wait for what disconnect() still has to send.
-  std::chrono::milliseconds linger{2000};
+  /// How long a connection that disconnect() ends may stay without its peer taking anything, and
+  /// how long closing the driver may wait for that: nobody tells whether the peer's host has what
+  /// left, and libfabric drops what came as soon as the peer's own sending fails.
+  std::chrono::milliseconds close_timeout{60000};
+  std::chrono::milliseconds linger{60000};
 };
 
 /// Opens the fabric.  kNotFound: no such provider or interface (the sentence lists what there is),

@@ -29,6 +29,9 @@ UcxDriver::~UcxDriver() {
     if (entry.second.state != State::kClosing) end(entry.second, StatusCode::kClosed);
   }
   linger(*this, options_.linger, [this] { return connections_.any_closing(); });
+  linger(*this, options_.tcp_linger, [this] {
+    return connections_.any_closing([](const UcxConnection& each) { return each.over_tcp(); });
+  });
   for (auto& entry : connections_) drop_way(entry.second);
 }
 
@@ -48,7 +51,7 @@ void UcxDriver::disconnect(ConnectionId id) {
   if (connections_.retire(connection)) door_.forget(connection.address);
   const bool stands = connection.state == State::kConnected;
   set_state(connection, State::kClosing);
-  connection.deadline = door_.now() + options_.close_timeout;
+  extend_closing(connection);
   if (stands && connection.exposed == 0) return send_last(connection);
   // A request is withdrawn.  And memory that the peer may write is the caller's again at once.
   end(connection, connection.gone);
@@ -63,7 +66,12 @@ void UcxDriver::send_last(UcxConnection& connection) {
   if (status == UCS_ERR_NO_RESOURCE) return;  // advance_unsettled() tries again
   if (status != UCS_OK) return end_soon(connection.id, connection.gone);
   connection.last_sent = true;
-  connection.deadline = door_.now() + options_.close_timeout;
+  extend_closing(connection);
+}
+
+void UcxDriver::extend_closing(UcxConnection& connection) {
+  connection.deadline =
+      door_.now() + (connection.over_tcp() ? options_.tcp_linger : options_.close_timeout);
 }
 
 // What the peer sent before its end may not be received yet.
@@ -80,7 +88,7 @@ bool UcxDriver::has_all(HungUp& each, const UcxConnection& connection) {
   UcxLane* const lane = connection.way.lane.get();
   if (lane == nullptr) return true;
   // on_failed() comes behind all that it sent.
-  if (lane->transport() == UcxTransport::kTcp) return door_.now() >= each.deadline;
+  if (connection.over_tcp()) return door_.now() >= each.deadline;
   if (!lane->has_room() || !received_.has_room()) return false;
   return lane->progress() == 0 || --each.looks == 0;
 }

@@ -94,6 +94,7 @@ struct UcxConnection : ConnectionRecord {
   bool hello_sent = false, hello_received = false;
 
   Way way;  // that is wired; or none
+  bool over_tcp() const { return way.lane && way.lane->transport() == UcxTransport::kTcp; }
   UcxOperation operation;
 
   // Writes that are read from the sender's memory.

@@ -44,6 +44,9 @@ struct UcxOptions {
   std::chrono::milliseconds close_timeout{10000};
   /// How long closing the driver may wait for what disconnect() still has to send.
   std::chrono::milliseconds linger{2000};
+  /// Both, for a peer over tcp: nobody tells whether its host has what left, and UCX drops what
+  /// came as soon as the peer's own sending fails.
+  std::chrono::milliseconds tcp_linger{60000};
 };
 
 /// Opens the fabric.  kNotFound: no such interface, or a transport that UCX does not have here (the

@@ -95,7 +95,7 @@ bool heard(Driver& driver, Completion::Kind kind, ConnectionId* connection) {
   return found;
 }
 
-TEST_P(PatientIpDriverTest, ConnectionsThatWereLeftCostNothing) {
+TEST_P(IpDriverTest, ConnectionsThatWereLeftCostNothing) {
   const std::unique_ptr<Driver> server = open(options());
   const std::unique_ptr<Driver> client = open(options());
   const Bytes& address = server->address();
@@ -135,7 +135,7 @@ TEST_P(PatientIpDriverTest, ConnectionsThatWereLeftCostNothing) {
 
 MAD_FOR_ALL_FABRICS_OVER_IP(IpDriverTest);
 
-TEST_P(PatientIpDriverTest, AClosingConnectionWhosePeerTakesNothingEnds) {
+TEST_P(IpDriverTest, AClosingConnectionWhosePeerTakesNothingEnds) {
   EngineOptions options = this->options();
   options.close_timeout = milliseconds(200);
   Engine a(options);
@@ -158,7 +158,7 @@ TEST_P(PatientIpDriverTest, AClosingConnectionWhosePeerTakesNothingEnds) {
   }
 }
 
-TEST_P(PatientIpDriverTest, AClosingConnectionWhosePeerIsSlowIsWaitedFor) {
+TEST_P(IpDriverTest, AClosingConnectionWhosePeerIsSlowIsWaitedFor) {
   EngineOptions options = this->options();
   options.close_timeout = milliseconds(1000);
   Engine a(options);
@@ -184,7 +184,7 @@ TEST_P(PatientIpDriverTest, AClosingConnectionWhosePeerIsSlowIsWaitedFor) {
   EXPECT_EQ(b.station.disconnected.begin()->second.code(), StatusCode::kClosed);
 }
 
-TEST_P(PatientIpDriverTest, WhatArrivedIsReceivedThoughItsSenderIsGoneAndRefusesAnswers) {
+TEST_P(IpDriverTest, WhatArrivedIsReceivedThoughItsSenderIsGoneAndRefusesAnswers) {
   const EngineOptions options = this->options();
   auto a = std::make_unique<Engine>(options);
   Engine b(options);
@@ -203,7 +203,6 @@ TEST_P(PatientIpDriverTest, WhatArrivedIsReceivedThoughItsSenderIsGoneAndRefuses
   EXPECT_EQ(b.station.received.size(), accepted);
 }
 
-MAD_FOR_PATIENT_FABRICS_OVER_IP(PatientIpDriverTest);
 
 }  // namespace
 }  // namespace mad

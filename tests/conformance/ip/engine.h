@@ -29,7 +29,7 @@ using std::chrono::milliseconds;
 
 /// What the fabrics over IP have in common.
 struct EngineOptions {
-  // "tcp", "ofi:tcp", "ofi:sockets", "ofi:shm", "ucx:tcp", "ucx", "ucx:posix,cma"
+  // "tcp", "ofi:tcp", "ofi:shm", "ucx:tcp", "ucx", "ucx:posix,cma"
   std::string fabric;
   std::string interface = "lo";
   milliseconds connect_timeout{10000};
@@ -156,10 +156,6 @@ class IpDriverTest : public ::testing::TestWithParam<const char*> {
   bool sends_halves() const { return options().fabric.find("tcp") != std::string::npos; }
 };
 
-/// What does not hold for libfabric's sockets, which connects inside fi_connect(), blocking, keeps
-/// memory of its own and reads a foreigner's request to its end.
-class PatientIpDriverTest : public IpDriverTest {};
-
 /// A fabric's name as a test's.
 inline std::string test_name(std::string fabric) {
   std::replace_if(
@@ -171,12 +167,11 @@ inline std::string fabric_test_name(const ::testing::TestParamInfo<const char*>&
   return test_name(info.param);
 }
 
-#define MAD_FABRICS_OVER_IP "tcp", "ofi:tcp", "ofi:shm", "ucx:tcp", "ucx", "ucx:posix,cma"
-#define MAD_FOR_ALL_FABRICS_OVER_IP(fixture)                                                   \
-  INSTANTIATE_TEST_SUITE_P(Ip, fixture, ::testing::Values(MAD_FABRICS_OVER_IP, "ofi:sockets"), \
+#define MAD_FOR_ALL_FABRICS_OVER_IP(fixture)                                                     \
+  INSTANTIATE_TEST_SUITE_P(Ip, fixture,                                                          \
+                           ::testing::Values("tcp", "ofi:tcp", "ofi:shm", "ucx:tcp", "ucx",      \
+                                             "ucx:posix,cma"),                                   \
                            fabric_test_name)
-#define MAD_FOR_PATIENT_FABRICS_OVER_IP(fixture) \
-  INSTANTIATE_TEST_SUITE_P(Ip, fixture, ::testing::Values(MAD_FABRICS_OVER_IP), fabric_test_name)
 
 }  // namespace mad
 

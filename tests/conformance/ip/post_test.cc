@@ -87,7 +87,7 @@ TEST_P(IpDriverTest, AKeyDoesNotTellTheNext) {
 
 MAD_FOR_ALL_FABRICS_OVER_IP(IpDriverTest);
 
-TEST_P(PatientIpDriverTest, NoWriteGoesOnInMemoryOfAConnectionThatEnded) {
+TEST_P(IpDriverTest, NoWriteGoesOnInMemoryOfAConnectionThatEnded) {
   Engine a(options());
   if (!a.driver->caps().remote_write) GTEST_SKIP() << "no remote writes on this fabric";
   Engine b(options());
@@ -121,7 +121,6 @@ TEST_P(PatientIpDriverTest, NoWriteGoesOnInMemoryOfAConnectionThatEnded) {
             static_cast<std::ptrdiff_t>(target.size()));
 }
 
-MAD_FOR_PATIENT_FABRICS_OVER_IP(PatientIpDriverTest);
 
 }  // namespace
 }  // namespace mad

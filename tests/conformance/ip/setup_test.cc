@@ -143,7 +143,7 @@ TEST_P(IpDriverTest, ARequestAfterOnesThatWereGivenUpStands) {
 
 MAD_FOR_ALL_FABRICS_OVER_IP(IpDriverTest);
 
-TEST_P(PatientIpDriverTest, AHostThatNeverAnswersIsGivenUp) {
+TEST_P(IpDriverTest, AHostThatNeverAnswersIsGivenUp) {
   Bytes address;
   const int listener = raw_listener(0, GetParam(), &address);
   // The kernel drops further requests once the backlog is full.
@@ -165,7 +165,7 @@ TEST_P(PatientIpDriverTest, AHostThatNeverAnswersIsGivenUp) {
   close(listener);
 }
 
-TEST_P(PatientIpDriverTest, ABusyEngineIsWaitedFor) {
+TEST_P(IpDriverTest, ABusyEngineIsWaitedFor) {
   EngineOptions options = this->options();
   options.connect_timeout = milliseconds(100);
   Engine a(options);
@@ -180,7 +180,6 @@ TEST_P(PatientIpDriverTest, ABusyEngineIsWaitedFor) {
   EXPECT_TRUE(pump({&a, &b}, [&] { return b.station.received.size() == 1; }));
 }
 
-MAD_FOR_PATIENT_FABRICS_OVER_IP(PatientIpDriverTest);
 
 }  // namespace
 }  // namespace mad
