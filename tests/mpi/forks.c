@@ -3,8 +3,10 @@
  *   dies    it is killed while a child of it sleeps, and the others learn of it at once
  *   exits   only its children end, as programs do, and nobody is harmed
  */
+#include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -12,17 +14,24 @@
 
 #include "support/check.h"
 
-enum { kTag = 1, kChildren = 3, kChildLives_s = 300 };
+enum { kTag = 1, kChildren = 3, kChildLives_s = 300, kFiles = 256 };
 
 static int rank, size;
+static bool launchers[kFiles]; /* files that were open before MPI_Init */
+
+static void note_launchers_files(void) {
+  for (int fd = 0; fd < kFiles; fd++) launchers[fd] = fcntl(fd, F_GETFD) >= 0;
+}
 
 static void die_with_a_child(void) {
   int value;
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == size - 1) {
-    /* It outlives the others' patience; the runner, who does not wait for its output, ends it. */
+    /* It outlives the others' patience; the runner ends it.  The launcher, whose pipes of other
+     * ranks it has inherited, is not to wait for it. */
     if (fork() == 0) {
-      for (int fd = 0; fd <= 2; fd++) close(fd);
+      for (int fd = 0; fd < kFiles; fd++)
+        if (launchers[fd]) close(fd);
       sleep(kChildLives_s);
       _exit(0);
     }
@@ -55,6 +64,7 @@ static int live_on(void) {
 }
 
 int main(int argc, char** argv) {
+  note_launchers_files();
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
