@@ -47,10 +47,15 @@ typedef struct {
   struct MPIDI_MAD_grant* grants;       /* locks of our windows that others hold */
 
   /* Back-off (mad_progress.c). */
-  bool oversubscribed; /* more ranks than cores on this node */
-  uint32_t idle_polls;
-  int64_t idle_since; /* 0: not idle for long */
-  int64_t last_idle;  /* end of the last empty poll, where crowded */
+  bool outnumbered;     /* more ranks than cores on this node */
+  bool crowded;         /* or others run on them now */
+  uint32_t empty_polls; /* of all time */
+  int64_t shared_until; /* others were noticed on our core a little earlier */
+  int64_t taken_since;  /* and how often it had been taken from us then: */
+  long taken;
+  uint32_t idle_polls; /* since something happened */
+  int64_t idle_since;  /* 0: not idle for long */
+  int64_t last_idle;   /* end of the last empty poll, where crowded */
 
   uint32_t finalize_rounds;     /* bit k: round k's message of the closing barrier is here */
   struct MPIDI_MAD_note* notes; /* messages between processes that are being connected */

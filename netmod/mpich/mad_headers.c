@@ -172,9 +172,13 @@ static const char* wrong_get(const mad_peer* from, const MPIDIG_get_msg_t* msg, 
   return NULL;
 }
 
-/* Without data where the operation does nothing. */
-static const char* wrong_accumulate(const mad_peer* from, const MPIDIG_acc_req_msg_t* msg,
-                                    size_t header_bytes, uint64_t payload_bytes, bool described) {
+/* Without data where the operation does nothing.  The length of a result is set, and read, only
+ * where it goes back. */
+static const char* wrong_accumulate(const mad_peer* from, int handler,
+                                    const MPIDIG_acc_req_msg_t* msg, size_t header_bytes,
+                                    uint64_t payload_bytes) {
+  bool described = handler == MPIDIG_ACC_DT_REQ || handler == MPIDIG_GET_ACC_DT_REQ;
+  bool gets = handler == MPIDIG_GET_ACC_REQ || handler == MPIDIG_GET_ACC_DT_REQ;
   target_t target = {described ? 0 : msg->flattened_sz, msg->target_count,
                      described ? MPI_BYTE : msg->target_datatype};
   MPI_Aint bytes = (msg->op == MPI_NO_OP && msg->origin_count == 0)
@@ -186,7 +190,8 @@ static const char* wrong_accumulate(const mad_peer* from, const MPIDIG_acc_req_m
     return "an accumulate into a window that it is not of";
   if (!HANDLE_IS_BUILTIN(msg->op) || op == 0 || op >= MPIR_OP_N_BUILTIN)
     return "an accumulate with no operation";
-  if (!is_target(&target, header_bytes, sizeof(*msg)) || bytes < 0 || msg->result_data_sz < 0)
+  if (!is_target(&target, header_bytes, sizeof(*msg)) || bytes < 0 ||
+      (gets && msg->result_data_sz < 0))
     return "an accumulate of no type";
   if (payload_bytes != (uint64_t)(described ? msg->flattened_sz : bytes) ||
       (described && msg->flattened_sz <= 0))
@@ -313,10 +318,9 @@ const char* MPIDI_MAD_wrong_header(const mad_peer* from, int handler, const void
       return wrong_put(from, header, header_bytes, payload_bytes, handler == MPIDIG_PUT_DT_REQ);
     case MPIDIG_ACC_REQ:
     case MPIDIG_GET_ACC_REQ:
-      return wrong_accumulate(from, header, header_bytes, payload_bytes, false);
     case MPIDIG_ACC_DT_REQ:
     case MPIDIG_GET_ACC_DT_REQ:
-      return wrong_accumulate(from, header, header_bytes, payload_bytes, true);
+      return wrong_accumulate(from, handler, header, header_bytes, payload_bytes);
     default:
       break;
   }

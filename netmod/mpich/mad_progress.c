@@ -3,12 +3,14 @@
  * MPICH polls while it waits.  With a core for each rank that is best; without one it burns the
  * time slice that the peer needs in order to answer.  So after a few empty polls the core is
  * offered to others (sched_yield), and after some more this process sleeps until the fabric has
- * something for it.
+ * something for it.  Where there are more ranks than cores that is known from the start; other
+ * jobs, and threads of the program, are noticed by how often the system takes the core away.
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* CPU_COUNT, sched_getaffinity */
+#define _GNU_SOURCE /* CPU_COUNT, sched_getaffinity, RUSAGE_THREAD */
 #endif
 #include <sched.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,7 +30,14 @@
 #define CLOCK_INTERVAL 512             /* polls between looks at the clock */
 #define SWEEP_INTERVAL 64              /* polls between sweeps once a process is gone */
 #define MAX_POLLS (1U << 30)
-#define IDLE_NANOSECONDS 1000000000 /* then the peers we wait for are contacted */
+/* A core is shared that was taken from this process as often as this, once in at most 12.5 ms: the
+ * system changes between those who share one every 1 to 5 ms, and disturbs one alone a few times a
+ * second. */
+#define TAKEN_INTERVAL 2048 /* empty polls between looks */
+#define TAKEN_OFTEN 8
+#define TAKEN_NANOSECONDS 100000000
+#define SHARED_NANOSECONDS 1000000000 /* until it is found out anew */
+#define IDLE_NANOSECONDS 1000000000   /* then the peers we wait for are contacted */
 
 static int cores_of_this_node(void) {
   long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -45,7 +54,8 @@ void MPIDI_MAD_progress_init(void) {
   /* Spawned processes share the node with their parents, who are at least one. */
   int ranks = MPIR_Process.local_size + (MPIR_Process.has_parent ? 1 : 0);
 
-  MPIDI_MAD_global.oversubscribed = (ranks > cores_of_this_node());
+  MPIDI_MAD_global.outnumbered = (ranks > cores_of_this_node());
+  MPIDI_MAD_global.crowded = MPIDI_MAD_global.outnumbered;
 }
 
 static int64_t nanoseconds_now(void) {
@@ -58,12 +68,27 @@ static int64_t nanoseconds_now(void) {
  * one that computes between its calls of MPI_Test is not put to sleep.  Asked before a poll, which
  * may take longer than a caller may: some fabrics ask the system about each peer. */
 static bool only_waits(void) {
-  return MPIDI_MAD_global.oversubscribed && MPIDI_MAD_global.idle_polls >= CROWDED_YIELD_POLLS &&
+  return MPIDI_MAD_global.crowded && MPIDI_MAD_global.idle_polls >= CROWDED_YIELD_POLLS &&
          nanoseconds_now() - MPIDI_MAD_global.last_idle < LOOP_NANOSECONDS;
 }
 
+/* Whether others run on this process's core, of whom the number of ranks does not tell. */
+static void look_for_others(void) {
+  const int64_t now = nanoseconds_now();
+  struct rusage used;
+
+  if (getrusage(RUSAGE_THREAD, &used) != 0) return;
+  if (now - MPIDI_MAD_global.taken_since > TAKEN_NANOSECONDS) {
+    MPIDI_MAD_global.taken_since = now;
+    MPIDI_MAD_global.taken = used.ru_nivcsw;
+  } else if (used.ru_nivcsw - MPIDI_MAD_global.taken >= TAKEN_OFTEN) {
+    MPIDI_MAD_global.shared_until = now + SHARED_NANOSECONDS;
+  }
+  MPIDI_MAD_global.crowded = (now < MPIDI_MAD_global.shared_until);
+}
+
 static void give_way(uint32_t polls, bool may_sleep) {
-  if (!MPIDI_MAD_global.oversubscribed) {
+  if (!MPIDI_MAD_global.crowded) {
     if (polls > ALONE_SPIN_POLLS && polls % ALONE_YIELD_INTERVAL == 0) sched_yield();
     return;
   }
@@ -95,6 +120,8 @@ static void idle(bool may_sleep) {
   uint32_t polls = ++MPIDI_MAD_global.idle_polls;
 
   if (polls % SWEEP_INTERVAL == 0) now_and_then(polls);
+  if (++MPIDI_MAD_global.empty_polls % TAKEN_INTERVAL == 0 && !MPIDI_MAD_global.outnumbered)
+    look_for_others();
   give_way(polls, may_sleep);
 }
 
