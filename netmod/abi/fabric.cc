@@ -48,9 +48,8 @@ const char* fabric_names() {
 }
 
 const std::vector<std::string>& fabrics_to_try() {
-  static const std::vector<std::string> names = {
-      kTcp,  "ofi:tcp",   "ofi:verbs", kShm,
-      "ucx", "ucx:posix", "ucx:posix,cma", "ucx:tcp"};
+  static const std::vector<std::string> names = {kTcp,  "ofi:tcp",   "ofi:verbs",     kShm,
+                                                 "ucx", "ucx:posix", "ucx:posix,cma", "ucx:tcp"};
   return names;
 }
 

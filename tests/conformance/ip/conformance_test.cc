@@ -21,8 +21,7 @@ DriverFactory factory(const char* fabric) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ip, DriverConformance,
-                         ::testing::Values(factory("tcp"), factory("ofi:tcp"),
-                                           factory("ofi:shm"),
+                         ::testing::Values(factory("tcp"), factory("ofi:tcp"), factory("ofi:shm"),
                                            factory("ucx:tcp"), factory("ucx"),
                                            factory("ucx:posix,cma")),
                          [](const auto& info) { return info.param.name; });

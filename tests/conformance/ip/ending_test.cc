@@ -203,6 +203,5 @@ TEST_P(IpDriverTest, WhatArrivedIsReceivedThoughItsSenderIsGoneAndRefusesAnswers
   EXPECT_EQ(b.station.received.size(), accepted);
 }
 
-
 }  // namespace
 }  // namespace mad

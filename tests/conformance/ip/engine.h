@@ -167,11 +167,11 @@ inline std::string fabric_test_name(const ::testing::TestParamInfo<const char*>&
   return test_name(info.param);
 }
 
-#define MAD_FOR_ALL_FABRICS_OVER_IP(fixture)                                                     \
-  INSTANTIATE_TEST_SUITE_P(Ip, fixture,                                                          \
-                           ::testing::Values("tcp", "ofi:tcp", "ofi:shm", "ucx:tcp", "ucx",      \
-                                             "ucx:posix,cma"),                                   \
-                           fabric_test_name)
+#define MAD_FOR_ALL_FABRICS_OVER_IP(fixture)                                             \
+  INSTANTIATE_TEST_SUITE_P(                                                              \
+      Ip, fixture,                                                                       \
+      ::testing::Values("tcp", "ofi:tcp", "ofi:shm", "ucx:tcp", "ucx", "ucx:posix,cma"), \
+      fabric_test_name)
 
 }  // namespace mad
 

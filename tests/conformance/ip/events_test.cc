@@ -121,6 +121,5 @@ TEST_P(IpDriverTest, ForeignersThatLeaveAreForgotten) {
       << open_files() - before << " files left";
 }
 
-
 }  // namespace
 }  // namespace mad

@@ -121,6 +121,5 @@ TEST_P(IpDriverTest, NoWriteGoesOnInMemoryOfAConnectionThatEnded) {
             static_cast<std::ptrdiff_t>(target.size()));
 }
 
-
 }  // namespace
 }  // namespace mad

@@ -180,6 +180,5 @@ TEST_P(IpDriverTest, ABusyEngineIsWaitedFor) {
   EXPECT_TRUE(pump({&a, &b}, [&] { return b.station.received.size() == 1; }));
 }
 
-
 }  // namespace
 }  // namespace mad
