@@ -92,6 +92,8 @@ class DriverConformance : public ::testing::TestWithParam<DriverFactory> {
 
   /// Polls both engines until `done` holds; false after ten seconds.
   bool pump(const std::function<bool()>& done);
+  /// The same of b alone.
+  bool pump_receiver(const std::function<bool()>& done);
   /// a's connection to b (and the other way round with `from_b`).
   ConnectionId connect(bool from_b = false);
   /// Posts, polling while the driver says kAgain.

@@ -98,20 +98,37 @@ void DriverConformance::TearDown() {
   }
 }
 
-bool DriverConformance::pump(const std::function<bool()>& done) {
+namespace {
+
+bool poll_until(std::initializer_list<Station*> stations, const std::function<bool()>& done) {
+  const auto happened = [&] {
+    std::size_t count = 0;
+    for (const Station* station : stations) {
+      if (station) count += station->received.size() + station->finished_count;
+    }
+    return count;
+  };
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   for (int idle = 0; !done(); ++idle) {
-    const std::size_t before = (a ? a->received.size() + a->finished_count : 0) +
-                               (b ? b->received.size() + b->finished_count : 0);
-    if (a) a->poll();
-    if (b) b->poll();
-    const std::size_t after = (a ? a->received.size() + a->finished_count : 0) +
-                              (b ? b->received.size() + b->finished_count : 0);
-    if (after != before) idle = 0;
+    const std::size_t before = happened();
+    for (Station* station : stations) {
+      if (station) station->poll();
+    }
+    if (happened() != before) idle = 0;
     if (idle > 100) std::this_thread::sleep_for(std::chrono::microseconds(100));
     if (std::chrono::steady_clock::now() > deadline) return false;
   }
   return true;
+}
+
+}  // namespace
+
+bool DriverConformance::pump(const std::function<bool()>& done) {
+  return poll_until({a.get(), b.get()}, done);
+}
+
+bool DriverConformance::pump_receiver(const std::function<bool()>& done) {
+  return poll_until({b.get()}, done);
 }
 
 ConnectionId DriverConformance::connect(bool from_b) {

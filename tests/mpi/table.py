@@ -214,7 +214,7 @@ TESTS = (
 )
 
 # A little of everything, for each fabric but the default one; with the fabric's own numbers.
-SMOKE = ("hello", "first-contact", "combiners", "paths", "truncation", "bursts", "threads", "crowd", "stress",
+SMOKE = ("hello", "first-contact", "combiners", "paths", "truncation", "bursts", "absent", "threads", "crowd", "stress",
          "collectives", "rma", "ports", "parting", "checksum", "foreign", "death-receiving", "death-sending-gapped",
          "death-any-source", "death-one-sided", "death-leaving")  # fmt: skip
 

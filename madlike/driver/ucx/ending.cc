@@ -39,6 +39,10 @@ void UcxDriver::drop_way(UcxConnection& connection) {
   UcxConnection::Way& way = connection.way;
   if (way.lane == nullptr) return;
   endpoints_.erase(way.endpoint.get());
+  if (way.endpoint) {
+    uct_ep_pending_purge(
+        way.endpoint.get(), [](uct_pending_req_t*, void*) {}, nullptr);
+  }
   way.endpoint.reset();
   way.lane->drop_user();
   way.lane.reset();

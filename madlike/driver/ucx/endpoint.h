@@ -25,9 +25,12 @@ namespace mad {
 
 class UcxDriver;
 
-/// The message of a connection that UCX still has, if any: of those that are not copied tcp takes
-/// one after the other.
+/// The message of a connection that UCX still has, if any: tcp takes one after the other.
 struct UcxOperation : uct_completion_t {
+  /// Told when the socket has all of a message that UCX had copied.
+  struct Copied : uct_pending_req_t {
+    UcxOperation* operation = nullptr;
+  } copied{};
   UcxDriver* driver = nullptr;
   ConnectionId connection = 0;
   Completion::Kind kind = Completion::Kind::kSent;

@@ -121,6 +121,11 @@ class UcxLane {
   ucs_status_t send(uct_ep_h endpoint, UcxMessage kind, const UcxHeader& header,
                     SegmentList content, std::size_t bytes, uct_completion_t* done);
 
+  /// Whether what send() copied has left this process; else `later` is told, once, when it has.
+  bool has_left(uct_ep_h endpoint, uct_pending_req_t* later) {
+    return transport_ == UcxTransport::kPosix || uct_ep_pending_add(endpoint, later, 0) != UCS_OK;
+  }
+
   /// Only with shared memory: the next piece of a packet, one of as few as can be, all about as
   /// long. As send().
   ucs_status_t send_piece(uct_ep_h endpoint, std::uint64_t tag, PacketWriter& writer);

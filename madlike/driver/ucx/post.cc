@@ -69,9 +69,12 @@ Status UcxDriver::post(UcxConnection& connection, UcxMessage kind, const UcxHead
                        SegmentList packet, std::size_t bytes, void* context) {
   UcxOperation& operation = connection.operation;
   if (operation.busy) return StatusCode::kAgain;
-  const ucs_status_t status = connection.way.lane->send(connection.way.endpoint.get(), kind, header,
-                                                        packet, bytes, &operation);
-  if (status != UCS_INPROGRESS) return outcome(connection, status);
+  UcxLane& lane = *connection.way.lane;
+  const uct_ep_h endpoint = connection.way.endpoint.get();
+  const ucs_status_t status = lane.send(endpoint, kind, header, packet, bytes, &operation);
+  const bool kept =
+      status == UCS_INPROGRESS || (status == UCS_OK && !lane.has_left(endpoint, &operation.copied));
+  if (!kept) return outcome(connection, status);
   operation.kind =
       kind == UcxMessage::kWrite ? Completion::Kind::kWritten : Completion::Kind::kSent;
   operation.context = context;

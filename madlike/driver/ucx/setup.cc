@@ -109,6 +109,11 @@ UcxConnection& UcxDriver::add_connection(const DoorAddress& address) {
   operation.func = on_sent;
   operation.count = 1;
   operation.status = UCS_OK;
+  operation.copied.operation = &operation;
+  operation.copied.func = [](uct_pending_req_t* copied) {
+    on_sent(static_cast<UcxOperation::Copied*>(copied)->operation);
+    return UCS_OK;
+  };
   return connection;
 }
 

@@ -53,6 +53,18 @@ class UcxStrangers : public ::testing::Test {
     offer.lanes[1] = side.offer;
     say(offer.pack());
   }
+  /// Until the engine's hello is here.
+  void agree_on_posix(Side& side) {
+    UcxOffer offer = *offer_;
+    offer.lanes[0] = side.offer;
+    say(offer.pack());
+    say(UcxNote{UcxNote::Kind::kYes, UcxTransport::kPosix}.pack());
+    side.lane->add_user();
+    ASSERT_TRUE(pump({&engine_}, [&] {
+      side.progress();
+      return !side.messages.empty();
+    }));
+  }
   void connect_by_tcp(Side& side) {
     offer_tcp(side);
     say(UcxNote{UcxNote::Kind::kYes, UcxTransport::kTcp}.pack());
@@ -145,15 +157,8 @@ TEST_F(UcxStrangers, WhatWorksForUsAloneIsLeftForTheNext) {
 // So that shared memory is attached while it can be left for tcp.
 TEST_F(UcxStrangers, AHelloDoesNotStandInTheQueueItself) {
   Side side(UcxTransport::kPosix);
-  UcxOffer offer = *offer_;
-  offer.lanes[0] = side.offer;
-  say(offer.pack());
-  say(UcxNote{UcxNote::Kind::kYes, UcxTransport::kPosix}.pack());
-  side.lane->add_user();
-  ASSERT_TRUE(pump({&engine_}, [&] {
-    side.progress();
-    return !side.messages.empty();
-  }));
+  agree_on_posix(side);
+  ASSERT_FALSE(side.messages.empty());
   EXPECT_EQ(side.messages[0].kind, UcxMessage::kHello);
   EXPECT_GT(side.messages[0].bytes.size(), UcxLane::kMostShort);
 }
@@ -161,15 +166,8 @@ TEST_F(UcxStrangers, AHelloDoesNotStandInTheQueueItself) {
 // The engine has sent its hello, and given up what it had prepared for other transports.
 TEST_F(UcxStrangers, WhoSaidYesMayNotSayNo) {
   Side side(UcxTransport::kPosix);
-  UcxOffer offer = *offer_;
-  offer.lanes[0] = side.offer;
-  say(offer.pack());
-  say(UcxNote{UcxNote::Kind::kYes, UcxTransport::kPosix}.pack());
-  side.lane->add_user();
-  ASSERT_TRUE(pump({&engine_}, [&] {
-    side.progress();
-    return !side.messages.empty();
-  }));
+  agree_on_posix(side);
+  ASSERT_FALSE(side.messages.empty());
   say(UcxNote{UcxNote::Kind::kNo, UcxTransport::kPosix}.pack());
   expect_end(StatusCode::kProtocol);
 }
