@@ -189,6 +189,7 @@ mad::Result<std::unique_ptr<mad_engine>> mad_engine::open(const mad_config& conf
   mad::FabricOptions options;
   if (config.interface != nullptr) options.interface = config.interface;
   options.silence_timeout = std::chrono::milliseconds(config.silence_ms);
+  options.linger = std::chrono::milliseconds(config.goodbye_ms);
   auto fabrics =
       mad::open_fabrics(config.fabric != nullptr ? config.fabric : mad::kDefaultFabric, options);
   if (!fabrics.ok()) return fabrics.status();

@@ -65,6 +65,7 @@ extern "C" void mad_config_init(mad_config* config) {
   config->abi_version = MAD_ABI_VERSION;
   config->connect_timeout = kConnectTimeoutSeconds;
   config->silence_ms = static_cast<std::uint32_t>(mad::Silence::kTimeout.count());
+  config->goodbye_ms = static_cast<std::uint32_t>(mad::FabricOptions().linger.count());
 }
 
 extern "C" const char* mad_fabric_names(void) { return mad::fabric_names(); }

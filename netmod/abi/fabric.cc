@@ -1,5 +1,6 @@
 #include "netmod/abi/fabric.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -33,11 +34,13 @@ std::shared_ptr<LoopbackNetwork> process_network() {
 }
 
 Result<std::unique_ptr<Driver>> open_provider(const std::string& provider,
-                                              const std::string& interface) {
-  OfiOptions options;
-  options.provider = provider;
-  options.interface = interface;
-  return open_ofi(options);
+                                              const FabricOptions& options) {
+  OfiOptions ofi;
+  ofi.provider = provider;
+  ofi.interface = options.interface;
+  ofi.linger = options.linger;
+  ofi.close_timeout = std::max(ofi.close_timeout, options.linger);
+  return open_ofi(ofi);
 }
 
 }  // namespace
@@ -59,7 +62,7 @@ Result<std::unique_ptr<Driver>> open_auto_fabric(const FabricOptions& options,
   std::error_code error;
   const std::filesystem::directory_iterator devices(rdma_devices, error), none;
   if (!error && devices != none) {
-    auto verbs = open_provider("verbs", options.interface);
+    auto verbs = open_provider("verbs", options);
     if (verbs.ok()) return verbs;
   }
   return open_fabric(kTcp, options);
@@ -82,6 +85,8 @@ Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const Fabri
     if (!ucx.ok()) return ucx.status();
     ucx->secret = options.secret;
     ucx->silence_timeout = options.silence_timeout;
+    ucx->linger = options.linger;
+    ucx->close_timeout = std::max(ucx->close_timeout, options.linger);
     return open_ucx_plugin(*ucx);
   }
   if (name == kShm) {
@@ -90,10 +95,10 @@ Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const Fabri
     shm.secret = options.secret;
     return open_shm(shm);
   }
-  if (name == kOfi) return open_provider(OfiOptions().provider, options.interface);
+  if (name == kOfi) return open_provider(OfiOptions().provider, options);
   const std::string prefix = kOfiPrefix;
   if (name.size() > prefix.size() && name.compare(0, prefix.size(), prefix) == 0) {
-    return open_provider(name.substr(prefix.size()), options.interface);
+    return open_provider(name.substr(prefix.size()), options);
   }
   return Status(StatusCode::kNotFound,
                 "no fabric '" + name + "'; the fabrics are " + fabric_names());

@@ -30,6 +30,8 @@ struct FabricOptions {
   std::optional<DoorSecret> secret = {};  // of the address; empty: a new one
   /// How long a host may answer nothing, see TcpOptions.
   std::chrono::milliseconds silence_timeout = Silence::kTimeout;
+  /// How long its end waits for peers whose hosts cannot be asked what they have.
+  std::chrono::milliseconds linger{2000};
 };
 
 /// Opens the fabric `name`: "auto", "tcp", "ofi", "ofi:PROVIDER", "ucx", "ucx:TRANSPORTS" (see

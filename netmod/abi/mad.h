@@ -258,6 +258,10 @@ typedef struct mad_config {
                                that computes or is stopped has a host that answers.  0: as long as the
                                system's TCP settings say.  Of tcp and ucx:tcp; to the second where
                                nothing is underway */
+  uint32_t goodbye_ms; /* milliseconds that mad_engine_close() waits for peers that do not look,
+                          over ofi:PROVIDER and ucx:tcp, which cannot tell whether a peer's
+                          host has what left, and drop what came once an answer of the peer's
+                          fails.  Default: 2000 */
   mad_callbacks callbacks;
   void* context; /* given to every callback */
 } mad_config;
@@ -270,7 +274,8 @@ MAD_API void mad_config_init(mad_config* config);
  * or "-" or "stderr".  A file that cannot be written costs a line on stderr and nothing else. */
 /* Raises the process's soft limit of open files to the hard one. */
 MAD_API int mad_engine_open(const mad_config* config, mad_engine** out);
-/* Flushes, says goodbye to connected peers (waits at most 2 s) and frees everything. */
+/* Flushes, says goodbye to connected peers (waits at most 2 s, or goodbye_ms) and frees everything.
+ */
 MAD_API void mad_engine_close(mad_engine* engine);
 /* In a child of fork(), e.g. of pthread_atfork(): closes the sockets of the engine that the child
  * inherited, else peers do not see the parent's end before the child's.  The engine is the

@@ -6,6 +6,8 @@
 
 /* For the other ranks of this node to get as far as one that fails. */
 #define START_UP_MICROSECONDS 300000
+/* Processes of other worlds may compute before they look for what was sent to them. */
+#define GOODBYE_MILLISECONDS 60000
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -177,6 +179,7 @@ static int read_configuration(mad_config* config) {
                         &silence_seconds);
   MPIR_ERR_CHECK(mpi_errno);
   config->silence_ms = (uint32_t)MPL_MIN(silence_seconds, UINT32_MAX / 1000) * 1000;
+  config->goodbye_ms = GOODBYE_MILLISECONDS;
 
   MPIDI_MAD_global.verbose = (verbose && *verbose && strcmp(verbose, "0") != 0);
   MPIDI_MAD_global.default_path = MAD_PATH_AUTO;

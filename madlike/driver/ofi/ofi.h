@@ -22,11 +22,12 @@ struct OfiOptions {
   /// How long a host may leave a connection attempt, or our acceptance of its own, without any
   /// answer.  A host that answered may take its time: its engine accepts when it is polled.
   std::chrono::milliseconds connect_timeout{10000};
-  /// How long a connection that disconnect() ends may stay without its peer taking anything, and
-  /// how long closing the driver may wait for that: nobody tells whether the peer's host has what
-  /// left, and libfabric drops what came as soon as the peer's own sending fails.
-  std::chrono::milliseconds close_timeout{60000};
-  std::chrono::milliseconds linger{60000};
+  /// How long a connection that disconnect() ends may stay without its peer taking anything.
+  std::chrono::milliseconds close_timeout{10000};
+  /// How long closing the driver may wait for peers to take their leave: nobody tells whether a
+  /// peer's host has what left, and libfabric drops what came as soon as the peer's own sending
+  /// fails.
+  std::chrono::milliseconds linger{2000};
 };
 
 /// Opens the fabric.  kNotFound: no such provider or interface (the sentence lists what there is),

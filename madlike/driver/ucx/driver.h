@@ -102,7 +102,6 @@ class UcxDriver : public Driver, private UcxEvents {
   // ending.cc
   void drop_way(UcxConnection& connection);
   void send_last(UcxConnection& connection);
-  void extend_closing(UcxConnection& connection);
   void on_hang_up(UcxConnection& connection);
   bool has_all(HungUp& each, const UcxConnection& connection);
   void end_hung_up();

@@ -19,6 +19,8 @@ namespace {
 constexpr std::size_t kLooks = UcxLane::kPlaces;
 // How long tcp may take to bring what such a peer sent, and then its end.
 constexpr std::chrono::milliseconds kLaneEnds{2000};
+// How long closing waits for peers in shared memory, where what was sent stays.
+constexpr std::chrono::milliseconds kPosixLinger{2000};
 
 }  // namespace
 
@@ -28,8 +30,9 @@ UcxDriver::~UcxDriver() {
   for (auto& entry : connections_) {
     if (entry.second.state != State::kClosing) end(entry.second, StatusCode::kClosed);
   }
-  linger(*this, options_.linger, [this] { return connections_.any_closing(); });
-  linger(*this, options_.tcp_linger, [this] {
+  linger(*this, std::min(options_.linger, kPosixLinger),
+         [this] { return connections_.any_closing(); });
+  linger(*this, options_.linger, [this] {
     return connections_.any_closing([](const UcxConnection& each) { return each.over_tcp(); });
   });
   for (auto& entry : connections_) drop_way(entry.second);
@@ -55,7 +58,7 @@ void UcxDriver::disconnect(ConnectionId id) {
   if (connections_.retire(connection)) door_.forget(connection.address);
   const bool stands = connection.state == State::kConnected;
   set_state(connection, State::kClosing);
-  extend_closing(connection);
+  connection.deadline = door_.now() + options_.close_timeout;
   if (stands && connection.exposed == 0) return send_last(connection);
   // A request is withdrawn.  And memory that the peer may write is the caller's again at once.
   end(connection, connection.gone);
@@ -70,12 +73,7 @@ void UcxDriver::send_last(UcxConnection& connection) {
   if (status == UCS_ERR_NO_RESOURCE) return;  // advance_unsettled() tries again
   if (status != UCS_OK) return end_soon(connection.id, connection.gone);
   connection.last_sent = true;
-  extend_closing(connection);
-}
-
-void UcxDriver::extend_closing(UcxConnection& connection) {
-  connection.deadline =
-      door_.now() + (connection.over_tcp() ? options_.tcp_linger : options_.close_timeout);
+  connection.deadline = door_.now() + options_.close_timeout;
 }
 
 // What the peer sent before its end may not be received yet.

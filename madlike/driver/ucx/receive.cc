@@ -88,7 +88,9 @@ void UcxDriver::on_sent(uct_completion_t* completion) {
   operation.busy = false;
   UcxDriver& driver = *operation.driver;
   UcxConnection& connection = *driver.find(operation.connection);
-  if (connection.state == State::kClosing) driver.extend_closing(connection);
+  if (connection.state == State::kClosing) {
+    connection.deadline = driver.door_.now() + driver.options_.close_timeout;
+  }
   Status outcome;
   if (status != UCS_OK) {
     outcome = ucx_status(StatusCode::kPeerFailed, "sending to " + to_text(connection.peer.socket),

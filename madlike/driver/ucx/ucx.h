@@ -42,11 +42,10 @@ struct UcxOptions {
   std::chrono::milliseconds silence_timeout = Silence::kTimeout;
   /// How long a connection that disconnect() ends may stay without its peer taking anything.
   std::chrono::milliseconds close_timeout{10000};
-  /// How long closing the driver may wait for what disconnect() still has to send.
+  /// How long closing the driver may wait for peers over tcp to take their leave: nobody tells
+  /// whether their hosts have what left, and UCX drops what came as soon as the peer's own sending
+  /// fails.  For others it waits 2 s at most.
   std::chrono::milliseconds linger{2000};
-  /// Both, for a peer over tcp: nobody tells whether its host has what left, and UCX drops what
-  /// came as soon as the peer's own sending fails.
-  std::chrono::milliseconds tcp_linger{60000};
 };
 
 /// Opens the fabric.  kNotFound: no such interface, or a transport that UCX does not have here (the

@@ -115,7 +115,9 @@ void UcxDriver::take_answer(UcxConnection& connection, Segment message) {
     return end_soon(connection.id, Status(StatusCode::kProtocol, to_text(connection.peer.socket) +
                                                                      " read what we never wrote"));
   }
-  if (connection.state == State::kClosing) extend_closing(connection);
+  if (connection.state == State::kClosing) {
+    connection.deadline = door_.now() + options_.close_timeout;
+  }
   for (; count > 0; --count) {
     completions_.push(Completion::Kind::kWritten, connection.id, connection.pulls.pop(), {});
   }
