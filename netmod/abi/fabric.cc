@@ -8,7 +8,7 @@
 #include "madlike/driver/door/handshake.h"
 #include "madlike/driver/loopback/loopback.h"
 #include "madlike/driver/ofi/ofi.h"
-#include "madlike/driver/shm/shm.h"
+#include "madlike/driver/ofi_shm/ofi_shm.h"
 #include "madlike/driver/tcp/tcp.h"
 #include "madlike/driver/ucx/names.h"
 #include "netmod/abi/address.h"
@@ -22,7 +22,7 @@ constexpr const char* kLoopback = "loopback";
 constexpr const char* kTcp = "tcp";
 constexpr const char* kOfi = "ofi";
 constexpr const char* kOfiPrefix = "ofi:";
-constexpr const char* kShm = "ofi:shm";
+constexpr const char* kOfiShm = "ofi:shm";
 constexpr char kBetween = ';';
 
 // What a network is for engines of several hosts, this is for the engines of one process: a place
@@ -48,9 +48,9 @@ const char* fabric_names() {
 }
 
 const std::vector<std::string>& fabrics_to_try() {
-  static const std::vector<std::string> names = {
-      kTcp,  "ofi:tcp",   "ofi:sockets",   "ofi:verbs", kShm,
-      "ucx", "ucx:posix", "ucx:posix,cma", "ucx:tcp"};
+  static const std::vector<std::string> names = {kTcp,        "ofi:tcp",       "ofi:sockets",
+                                                 "ofi:verbs", kOfiShm,         "ucx",
+                                                 "ucx:posix", "ucx:posix,cma", "ucx:tcp"};
   return names;
 }
 
@@ -85,11 +85,11 @@ Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const Fabri
     ucx->silence_timeout = options.silence_timeout;
     return open_ucx_plugin(*ucx);
   }
-  if (name == kShm) {
-    ShmOptions shm;
+  if (name == kOfiShm) {
+    OfiShmOptions shm;
     shm.interface = options.interface;
     shm.secret = options.secret;
-    return open_shm(shm);
+    return open_ofi_shm(shm);
   }
   if (name == kOfi) return open_provider(OfiOptions().provider, options.interface);
   const std::string prefix = kOfiPrefix;
