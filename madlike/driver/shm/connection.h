@@ -1,0 +1,89 @@
+// ShmConnection: one peer of a shm engine, from its first connection attempt to its end.
+#ifndef MADLIKE_DRIVER_SHM_CONNECTION_H_
+#define MADLIKE_DRIVER_SHM_CONNECTION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "madlike/driver/connections/table.h"
+#include "madlike/driver/driver.h"
+#include "madlike/driver/shm/file.h"
+#include "madlike/driver/shm/greeting.h"
+#include "madlike/driver/shm/kept.h"
+#include "madlike/driver/shm/memory.h"
+#include "madlike/driver/shm/postbox.h"
+#include "madlike/driver/shm/ring.h"
+#include "madlike/driver/shm/segment.h"
+
+namespace mad {
+
+using ShmWriter = RingWriter<ShmMemory>;
+using ShmReader = RingReader<ShmMemory>;
+
+/// Wakes a peer by a letter of one byte.
+class ShmPeerWaker final : public ShmWaker {
+ public:
+  ShmPeerWaker(ShmPostbox& postbox, const DoorSecret& peer) : postbox_(postbox), name_(peer) {}
+  void wake() override {
+    const std::byte word{0};
+    (void)postbox_.send(name_, &word, sizeof(word));  // a full box has something to wake it
+  }
+  const ShmSocketName& name() const { return name_; }
+
+ private:
+  ShmPostbox& postbox_;
+  ShmSocketName name_;
+};
+
+struct ShmConnection : ConnectionRecord {
+  enum class State {
+    kMeeting,  // each side is to map the other's lane
+    kConnected,
+    kClosing,  // never: what was written is the peer's to read
+    kGone
+  };
+
+  ShmConnection(ConnectionId its_id, const ShmAddress& its_address, std::uint64_t its_session,
+                ShmPostbox& postbox)
+      : ConnectionRecord(its_id, its_address.bytes()),
+        peer(its_address),
+        session(its_session),
+        waker(postbox, its_address.secret) {}
+
+  const ShmAddress peer;
+  const std::uint64_t session;
+  State state = State::kMeeting;
+  ShmPeerWaker waker;
+  ShmFile process;  // a pidfd
+
+  std::optional<std::size_t> place;  // of the lane to the peer, and the bell the peer rings
+  bool greeted = false;              // the peer was sent a greeting
+
+  // Once the peer greeted.
+  std::optional<ShmPeerLane> mapped;
+  std::uint64_t peer_session = 0;
+  std::optional<ShmWriter> out;
+  std::optional<ShmReader> in;
+
+  // Receiving.
+  ShmKeptRecords kept;
+  bool listed = false;     // among those that every poll looks at
+  bool looks = false;      // the peer knows that, and does not ring
+  bool owes_ring = false;  // the peer waits for room
+  bool rung = false;       // the peer rang: its lane's state may have changed
+  bool dead = false;       // its process is gone
+  std::uint32_t idle = 0;  // polls that looked and found nothing
+
+  // Sending.
+  std::size_t limit = kShmSmallLimit;  // bytes of the ring that are used
+  std::size_t charged = 0;             // bytes of the engine's memory limit
+  bool sent_long = false;              // since the last look at what may shrink
+  bool shrinks = false;                // the ring begins anew, and then gives memory back
+};
+
+}  // namespace mad
+
+#endif  // MADLIKE_DRIVER_SHM_CONNECTION_H_

@@ -1,0 +1,111 @@
+// How connections end.
+//
+// What was written to a lane is the peer's, who has mapped it, to read: so a connection that is
+// left ends at once.  A record is forgotten when its connection is gone, the caller has left it,
+// and every received packet is released.  A place is used again when the peer's side says that it
+// reads there no more, or the peer's process has ended.
+#include <poll.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "madlike/driver/shm/driver.h"
+
+namespace mad {
+
+ShmDriver::~ShmDriver() {
+  for (auto& entry : connections_) {
+    if (entry.second.state != State::kGone) {
+      end(entry.second, StatusCode::kClosed, ShmLaneState::kAbandoned);
+    }
+  }
+}
+
+void ShmDriver::disconnect(ConnectionId id) {
+  ShmConnection* const left = connections_.leave(id);
+  if (left) end(*left, left->gone, ShmLaneState::kClosed);
+}
+
+void ShmDriver::end_due() {
+  connections_.end_due([this](ShmConnection& connection, const Status& why) {
+    end(connection, why, ShmLaneState::kClosed);
+  });
+}
+
+void ShmDriver::end(ShmConnection& connection, const Status& why, ShmLaneState last) {
+  if (connection.state == State::kGone) return;
+  unlist(connection);
+  if (connection.place) {
+    ShmLaneHead& ours = segment_.lane(*connection.place);
+    ours.state.store(static_cast<std::uint32_t>(last), std::memory_order_release);
+  }
+  if (connection.mapped) {
+    ShmLaneHead& theirs = connection.mapped->lane();
+    theirs.dropped_session.store(connection.peer_session, std::memory_order_release);
+    ring_other_side(connection.out->memory());
+  }
+  leave_place(connection);
+  charged_ -= std::exchange(connection.charged, 0);
+  grown_.erase(std::remove(grown_.begin(), grown_.end(), connection.id), grown_.end());
+  connections_.retire(connection);
+  connections_.ended(connection, why, &completions_);
+  set_state(connection, State::kGone);
+}
+
+void ShmDriver::leave_place(ShmConnection& connection) {
+  unwatch_process(connection);
+  if (!connection.place) return connection.process.reset();
+  const std::size_t place = *std::exchange(connection.place, std::nullopt);
+  bells_[place] = nullptr;
+  if (connection.greeted && !connection.dead) {
+    leaving_.push_back({place, connection.session, std::move(connection.process)});
+  } else {
+    segment_.return_place(place);
+  }
+  connection.process.reset();
+}
+
+void ShmDriver::return_places() {
+  const auto is_free = [this](Leaving& each) {
+    const ShmLaneHead& lane = segment_.lane(each.place);
+    bool over = lane.dropped_session.load(std::memory_order_acquire) == each.session;
+    if (!over) {
+      pollfd process{each.process.fd(), POLLIN, 0};
+      over = ::poll(&process, 1, 0) > 0;
+    }
+    if (over) segment_.return_place(each.place);
+    return over;
+  };
+  leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(), is_free), leaving_.end());
+}
+
+// Of a connection whose lane has nothing more now: whether its peer said that this is all, or can
+// say no more.
+bool ShmDriver::end_if_over(ShmConnection& connection) {
+  const bool dead = connection.dead;  // before its last words are looked at
+  const auto state = static_cast<ShmLaneState>(
+      connection.in->memory().head().state.load(std::memory_order_acquire));
+  if (state == ShmLaneState::kOpen && !dead) {
+    connection.rung = false;
+    return false;
+  }
+  if (connection.in->ready()) return false;  // written before that
+  if (state == ShmLaneState::kClosed) {
+    end_soon(connection.id, Status(StatusCode::kClosed, "the peer disconnected"));
+    return true;
+  }
+  const std::string who = "the engine of process " + std::to_string(connection.peer.pid);
+  const bool stood = connection.state == State::kConnected;
+  end_soon(connection.id,
+           stood ? Status(StatusCode::kPeerFailed, "shm: " + who + " is gone")
+                 : Status(StatusCode::kAgain, "shm: " + who + " left before we were connected"));
+  return true;
+}
+
+void ShmDriver::forget_left() {
+  last_ = nullptr;
+  connections_.forget_left(
+      [](const ShmConnection& connection) { return !connection.kept.empty(); });
+}
+
+}  // namespace mad
