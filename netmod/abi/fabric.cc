@@ -9,6 +9,7 @@
 #include "madlike/driver/loopback/loopback.h"
 #include "madlike/driver/ofi/ofi.h"
 #include "madlike/driver/ofi_shm/ofi_shm.h"
+#include "madlike/driver/shm/shm.h"
 #include "madlike/driver/tcp/tcp.h"
 #include "madlike/driver/ucx/names.h"
 #include "netmod/abi/address.h"
@@ -23,6 +24,7 @@ constexpr const char* kTcp = "tcp";
 constexpr const char* kOfi = "ofi";
 constexpr const char* kOfiPrefix = "ofi:";
 constexpr const char* kOfiShm = "ofi:shm";
+constexpr const char* kShm = "shm";
 constexpr char kBetween = ';';
 
 // What a network is for engines of several hosts, this is for the engines of one process: a place
@@ -43,14 +45,14 @@ Result<std::unique_ptr<Driver>> open_provider(const std::string& provider,
 }  // namespace
 
 const char* fabric_names() {
-  return "auto, tcp, ofi:tcp, ofi:sockets, ofi:shm, ofi:PROVIDER, ucx, ucx:tcp, ucx:posix, "
+  return "auto, tcp, shm, ofi:tcp, ofi:sockets, ofi:shm, ofi:PROVIDER, ucx, ucx:tcp, ucx:posix, "
          "ucx:posix,cma, loopback";
 }
 
 const std::vector<std::string>& fabrics_to_try() {
-  static const std::vector<std::string> names = {kTcp,        "ofi:tcp",       "ofi:sockets",
-                                                 "ofi:verbs", kOfiShm,         "ucx",
-                                                 "ucx:posix", "ucx:posix,cma", "ucx:tcp"};
+  static const std::vector<std::string> names = {
+      kTcp,    kShm,  "ofi:tcp",   "ofi:sockets",   "ofi:verbs",
+      kOfiShm, "ucx", "ucx:posix", "ucx:posix,cma", "ucx:tcp"};
   return names;
 }
 
@@ -84,6 +86,11 @@ Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const Fabri
     ucx->secret = options.secret;
     ucx->silence_timeout = options.silence_timeout;
     return open_ucx_plugin(*ucx);
+  }
+  if (name == kShm) {
+    ShmOptions shm;
+    shm.secret = options.secret;
+    return open_shm(shm);
   }
   if (name == kOfiShm) {
     OfiShmOptions shm;
