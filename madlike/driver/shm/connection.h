@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "madlike/base/clock.h"
 #include "madlike/driver/connections/table.h"
 #include "madlike/driver/driver.h"
 #include "madlike/driver/shm/file.h"
@@ -23,15 +24,14 @@ namespace mad {
 using ShmWriter = RingWriter<ShmMemory>;
 using ShmReader = RingReader<ShmMemory>;
 
-/// Wakes a peer by a letter of one byte.
+/// Wakes a peer.
 class ShmPeerWaker final : public ShmWaker {
  public:
-  ShmPeerWaker(ShmPostbox& postbox, const DoorSecret& peer) : postbox_(postbox), name_(peer) {}
-  void wake() override {
-    const std::byte word{0};
-    (void)postbox_.send(name_, &word, sizeof(word));  // a full box has something to wake it
-  }
-  const ShmSocketName& name() const { return name_; }
+  ShmPeerWaker(ShmPostbox& postbox, const DoorSecret& peer)
+      : postbox_(postbox), name_(peer, ShmSocketName::Of::kWakes) {}
+  void wake() override { (void)postbox_.wake(name_); }
+  /// Whether there is somebody to wake.
+  bool is_there() { return postbox_.wake(name_).code() != StatusCode::kUnreachable; }
 
  private:
   ShmPostbox& postbox_;
@@ -60,7 +60,9 @@ struct ShmConnection : ConnectionRecord {
   ShmFile process;  // a pidfd
 
   std::optional<std::size_t> place;  // of the lane to the peer, and the bell the peer rings
-  bool greeted = false;              // the peer was sent a greeting
+  PolledClock::time_point greet_at;  // it is sent another greeting then
+  PolledClock::time_point::duration greet_after{0};
+  bool greeted = false;  // the peer was sent a greeting
 
   // Once the peer greeted.
   std::optional<ShmPeerLane> mapped;

@@ -18,9 +18,10 @@
 namespace mad {
 
 /// What the epoll set tells of that is not the process of a connection, which has its number there.
-inline constexpr std::uint64_t kShmPostbox = ~std::uint64_t{0}, kShmTimer = kShmPostbox - 1;
-/// Between two greetings of a peer that has not answered.
-inline constexpr std::chrono::milliseconds kShmGreetEvery{250};
+inline constexpr std::uint64_t kShmLetters = ~std::uint64_t{0}, kShmWakes = kShmLetters - 1,
+                               kShmTimer = kShmLetters - 2;
+/// Between two looks whether a peer that has not answered is still there.
+inline constexpr std::chrono::milliseconds kShmProbeEvery{250};
 
 class ShmDriver : public Driver {
  public:
@@ -152,7 +153,7 @@ class ShmDriver : public Driver {
   bool asleep_ = false;
   CoarseTimer look_timer_;
   PolledClock clock_;
-  PolledClock::time_point shrink_at_, greet_at_;
+  PolledClock::time_point shrink_at_, probe_at_;
 };
 
 }  // namespace mad

@@ -11,6 +11,13 @@
 
 namespace mad {
 
+namespace {
+
+// From the first greeting to the second; then always twice as long.
+constexpr std::chrono::milliseconds kGreetAgain{1000};
+
+}  // namespace
+
 using Reason = ShmGreeting::Reason;
 
 void ShmDriver::greet(ShmConnection& connection) {
@@ -22,9 +29,12 @@ void ShmDriver::greet(ShmConnection& connection) {
   greeting.place_bytes = kShmPlaceBytes;
   greeting.piece_bytes = kShmPieceBytes;
   const auto letter = greeting.seal(connection.peer.secret);
-  const Status sent =
-      postbox_.send(connection.waker.name(), letter.data(), letter.size(), segment_.fd());
+  const ShmSocketName name(connection.peer.secret, ShmSocketName::Of::kLetters);
+  const Status sent = ShmPostbox::send(name, letter.data(), letter.size(), segment_.fd());
   connection.greeted = sent.ok();
+  connection.greet_after =
+      std::max<PolledClock::Steady::duration>(kGreetAgain, 2 * connection.greet_after);
+  connection.greet_at = clock_.now() + connection.greet_after;
   if (sent.ok() || sent.again()) return;  // advance_unsettled() tries again
   if (sent.code() != StatusCode::kUnreachable) return end_soon(connection.id, sent);
   end_soon(connection.id,
@@ -36,7 +46,6 @@ void ShmDriver::greet(ShmConnection& connection) {
 void ShmDriver::read_letters() {
   ShmPostbox::Letter letter;
   while (postbox_.receive(&letter)) {
-    if (letter.size < ShmGreeting::kBytes) continue;  // it woke us
     const auto greeting = ShmGreeting::open(letter.bytes.data(), letter.size, own_.secret);
     if (!greeting) continue;  // a stranger's
     if (greeting->kind == ShmGreeting::Kind::kRefuse) {
@@ -117,8 +126,8 @@ void ShmDriver::refuse(const ShmGreeting& greeting, Reason reason) {
   refusal.session = greeting.session;
   refusal.reason = reason;
   const auto letter = refusal.seal(greeting.sender.secret);
-  // If its box is full it waits until one of us leaves.
-  (void)postbox_.send(ShmSocketName(greeting.sender.secret), letter.data(), letter.size());
+  const ShmSocketName name(greeting.sender.secret, ShmSocketName::Of::kLetters);
+  (void)ShmPostbox::send(name, letter.data(), letter.size());  // else it asks again
 }
 
 void ShmDriver::on_refusal(const ShmGreeting& refusal) {
@@ -136,13 +145,22 @@ bool ShmDriver::is_met(const ShmConnection& connection) const {
                                   std::memory_order_acquire) == connection.session;
 }
 
-// A letter may have been the last that a full box had no room for, or that an engine which has left
-// did not read: of that one nobody else hears.
+// Of an engine that left without reading our letter, in a process that goes on, nobody else tells
+// us.  A refusal may be lost where files lack: we ask again, ever more rarely.
 void ShmDriver::greet_again() {
   const PolledClock::time_point now = clock_.now();
-  if (now < greet_at_) return;
-  greet_at_ = now + kShmGreetEvery;
-  for (const ConnectionId id : unsettled_) find(id)->greeted = false;
+  if (now < probe_at_) return;
+  probe_at_ = now + kShmProbeEvery;
+  for (const ConnectionId id : unsettled_) {
+    ShmConnection& connection = *find(id);
+    if (!connection.waker.is_there()) {
+      end_soon(id, Status(StatusCode::kUnreachable, "shm: the engine of process " +
+                                                        std::to_string(connection.peer.pid) +
+                                                        " left before we were connected"));
+    } else if (now >= connection.greet_at) {
+      connection.greeted = false;
+    }
+  }
 }
 
 void ShmDriver::advance_unsettled() {

@@ -13,6 +13,7 @@ namespace mad {
 namespace {
 
 constexpr char kPrefix[] = "mad-shm-";
+constexpr int kMostWaiting = 4096;  // letters
 constexpr std::size_t kHashBytes = 16;
 
 Status failed(const std::string& what, int error) {
@@ -23,7 +24,7 @@ Status failed(const std::string& what, int error) {
 
 }  // namespace
 
-ShmSocketName::ShmSocketName(const DoorSecret& secret) {
+ShmSocketName::ShmSocketName(const DoorSecret& secret, Of of) {
   static_assert(kHashBytes >= crypto_generichash_BYTES_MIN);
   unsigned char hash[kHashBytes];
   crypto_generichash(hash, sizeof(hash), reinterpret_cast<const unsigned char*>(kPrefix),
@@ -31,25 +32,57 @@ ShmSocketName::ShmSocketName(const DoorSecret& secret) {
                      secret.size());
   char text[2 * kHashBytes + 1];
   sodium_bin2hex(text, sizeof(text), hash, sizeof(hash));
-  const std::string name = std::string(1, '\0') + kPrefix + text;
+  const std::string name =
+      std::string(1, '\0') + kPrefix + (of == Of::kLetters ? "l-" : "w-") + text;
   address_.sun_family = AF_UNIX;
   std::memcpy(address_.sun_path, name.data(), name.size());
   size_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
 }
 
+namespace {
+
+ShmFile socket_of(int type) {
+  return ShmFile(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+}  // namespace
+
 Result<ShmPostbox> ShmPostbox::open(const DoorSecret& secret) {
-  ShmFile socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) return failed("a Unix socket", errno);
+  ShmFile letters = socket_of(SOCK_SEQPACKET), wakes = socket_of(SOCK_DGRAM);
+  if (!letters || !wakes) return failed("a Unix socket", errno);
   const int yes = 1;
-  const ShmSocketName name(secret);
-  if (setsockopt(socket.fd(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) != 0 ||
-      bind(socket.fd(), name.address(), name.size()) != 0) {
+  const ShmSocketName at(secret, ShmSocketName::Of::kLetters);
+  const ShmSocketName wakes_at(secret, ShmSocketName::Of::kWakes);
+  if (setsockopt(letters.fd(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) != 0 ||
+      bind(letters.fd(), at.address(), at.size()) != 0 || listen(letters.fd(), kMostWaiting) != 0 ||
+      bind(wakes.fd(), wakes_at.address(), wakes_at.size()) != 0) {
     return failed("a Unix socket", errno);
   }
-  return ShmPostbox(std::move(socket));
+  return ShmPostbox(std::move(letters), std::move(wakes));
+}
+
+void ShmPostbox::take_wakes() {
+  std::byte word;
+  while (recv(wakes_.fd(), &word, sizeof(word), MSG_DONTWAIT) >= 0) {
+  }
+}
+
+Status ShmPostbox::wake(const ShmSocketName& to) {
+  const std::byte word{0};
+  if (sendto(wakes_.fd(), &word, sizeof(word), MSG_DONTWAIT | MSG_NOSIGNAL, to.address(),
+             to.size()) >= 0) {
+    return {};
+  }
+  return errno == ECONNREFUSED ? StatusCode::kUnreachable : StatusCode::kAgain;
 }
 
 bool ShmPostbox::receive(Letter* letter) {
+  ShmFile from(accept4(letters_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!from) return false;
+  letter->size = 0;
+  letter->pid = 0;
+  letter->uid = static_cast<uid_t>(-1);
+  letter->file.reset();
   iovec bytes{letter->bytes.data(), letter->bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(4 * sizeof(int))];
   msghdr message{};
@@ -59,13 +92,10 @@ bool ShmPostbox::receive(Letter* letter) {
   message.msg_controllen = sizeof(control);
   ssize_t got = 0;
   do {
-    got = recvmsg(socket_.fd(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    got = recvmsg(from.fd(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   } while (got < 0 && errno == EINTR);
-  if (got < 0) return false;
+  if (got < 0) return true;  // a connection without a letter
   letter->size = static_cast<std::size_t>(got);
-  letter->pid = 0;
-  letter->uid = static_cast<uid_t>(-1);
-  letter->file.reset();
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
        part = CMSG_NXTHDR(&message, part)) {
     if (part->cmsg_level != SOL_SOCKET) continue;
@@ -89,11 +119,11 @@ bool ShmPostbox::receive(Letter* letter) {
 }
 
 Status ShmPostbox::send(const ShmSocketName& to, const void* bytes, std::size_t size, int file) {
+  const ShmFile socket = socket_of(SOCK_SEQPACKET);
+  if (!socket) return failed("a socket for a letter", errno);
   iovec all{const_cast<void*>(bytes), size};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
-  message.msg_name = const_cast<sockaddr*>(to.address());
-  message.msg_namelen = to.size();
   message.msg_iov = &all;
   message.msg_iovlen = 1;
   if (file >= 0) {
@@ -105,14 +135,13 @@ Status ShmPostbox::send(const ShmSocketName& to, const void* bytes, std::size_t 
     part->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(part), &file, sizeof(file));
   }
-  ssize_t sent = 0;
-  do {
-    sent = sendmsg(socket_.fd(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
-  if (sent >= 0) return {};
+  const bool sent = connect(socket.fd(), to.address(), to.size()) == 0 &&
+                    sendmsg(socket.fd(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+  if (sent) return {};
   switch (errno) {
     case EAGAIN:
     case ENOBUFS:
+    case EINTR:
     case ETOOMANYREFS:  // files on their way
       return StatusCode::kAgain;
     case ECONNREFUSED:

@@ -1,6 +1,10 @@
-// ShmPostbox: an engine's socket, at which peers meet it and wake it: a Unix datagram socket with a
-// name that has no file.  The name is made of the engine's secret, so that it tells nobody who does
+// ShmPostbox: an engine's two sockets, at which peers meet it and wake it: Unix sockets with names
+// that have no file.  The names are made of the engine's secret, so that they tell nobody who does
 // not know that already.  The kernel says of every letter which process and user it is from.
+//
+// A letter is a connection of its own, as the system keeps only 10 datagrams for who does not look
+// (net.unix.max_dgram_qlen), but connections by the thousand.  A wake-up is a datagram: one is
+// enough.
 #ifndef MADLIKE_DRIVER_SHM_POSTBOX_H_
 #define MADLIKE_DRIVER_SHM_POSTBOX_H_
 
@@ -16,10 +20,11 @@
 
 namespace mad {
 
-/// The name of an engine's socket.
+/// The name of one of an engine's sockets.
 class ShmSocketName {
  public:
-  explicit ShmSocketName(const DoorSecret& secret);
+  enum class Of { kLetters, kWakes };
+  ShmSocketName(const DoorSecret& secret, Of of);
   const sockaddr* address() const { return reinterpret_cast<const sockaddr*>(&address_); }
   socklen_t size() const { return size_; }
 
@@ -42,16 +47,22 @@ class ShmPostbox {
   /// kNotFound, kNoMemory.
   static Result<ShmPostbox> open(const DoorSecret& secret);
 
-  int fd() const { return socket_.fd(); }
-  /// Takes a letter; false: there is none.
+  int letters_fd() const { return letters_.fd(); }
+  int wakes_fd() const { return wakes_.fd(); }
+  /// Takes a letter; false: there is none, or no file for it now.
   bool receive(Letter* letter);
+  /// Forgets that somebody woke us.
+  void take_wakes();
   /// Sends at once, or not; `file`: -1: none.  kAgain: its box is full; kUnreachable: there is no
   /// such socket; kNoMemory.
-  Status send(const ShmSocketName& to, const void* bytes, std::size_t size, int file = -1);
+  static Status send(const ShmSocketName& to, const void* bytes, std::size_t size, int file = -1);
+  /// Wakes who sleeps on that socket; kUnreachable: there is no such socket.
+  Status wake(const ShmSocketName& to);
 
  private:
-  explicit ShmPostbox(ShmFile socket) : socket_(std::move(socket)) {}
-  ShmFile socket_;
+  ShmPostbox(ShmFile letters, ShmFile wakes)
+      : letters_(std::move(letters)), wakes_(std::move(wakes)) {}
+  ShmFile letters_, wakes_;
 };
 
 }  // namespace mad

@@ -20,9 +20,9 @@ namespace {
 constexpr std::uint32_t kMostLookedAt = 4;
 // Idle polls after which a peer's place among them is another's who rings.
 constexpr std::uint32_t kIdle = 64;
-// Polls between two looks into the postbox, and the same while peers meet; and between two at the
-// clock, whose next tick is a reason to look at everything.
-constexpr std::uint32_t kLettersEvery = 256, kLettersWhileMeeting = 8;
+// Polls between two looks at letters and at peers' processes, and the same while peers meet; and
+// between two at the clock, whose next tick is a reason, too.
+constexpr std::uint32_t kLookEvery = 4096, kLookWhileMeeting = 32;
 constexpr std::uint32_t kTickEvery = 16;
 constexpr int kEventsAtOnce = 32;
 
@@ -161,9 +161,9 @@ void ShmDriver::unlist(ShmConnection& connection) {
 bool ShmDriver::looking_is_due() {
   ++polls_;
   if (look_soon_) return true;
-  const std::uint32_t every = unsettled_.empty() ? kLettersEvery : kLettersWhileMeeting;
-  if (polls_ % every == 0) read_letters();
-  return polls_ % kTickEvery == 0 && look_timer_.ticked();
+  if (polls_ % kTickEvery != 0) return false;
+  if (polls_ % (unsettled_.empty() ? kLookEvery : kLookWhileMeeting) == 0) return true;
+  return look_timer_.ticked();
 }
 
 void ShmDriver::look() {
@@ -175,8 +175,12 @@ void ShmDriver::look() {
   const int count = epoll_wait(watch_.fd(), events.data(), kEventsAtOnce, 0);
   for (int i = 0; i < count; ++i) {
     const std::uint64_t who = events[static_cast<std::size_t>(i)].data.u64;
-    if (who == kShmPostbox) {
+    if (who == kShmLetters) {
       read_letters();
+      continue;
+    }
+    if (who == kShmWakes) {
+      postbox_.take_wakes();
       continue;
     }
     if (who == kShmTimer) {
@@ -228,7 +232,7 @@ Status ShmDriver::watch(std::vector<pollfd>* out) {
   } page{segment_.front().asleep};
   if (!fall_asleep(page, [this] { return misses_something(); })) return StatusCode::kAgain;
   if (!unsettled_.empty()) {
-    const itimerspec once{{}, {0, std::chrono::nanoseconds(kShmGreetEvery).count()}};
+    const itimerspec once{{}, {0, std::chrono::nanoseconds(kShmProbeEvery).count()}};
     (void)timerfd_settime(timer_.fd(), 0, &once, nullptr);
   }
   out->push_back({watch_.fd(), POLLIN, 0});

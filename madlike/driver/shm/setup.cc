@@ -80,16 +80,16 @@ Result<std::unique_ptr<Driver>> ShmDriver::open(const ShmOptions& wanted) {
   Result<ShmPostbox> postbox = ShmPostbox::open(secret);
   if (!postbox.ok()) return postbox.status();
   ShmFile watch(epoll_create1(EPOLL_CLOEXEC));
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.u64 = kShmPostbox;
   ShmFile timer(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
-  if (!watch || !timer || epoll_ctl(watch.fd(), EPOLL_CTL_ADD, postbox->fd(), &event) != 0) {
-    return system_failed("watching a socket");
-  }
-  event.data.u64 = kShmTimer;
-  if (epoll_ctl(watch.fd(), EPOLL_CTL_ADD, timer.fd(), &event) != 0) {
-    return system_failed("watching a timer");
+  const auto added = [&watch](int fd, std::uint64_t who) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = who;
+    return epoll_ctl(watch.fd(), EPOLL_CTL_ADD, fd, &event) == 0;
+  };
+  if (!watch || !timer || !added(postbox->letters_fd(), kShmLetters) ||
+      !added(postbox->wakes_fd(), kShmWakes) || !added(timer.fd(), kShmTimer)) {
+    return system_failed("watching sockets");
   }
   // How the end of a peer's process is noticed.
   ShmFile own_process(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
