@@ -85,6 +85,9 @@ TEST(Ring, IsFullAndHasRoomAgain) {
   ASSERT_TRUE(lane.read(kShmPieceBytes, 1));
   EXPECT_FALSE(lane.out.reserve(kShmPieceBytes, kShmPieceLimit)) << "it is not given back";
   lane.in.give_back(lane.in.position());
+  EXPECT_FALSE(lane.out.reserve(kShmPieceBytes, kShmPieceLimit)) << "the next mark's place is not";
+  ASSERT_TRUE(lane.read(kShmPieceBytes, 1));
+  lane.in.give_back(lane.in.position());
   EXPECT_TRUE(lane.out.reserve(kShmPieceBytes, kShmPieceLimit));
 }
 
