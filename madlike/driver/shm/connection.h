@@ -62,7 +62,8 @@ struct ShmConnection : ConnectionRecord {
   std::optional<std::size_t> place;  // of the lane to the peer, and the bell the peer rings
   PolledClock::time_point greet_at;  // it is sent another greeting then
   PolledClock::time_point::duration greet_after{0};
-  bool greeted = false;  // the peer was sent a greeting
+  bool greeted = false;  // the peer need not be sent a greeting now
+  bool offered = false;  // the peer may have mapped the lane
 
   // Once the peer greeted.
   std::optional<ShmPeerLane> mapped;

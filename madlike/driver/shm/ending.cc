@@ -57,7 +57,7 @@ void ShmDriver::leave_place(ShmConnection& connection) {
   if (!connection.place) return connection.process.reset();
   const std::size_t place = *std::exchange(connection.place, std::nullopt);
   bells_[place] = nullptr;
-  if (connection.greeted && !connection.dead) {
+  if (connection.offered && !connection.dead) {
     leaving_.push_back({place, connection.session, std::move(connection.process)});
   } else {
     segment_.return_place(place);

@@ -32,6 +32,7 @@ void ShmDriver::greet(ShmConnection& connection) {
   const ShmSocketName name(connection.peer.secret, ShmSocketName::Of::kLetters);
   const Status sent = ShmPostbox::send(name, letter.data(), letter.size(), segment_.fd());
   connection.greeted = sent.ok();
+  connection.offered = connection.offered || sent.ok();
   connection.greet_after =
       std::max<PolledClock::Steady::duration>(kGreetAgain, 2 * connection.greet_after);
   connection.greet_at = clock_.now() + connection.greet_after;
@@ -101,7 +102,10 @@ Status ShmDriver::map(ShmConnection& connection, const ShmGreeting& greeting, co
   const bool stands = theirs.session.load(std::memory_order_acquire) == greeting.session &&
                       theirs.state.load(std::memory_order_acquire) ==
                           static_cast<std::uint32_t>(ShmLaneState::kOpen);
-  if (!stands) return StatusCode::kAgain;
+  if (!stands) {
+    theirs.dropped_session.store(greeting.session, std::memory_order_release);
+    return StatusCode::kAgain;
+  }
   ShmLaneHead& ours = segment_.lane(*connection.place);
   ShmFrontPage* const page = &mapped->front();
   const std::size_t bell = greeting.place;
