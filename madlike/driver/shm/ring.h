@@ -55,9 +55,12 @@ struct RingShape {
   static constexpr std::size_t record_bytes(std::size_t content) {
     return (kMarkBytes + content + kLine - 1) / kLine * kLine;
   }
+  /// What is free behind each record: for the next one's mark, and for the mark behind a short one
+  /// there.
+  static constexpr std::size_t kAhead = 2 * kLine;
   /// What a ring must have for records of so much content, wherever the last one ended.
   static constexpr std::size_t enough_for(std::size_t content) {
-    return 2 * record_bytes(content) + kLine;
+    return 2 * record_bytes(content) + kAhead + kLine;
   }
 };
 
@@ -69,7 +72,7 @@ class RingWriter {
   /// Whether there is room for a record of so much content in the first `limit` bytes of the ring,
   /// which are enough_for() it; then it is to be written at content(), and published.
   bool reserve(std::size_t content, std::size_t limit) {
-    const std::size_t needed = RingShape::record_bytes(content) + RingShape::kLine;
+    const std::size_t needed = RingShape::record_bytes(content) + RingShape::kAhead;
     const bool wraps = offset_ + needed > limit;
     const std::size_t skipped = wraps ? capacity_ - offset_ : 0;
     if (!has_room(skipped + needed)) return false;
@@ -84,10 +87,13 @@ class RingWriter {
     memory_.store_mark(offset_, mark.word());
     offset_ += size;
     head_ += size;
+    // Fetches the line that the next record, if it is short, clears before it is published: else
+    // its publication would wait for that.
+    memory_.store_mark_relaxed(offset_ + RingShape::kLine, 0);
   }
   /// Begins the next lap; false: no room, or it has just begun.
   bool rewind() {
-    if (offset_ == 0 || !has_room(capacity_ - offset_ + RingShape::kLine)) return false;
+    if (offset_ == 0 || !has_room(capacity_ - offset_ + RingShape::kAhead)) return false;
     wrap();
     return true;
   }

@@ -16,7 +16,7 @@ enum class Without { kNothing, kReleaseOfMarks, kAcquireOfMarks, kReleaseOfTail,
 
 // The machine's words: two for each of the ring's lines, the first of which may be a mark or
 // content, and those of the two sides.
-constexpr std::size_t kLines = 4;
+constexpr std::size_t kLines = 7;
 constexpr std::size_t kTail = 2 * kLines, kAttention = kTail + 1, kWants = kTail + 2,
                       kReaderAsleep = kTail + 3, kReaderBell = kTail + 4, kReaderWoken = kTail + 5,
                       kWriterBell = kTail + 6;
@@ -73,11 +73,14 @@ using Reader = RingReader<ModelMemory>;
 
 /// Content of one line, or of two.
 constexpr std::size_t kShort = 8, kLong = 64;
-constexpr std::size_t kCapacity = kLines * RingShape::kLine;
+constexpr std::size_t kCapacity = RingShape::enough_for(kShort);
+constexpr std::size_t kLongCapacity = RingShape::enough_for(kLong);
+static_assert(kLongCapacity == kLines * RingShape::kLine);
 
 struct Scene {
   std::vector<std::size_t> records;
-  std::size_t limit = kCapacity;
+  std::size_t capacity = kCapacity;
+  std::size_t limit = capacity;
   Without without = Without::kNothing;
 };
 
@@ -107,7 +110,7 @@ void read_record(Reader& in, const RingMark& mark, std::size_t content, std::uin
 std::string polls(const Scene& scene, std::size_t* ended) {
   WeakMachine machine;
   const auto write = [&](Thread& thread) {
-    Writer out(ModelMemory(thread, 0, scene.without), kCapacity);
+    Writer out(ModelMemory(thread, 0, scene.without), scene.capacity);
     std::uint64_t number = 1;
     for (const std::size_t content : scene.records) {
       while (!out.reserve(content, scene.limit)) {
@@ -118,7 +121,7 @@ std::string polls(const Scene& scene, std::size_t* ended) {
     }
   };
   const auto read = [&](Thread& thread) {
-    Reader in(ModelMemory(thread, 1, scene.without), kCapacity);
+    Reader in(ModelMemory(thread, 1, scene.without), scene.capacity);
     std::uint64_t number = 1;
     for (const std::size_t content : scene.records) {
       RingMark mark;
@@ -141,10 +144,8 @@ std::string polls(const Scene& scene, std::size_t* ended) {
 const Scene kScenes[] = {
     {{kShort, kShort, kShort, kShort}},
     {{kShort, kShort, kShort, kShort, kShort}},
-    {{kShort, kLong, kShort, kShort}},
-    {{kLong, kShort, kShort, kShort}},
-    {{kShort, kShort, kShort, kShort}, RingShape::enough_for(kShort)},
-    {{kShort, kShort, kShort, kShort, kShort}, RingShape::enough_for(kShort)},
+    {{kLong, kShort, kLong, kShort, kShort}, kLongCapacity},
+    {{kShort, kShort, kShort, kShort}, kLongCapacity, RingShape::enough_for(kShort)},
 };
 
 TEST(RingModel, EveryRecordArrivesOnceInOrderAndWhole) {

@@ -25,7 +25,7 @@ namespace mad {
 
 class WeakMachine {
  public:
-  static constexpr std::size_t kWords = 16, kThreads = 2;
+  static constexpr std::size_t kWords = 21, kThreads = 2;
 
   /// What a thread knows: of each word the number of the latest store it has seen, of each thread
   /// how many of its accesses came before.
