@@ -37,6 +37,16 @@ Costs ucx_costs(bool tcp) {
   return costs;
 }
 
+// Our own shared memory.  What the memory itself costs is as with UCX's; a message is what
+// tools/mad calibrate measured on a machine that had more to do, a packet what the driver adds to
+// an exchange of one line between two cores (ADR 33).
+Costs shm_costs() {
+  Costs costs = ucx_costs(false);
+  costs.message_ns = 170;
+  costs.packet_ns = 70;
+  return costs;
+}
+
 // The least power of two that `cheaper` is true of, and then the least length above the one before.
 template <typename Cheaper>
 std::size_t least_length(const Cheaper& cheaper) {
@@ -68,6 +78,7 @@ double Costs::copy(double length) const {
 
 Costs default_costs(std::string_view fabric) {
   if (fabric.substr(0, 3) == "ucx") return ucx_costs(fabric == "ucx:tcp");
+  if (fabric == "shm") return shm_costs();
   Costs costs;
   costs.copy_ns = copies_of(kRunNs, kCopyByteNs);
   costs.page_ns = 250;

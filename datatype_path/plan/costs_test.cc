@@ -29,7 +29,7 @@ TEST(Costs, copies_are_in_proportion_between_known_lengths) {
 
 TEST(Costs, default_ones_are_positive_and_grow_with_the_length) {
   for (const char* fabric :
-       {"tcp", "ofi:tcp", "ucx:tcp", "ucx:posix", "loopback", "what is this"}) {
+       {"tcp", "shm", "ofi:tcp", "ucx:tcp", "ucx:posix", "loopback", "what is this"}) {
     const Costs costs = default_costs(fabric);
     for (const double ns : {costs.message_ns, costs.byte_ns, costs.packet_ns, costs.segment_ns,
                             costs.place_ns, costs.page_ns, costs.copy_ns[0]}) {

@@ -236,7 +236,7 @@ typedef struct mad_callbacks {
 
 typedef struct mad_config {
   uint32_t abi_version;     /* MAD_ABI_VERSION */
-  const char* fabric;       /* "auto" (verbs where it works, else tcp), "tcp", "ofi:PROVIDER",
+  const char* fabric;       /* "auto" (verbs where it works, else tcp), "tcp", "shm", "ofi:PROVIDER",
                                "ofi" (= ofi:tcp), "ucx" (shared memory or tcp), "ucx:posix",
                                "ucx:tcp", "ucx:posix,cma", "loopback"; or several, as
                                "ucx:posix;tcp": each peer is reached by the first that reaches it;

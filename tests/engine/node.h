@@ -17,13 +17,13 @@
 namespace mad::test {
 
 /// The fabrics that every test of an engine holds for; those between processes.
-inline constexpr const char* kFabrics[] = {"loopback", "tcp",     "ofi:tcp",
-                                           "ofi:shm",  "ucx:tcp", "ucx:posix,cma"};
-inline constexpr const char* kNetworks[] = {"tcp", "ofi:tcp", "ofi:shm", "ucx:tcp",
-                                            "ucx:posix,cma"};
+inline constexpr const char* kFabrics[] = {"loopback", "tcp",           "ofi:tcp", "ofi:shm",
+                                           "ucx:tcp",  "ucx:posix,cma", "shm"};
+inline constexpr const char* kNetworks[] = {"tcp",     "ofi:tcp",       "ofi:shm",
+                                            "ucx:tcp", "ucx:posix,cma", "shm"};
 
 /// Several fabrics of one engine.
-inline constexpr const char* kLists[] = {"ucx:posix;tcp", "loopback;ucx:tcp;tcp"};
+inline constexpr const char* kLists[] = {"ucx:posix;tcp", "shm;tcp", "loopback;ucx:tcp;tcp"};
 
 /// A fabric's name as a test's.
 inline std::string test_name(std::string fabric) {

@@ -153,6 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
         Setting{"ucx_posix", "ucx:posix", 0, 0, 10},
         Setting{"ucx_posix_rendezvous", "ucx:posix", 1, 0, 10},
         Setting{"ucx_posix_small_packets", "ucx:posix", 300, 100, 10},
+        Setting{"shm", "shm", 0, 0, 10}, Setting{"shm_rendezvous", "shm", 1, 0, 10},
         Setting{"ofi_shm", "ofi:shm", 0, 0, 10}, Setting{"ofi_shm_rendezvous", "ofi:shm", 1, 0, 10},
         Setting{"ucx_posix_cma", "ucx:posix,cma", 0, 0, 10},
         Setting{"ucx_posix_cma_long", "ucx:posix,cma", 1, 0, 4, 1000}),

@@ -47,7 +47,8 @@ class Tuning : public ::testing::TestWithParam<const char*> {
 
   /// What travels with the header in memory that the fabric lends.
   static std::uint64_t lent_head() {
-    return GetParam() == std::string("ucx:posix,cma") ? 256 * 1024 : 0;
+    const std::string fabric = GetParam();
+    return fabric == "ucx:posix,cma" || fabric == "shm" ? 256 * 1024 : 0;
   }
 
   static std::uint64_t total(const std::uint64_t (&values)[MAD_PATH_COUNT]) {

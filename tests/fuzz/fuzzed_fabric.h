@@ -8,7 +8,7 @@
 
 #include "madlike/driver/driver.h"
 #include "madlike/driver/ofi/ofi.h"
-#include "madlike/driver/shm/shm.h"
+#include "madlike/driver/ofi_shm/ofi_shm.h"
 #include "madlike/driver/tcp/tcp.h"
 #include "madlike/driver/ucx/names.h"
 #include "madlike/driver/ucx/ucx.h"
@@ -19,9 +19,9 @@ namespace mad::test {
 inline Result<std::unique_ptr<Driver>> open_on_lo(const std::string& fabric) {
   if (is_ucx(fabric)) return open_ucx(*ucx_options(fabric, "lo"));
   if (fabric == "ofi:shm") {
-    ShmOptions options;
+    OfiShmOptions options;
     options.interface = "lo";
-    return open_shm(options);
+    return open_ofi_shm(options);
   }
   if (fabric == "ofi:tcp") {
     OfiOptions options;

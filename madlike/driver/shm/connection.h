@@ -4,85 +4,87 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "madlike/base/clock.h"
 #include "madlike/driver/connections/table.h"
-#include "madlike/driver/door/handshake.h"
-#include "madlike/driver/door/sockets.h"
 #include "madlike/driver/driver.h"
-#include "madlike/driver/memory/chunk_pool.h"
-#include "madlike/driver/shm/endpoint.h"
-#include "madlike/driver/shm/gate.h"
-#include "madlike/driver/shm/offer.h"
+#include "madlike/driver/shm/file.h"
+#include "madlike/driver/shm/greeting.h"
+#include "madlike/driver/shm/kept.h"
+#include "madlike/driver/shm/memory.h"
+#include "madlike/driver/shm/postbox.h"
+#include "madlike/driver/shm/ring.h"
+#include "madlike/driver/shm/segment.h"
 
 namespace mad {
 
-/// The data that travels with every message: the receiver's number of the connection and a secret,
-/// as it chose them, and what the message is.
-struct ShmTag {
-  enum class Kind : std::uint64_t { kHello, kPacket, kLast };
-  static std::uint64_t make(ConnectionId id, std::uint32_t secret) {
-    return (std::uint64_t{id} << 32) | (secret & ~kKinds);
-  }
-  static std::uint64_t with(std::uint64_t tag, Kind kind) {
-    return tag | static_cast<std::uint64_t>(kind);
-  }
-  static std::uint64_t of(std::uint64_t data) { return data & ~std::uint64_t{kKinds}; }
-  static Kind kind(std::uint64_t data) { return static_cast<Kind>(data & kKinds); }
+using ShmWriter = RingWriter<ShmMemory>;
+using ShmReader = RingReader<ShmMemory>;
+
+/// Wakes a peer.
+class ShmPeerWaker final : public ShmWaker {
+ public:
+  ShmPeerWaker(ShmPostbox& postbox, const DoorSecret& peer)
+      : postbox_(postbox), name_(peer, ShmSocketName::Of::kWakes) {}
+  void wake() override { (void)postbox_.wake(name_); }
+  /// Whether there is somebody to wake.
+  bool is_there() { return postbox_.wake(name_).code() != StatusCode::kUnreachable; }
 
  private:
-  static constexpr std::uint32_t kKinds = 3;
-};
-
-/// A long packet that the provider has: it takes one at a time.
-struct ShmOperation {
-  void* context = nullptr;  // the caller's
-  bool busy = false;
+  ShmPostbox& postbox_;
+  ShmSocketName name_;
 };
 
 struct ShmConnection : ConnectionRecord {
   enum class State {
-    kCalling,   // the door is at it
-    kAgreeing,  // the control socket stands, and each side opens the other's memory
+    kMeeting,  // each side is to map the other's lane
     kConnected,
-    kClosing,  // disconnect() was called: the last message is to leave, then the peer closes
+    kClosing,  // never: what was written is the peer's to read
     kGone
   };
 
-  ShmConnection(ConnectionId its_id, DoorAddress its_address, std::uint32_t secret)
+  ShmConnection(ConnectionId its_id, const ShmAddress& its_address, std::uint64_t its_session,
+                ShmPostbox& postbox)
       : ConnectionRecord(its_id, its_address.bytes()),
-        peer(std::move(its_address)),
-        tag(ShmTag::make(its_id, secret)) {}
+        peer(its_address),
+        session(its_session),
+        waker(postbox, its_address.secret) {}
 
-  bool unsettled() const { return state == State::kAgreeing || state == State::kClosing; }
-  /// Both sides of its memory are open.
-  bool open() const { return ready && peer_ready; }
+  const ShmAddress peer;
+  const std::uint64_t session;
+  State state = State::kMeeting;
+  ShmPeerWaker waker;
+  ShmFile process;  // a pidfd
 
-  const DoorAddress peer;
-  const std::uint64_t tag;  // in messages to us
-  State state = State::kCalling;
-  TcpSocket control;
-  DoorReader reader;
+  std::optional<std::size_t> place;  // of the lane to the peer, and the bell the peer rings
+  PolledClock::time_point greet_at;  // it is sent another greeting then
+  PolledClock::time_point::duration greet_after{0};
+  bool greeted = false;  // the peer need not be sent a greeting now
+  bool offered = false;  // the peer may have mapped the lane
 
-  // While both agree.
-  ShmOffer own;
-  std::optional<ShmOffer> offered;  // by the peer
-  bool ready = false, peer_ready = false;
-  bool hello_sent = false, hello_received = false;
+  // Once the peer greeted.
+  std::optional<ShmPeerLane> mapped;
+  std::uint64_t peer_session = 0;
+  std::optional<ShmWriter> out;
+  std::optional<ShmReader> in;
 
-  std::unique_ptr<ShmGate> gate;
-  std::unique_ptr<ShmEndpoint> endpoint;
-  std::vector<Chunk*> posted;  // receive buffers that the endpoint has, in order
-  ShmOperation operation;
-  bool turned_away = false;  // the other side was in the gate when we had something to send
+  // Receiving.
+  ShmKeptRecords kept;
+  bool listed = false;     // among those that every poll looks at
+  bool looks = false;      // the peer knows that, and does not ring
+  bool owes_ring = false;  // the peer waits for room
+  bool rung = false;       // the peer rang: its lane's state may have changed
+  bool dead = false;       // its process is gone
+  std::uint32_t idle = 0;  // polls that looked and found nothing
 
-  bool last_sent = false;
-  bool peer_finished = false;        // its last message has come
-  PolledClock::time_point deadline;  // kAgreeing: our turn comes; kClosing: the peer takes nothing
+  // Sending.
+  std::size_t limit = kShmSmallLimit;  // bytes of the ring that are used
+  std::size_t charged = 0;             // bytes of the engine's memory limit
+  bool sent_long = false;              // since the last look at what may shrink
+  bool shrinks = false;                // the ring begins anew, and then gives memory back
 };
 
 }  // namespace mad

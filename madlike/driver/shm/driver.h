@@ -1,22 +1,27 @@
 // ShmDriver: the class behind open_shm().  Its parts stand in one file each: setup.cc (connections
-// come), agreement.cc (and open their memory), ending.cc (and end), post.cc (sends), progress.cc
-// (the poll path).
+// come), meeting.cc (the two sides map each other's memory), ending.cc (and end), post.cc (sends),
+// room.cc (how much memory a lane uses), progress.cc (the poll path).
 #ifndef MADLIKE_DRIVER_SHM_DRIVER_H_
 #define MADLIKE_DRIVER_SHM_DRIVER_H_
 
+#include <chrono>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "madlike/base/clock.h"
 #include "madlike/driver/connections/table.h"
-#include "madlike/driver/door/door.h"
 #include "madlike/driver/driver.h"
-#include "madlike/driver/memory/chunk_pool.h"
 #include "madlike/driver/shm/connection.h"
-#include "madlike/driver/shm/fabric.h"
 #include "madlike/driver/shm/shm.h"
 
 namespace mad {
+
+/// What the epoll set tells of that is not the process of a connection, which has its number there.
+inline constexpr std::uint64_t kShmLetters = ~std::uint64_t{0}, kShmWakes = kShmLetters - 1,
+                               kShmTimer = kShmLetters - 2;
+/// Between two looks whether a peer that has not answered is still there.
+inline constexpr std::chrono::milliseconds kShmProbeEvery{250};
 
 class ShmDriver : public Driver {
  public:
@@ -25,98 +30,130 @@ class ShmDriver : public Driver {
   ~ShmDriver() override;
 
   const DriverCaps& caps() const override { return caps_; }
-  const std::vector<std::byte>& address() const override { return door_.address(); }
+  const std::vector<std::byte>& address() const override { return address_; }
   Result<ConnectionId> connect(const std::byte* address, std::size_t size) override;
   const std::vector<std::byte>& peer_address(ConnectionId connection) const override;
   Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
+  bool lends_memory(ConnectionId /*connection*/) const override { return true; }
+  Status post_lent(ConnectionId connection, PacketWriter& writer) override;
   Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
   void withdraw(ConnectionId connection, const ExposureToken& token) override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
   Status watch(std::vector<pollfd>* out) override;
-  void watched_by(std::vector<int>* out) const override { out->push_back(door_.watch().fd()); }
-  void release(void* buffer) override { chunks_.drop_user(*static_cast<Chunk*>(buffer)); }
+  void watched_by(std::vector<int>* out) const override { out->push_back(watch_.fd()); }
+  void release(void* buffer) override;
   void disconnect(ConnectionId connection) override;
+
+  /// For tests: bytes of the memory limit that are used.
+  std::size_t charged() const { return charged_; }
+  /// For tests: a connection, or null.
+  ShmConnection* connection(ConnectionId id) { return find(id); }
 
  private:
   using State = ShmConnection::State;
-  using Kind = ShmTag::Kind;
+  /// A greeting of a peer whose earlier connection has not ended here yet.
+  struct Waiting {
+    ShmGreeting greeting;
+    ShmFile file;
+    pid_t pid;
+  };
+  /// A place whose lane the peer may still read.
+  struct Leaving {
+    std::size_t place;
+    std::uint64_t session;
+    ShmFile process;
+  };
 
-  ShmDriver(const ShmOptions& options, Door door, std::shared_ptr<ShmFabric> fabric);
+  ShmDriver(const ShmOptions& options, const DoorSecret& secret, ShmSegment segment,
+            ShmPostbox postbox, ShmFile watch, ShmFile timer);
 
-  ShmConnection* find(ConnectionId id) { return connections_.find(id); }
+  ShmConnection* find(ConnectionId id) {
+    if (last_ != nullptr && last_->id == id) return last_;
+    return last_ = connections_.find(id);
+  }
 
   // setup.cc
-  ShmConnection& add_connection(const DoorAddress& address);
+  ShmConnection& add_connection(const ShmAddress& address);
+  Status prepare(ShmConnection& connection);
+  Status watch_process(ShmConnection& connection);
+  void unwatch_process(ShmConnection& connection);
   void set_state(ShmConnection& connection, State state);
-  void on_door(Door::Event& event);
-  void check_deadlines();
 
-  // agreement.cc
-  bool makes_gate(const ShmConnection& connection) const;
-  void offer(ShmConnection& connection);
-  Status make_offer(ShmConnection& connection);
-  void send_note(ShmConnection& connection, ShmNote::Kind kind);
-  void on_control(ShmConnection& connection);
-  bool on_offer(ShmConnection& connection);
-  bool on_note(ShmConnection& connection);
-  Status open_offered(ShmConnection& connection);
-  void open_if_ready(ShmConnection& connection);
+  // meeting.cc
   void greet(ShmConnection& connection);
-  void connect_if_greeted(ShmConnection& connection);
+  void read_letters();
+  void on_greeting(ShmPostbox::Letter& letter, const ShmGreeting& greeting);
+  void meet(const ShmGreeting& greeting, ShmFile file, pid_t pid);
+  void meet_waiting();
+  Status map(ShmConnection& connection, const ShmGreeting& greeting, const ShmFile& file);
+  void refuse(const ShmGreeting& greeting, ShmGreeting::Reason reason);
+  void on_refusal(const ShmGreeting& refusal);
+  void wake_peer(ShmConnection& connection);
+  bool is_met(const ShmConnection& connection) const;
+  void greet_again();
+  void advance_unsettled();
 
   // ending.cc
-  void close_memory(ShmConnection& connection);
-  void send_last(ShmConnection& connection);
-  void on_hang_up(ShmConnection& connection);
-  void end_hung_up();
   void end_soon(ConnectionId connection, Status why) {
     connections_.end_soon(connection, std::move(why));
   }
-  Status end_broken(ShmConnection& connection);
   void end_all_due() {
-    connections_.end_due(
-        [this](ShmConnection& connection, const Status& why) { end(connection, why); });
+    if (connections_.has_due()) end_due();
   }
-  void end(ShmConnection& connection, Status why);
+  [[gnu::noinline]] void end_due();
+  void end(ShmConnection& connection, const Status& why, ShmLaneState last);
+  void leave_place(ShmConnection& connection);
+  void return_places();
   void forget_left();
+  bool end_if_over(ShmConnection& connection);
 
   // post.cc
-  Status post(ShmConnection& connection, Kind kind, SegmentList packet, std::size_t bytes,
-              void* context);
-  void finish(ShmConnection& connection, Status status);
-  void call(ShmConnection& connection);
+  Status reserve(ShmConnection& connection, std::size_t content);
+
+  // room.cc
+  bool charge(ShmConnection& connection, std::size_t bytes);
+  bool grow(ShmConnection& connection, std::size_t content);
+  void shrink_idle();
 
   // progress.cc
   bool looking_is_due();
-  void look();
-  void advance_unsettled();
-  bool may_post(const ShmConnection& connection) const;
-  void post_buffers(ShmConnection& connection);
-  std::size_t progress(ShmConnection& connection);
-  bool take(ShmConnection& connection, const fi_cq_data_entry& entry);
-  void take_message(ShmConnection& connection, Chunk& chunk, const fi_cq_data_entry& entry);
-  void take_error(ShmConnection& connection);
+  [[gnu::noinline]] void look();
+  [[gnu::noinline]] void answer_bells();
+  [[gnu::noinline]] void list(ShmConnection& connection);
+  void unlist(ShmConnection& connection);
+  std::size_t receive(ShmConnection& connection, Completion* out, std::size_t capacity);
+  void answer_wish(ShmConnection& connection);
+  bool misses_something();
 
-  ShmOptions options_;
+  std::size_t memory_limit_;
   DriverCaps caps_;
-  Door door_;
-  std::shared_ptr<ShmFabric> fabric_;
-  ChunkPool chunks_;                            // that packets are received into
-  ConnectionTable<ShmConnection> connections_;  // live: not kClosing, not kGone
-  std::vector<ShmConnection*> opened_;          // whose memory is open on both sides
-
-  std::vector<Door::Event> arrivals_;    // what look() found
-  std::vector<ConnectionId> ready_;      // and whose control sockets have something
-  std::vector<ConnectionId> unsettled_;  // connections agreeing or closing
-  std::vector<ConnectionId> advancing_;  // scratch of advance_unsettled()
-  std::vector<ConnectionId> hung_up_;    // whose last messages may not be received yet
+  ShmAddress own_;
+  std::vector<std::byte> address_;
+  ShmSegment segment_;
+  ShmPostbox postbox_;
+  ShmFile watch_;  // an epoll set: the postbox, the timer, peers' processes
+  ShmFile timer_;  // wakes who sleeps while peers meet
+  ConnectionTable<ShmConnection> connections_;  // live: not kGone
+  ShmConnection* last_ = nullptr;               // that was found
+  std::vector<ShmConnection*> bells_;           // by place
+  std::vector<ShmConnection*> listed_;          // that every poll looks at
+  std::vector<ConnectionId> unsettled_;         // meeting
+  std::vector<ConnectionId> advancing_;         // scratch of advance_unsettled()
+  std::vector<ConnectionId> grown_;             // whose lanes use more than the small limit
+  std::vector<Waiting> waiting_;
+  std::vector<Leaving> leaving_;
   CompletionQueue completions_;
-  bool look_soon_ = false;
+  ShmKeptPool kept_;
+  std::size_t charged_ = 0;
+  std::uint32_t looked_at_ = 0;  // peers that do not ring
   std::uint32_t polls_ = 0;
+  bool look_soon_ = false;
+  bool asleep_ = false;
   CoarseTimer look_timer_;
-  CoarseTimer deadline_timer_;
+  PolledClock clock_;
+  PolledClock::time_point shrink_at_, probe_at_;
 };
 
 }  // namespace mad

@@ -1,111 +1,111 @@
 // How connections end.
 //
-// A record is forgotten when its connection is gone and the caller has left it.  Its memory is
-// closed first and the control socket after it: who sees that end may close its own.
+// What was written to a lane is the peer's, who has mapped it, to read: so a connection that is
+// left ends at once.  A record is forgotten when its connection is gone, the caller has left it,
+// and every received packet is released.  A place is used again when the peer's side says that it
+// reads there no more, or the peer's process has ended.
+#include <poll.h>
+
 #include <algorithm>
 #include <utility>
 
-#include "madlike/driver/connections/linger.h"
-#include "madlike/driver/ip/address.h"
 #include "madlike/driver/shm/driver.h"
-#include "madlike/driver/shm/remains.h"
 
 namespace mad {
 
 ShmDriver::~ShmDriver() {
-  door_.close();
   for (auto& entry : connections_) {
-    if (entry.second.state != State::kClosing) end(entry.second, StatusCode::kClosed);
+    if (entry.second.state != State::kGone) {
+      end(entry.second, StatusCode::kClosed, ShmLaneState::kAbandoned);
+    }
   }
-  linger(*this, options_.linger, [this] { return connections_.any_closing(); });
-  for (auto& entry : connections_) close_memory(entry.second);
-}
-
-void ShmDriver::close_memory(ShmConnection& connection) {
-  const auto opened = std::find(opened_.begin(), opened_.end(), &connection);
-  if (opened != opened_.end()) {
-    opened_.erase(opened);
-    chunks_.allow_one_less();
-  }
-  if (connection.gate && connection.gate->in_one_process()) {
-    leave_to_the_other_side(connection.gate->secret(), std::move(connection.endpoint));
-  }
-  connection.endpoint.reset();
-  connection.gate.reset();
-  for (Chunk* const chunk : connection.posted) chunks_.drop_user(*chunk);
-  connection.posted.clear();
 }
 
 void ShmDriver::disconnect(ConnectionId id) {
   ShmConnection* const left = connections_.leave(id);
-  if (!left) return;
-  ShmConnection& connection = *left;
-  if (connections_.retire(connection)) door_.forget(connection.address);
-  const bool stands = connection.state == State::kConnected;
-  set_state(connection, State::kClosing);
-  connection.deadline = door_.now() + options_.close_timeout;
-  if (stands) return send_last(connection);
-  end(connection, connection.gone);  // a request is withdrawn
+  if (left) end(*left, left->gone, ShmLaneState::kClosed);
 }
 
-// Behind everything: the provider takes nothing more while it has a long packet, and what it is
-// done with is told before.
-void ShmDriver::send_last(ShmConnection& connection) {
-  if (connection.operation.busy) return;  // advance_unsettled() tries again
-  std::uint64_t word = 0;
-  const Segment segment{&word, sizeof(word)};
-  const Status status = post(connection, Kind::kLast, {&segment, 1}, sizeof(word), nullptr);
-  if (!status.ok()) return;
-  connection.last_sent = true;
-  connection.deadline = door_.now() + options_.close_timeout;
+void ShmDriver::end_due() {
+  connections_.end_due([this](ShmConnection& connection, const Status& why) {
+    end(connection, why, ShmLaneState::kClosed);
+  });
 }
 
-// What the peer sent before its end may not be received yet.
-void ShmDriver::on_hang_up(ShmConnection& connection) {
-  connection.control.close();
-  if (connection.last_sent) {
-    end_soon(connection.id, connection.gone);  // it has all, or wants no more
-  } else {
-    hung_up_.push_back(connection.id);
-  }
-}
-
-void ShmDriver::end_hung_up() {
-  const auto ended = [this](ConnectionId id) {
-    ShmConnection* const connection = find(id);
-    if (!connection || connection->doomed || connection->state == State::kGone) return true;
-    const bool open = std::find(opened_.begin(), opened_.end(), connection) != opened_.end();
-    if (open && connection->posted.empty() && chunks_.available() == 0) return false;
-    if (open && progress(*connection) > 0) return false;
-    const bool stood = connection->state != State::kAgreeing;
-    const std::string who = "the engine at " + to_text(connection->peer.socket);
-    end_soon(id, stood ? Status(StatusCode::kPeerFailed, who + " is gone")
-                       : Status(StatusCode::kAgain, who + " left before we were connected"));
-    return true;
-  };
-  hung_up_.erase(std::remove_if(hung_up_.begin(), hung_up_.end(), ended), hung_up_.end());
-}
-
-Status ShmDriver::end_broken(ShmConnection& connection) {
-  Status why(StatusCode::kPeerFailed,
-             "the engine at " + to_text(connection.peer.socket) + " died while it sent");
-  end_soon(connection.id, why);
-  return why;
-}
-
-void ShmDriver::end(ShmConnection& connection, Status why) {
+void ShmDriver::end(ShmConnection& connection, const Status& why, ShmLaneState last) {
   if (connection.state == State::kGone) return;
-  if (connection.peer_finished) why = Status(StatusCode::kClosed, "the peer disconnected");
-  if (connection.operation.busy) finish(connection, why);
-  close_memory(connection);
-  connection.control.close();
-  if (connections_.retire(connection)) door_.forget(connection.address);
+  unlist(connection);
+  if (connection.place) {
+    ShmLaneHead& ours = segment_.lane(*connection.place);
+    ours.state.store(static_cast<std::uint32_t>(last), std::memory_order_release);
+  }
+  if (connection.mapped) {
+    ShmLaneHead& theirs = connection.mapped->lane();
+    theirs.dropped_session.store(connection.peer_session, std::memory_order_release);
+    ring_other_side(connection.out->memory());
+  }
+  leave_place(connection);
+  charged_ -= std::exchange(connection.charged, 0);
+  grown_.erase(std::remove(grown_.begin(), grown_.end(), connection.id), grown_.end());
+  connections_.retire(connection);
   connections_.ended(connection, why, &completions_);
   set_state(connection, State::kGone);
 }
 
+void ShmDriver::leave_place(ShmConnection& connection) {
+  unwatch_process(connection);
+  if (!connection.place) return connection.process.reset();
+  const std::size_t place = *std::exchange(connection.place, std::nullopt);
+  bells_[place] = nullptr;
+  if (connection.offered && !connection.dead) {
+    leaving_.push_back({place, connection.session, std::move(connection.process)});
+  } else {
+    segment_.return_place(place);
+  }
+  connection.process.reset();
+}
+
+void ShmDriver::return_places() {
+  const auto is_free = [this](Leaving& each) {
+    const ShmLaneHead& lane = segment_.lane(each.place);
+    bool over = lane.dropped_session.load(std::memory_order_acquire) == each.session;
+    if (!over) {
+      pollfd process{each.process.fd(), POLLIN, 0};
+      over = ::poll(&process, 1, 0) > 0;
+    }
+    if (over) segment_.return_place(each.place);
+    return over;
+  };
+  leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(), is_free), leaving_.end());
+}
+
+// Of a connection whose lane has nothing more now: whether its peer said that this is all, or can
+// say no more.
+bool ShmDriver::end_if_over(ShmConnection& connection) {
+  const bool dead = connection.dead;  // before its last words are looked at
+  const auto state = static_cast<ShmLaneState>(
+      connection.in->memory().head().state.load(std::memory_order_acquire));
+  if (state == ShmLaneState::kOpen && !dead) {
+    connection.rung = false;
+    return false;
+  }
+  if (connection.in->ready()) return false;  // written before that
+  if (state == ShmLaneState::kClosed) {
+    end_soon(connection.id, Status(StatusCode::kClosed, "the peer disconnected"));
+    return true;
+  }
+  const std::string who = "the engine of process " + std::to_string(connection.peer.pid);
+  const bool stood = connection.state == State::kConnected;
+  end_soon(connection.id,
+           stood ? Status(StatusCode::kPeerFailed, "shm: " + who + " is gone")
+                 : Status(StatusCode::kAgain, "shm: " + who + " left before we were connected"));
+  return true;
+}
+
 void ShmDriver::forget_left() {
-  connections_.forget_left([](const ShmConnection&) { return false; });
+  last_ = nullptr;
+  connections_.forget_left(
+      [](const ShmConnection& connection) { return !connection.kept.empty(); });
 }
 
 }  // namespace mad

@@ -1,69 +1,82 @@
-// Posting packets.
-#include <rdma/fi_errno.h>
+// Posting: packets are written where their receiver reads them.
+#include <algorithm>
+#include <cstring>
+#include <utility>
 
-#include "madlike/driver/ip/address.h"
 #include "madlike/driver/shm/driver.h"
 
 namespace mad {
+namespace {
 
-Status ShmDriver::post_send(ConnectionId id, SegmentList packet, void* context) {
+constexpr std::size_t kAlignment = 8;
+
+}  // namespace
+
+Status ShmDriver::reserve(ShmConnection& connection, std::size_t content) {
+  ShmWriter& out = *connection.out;
+  const bool is_long = content > kShmSmallLimit / 4;
+  if (is_long) connection.sent_long = true;
+  if (is_long && connection.limit == kShmSmallLimit) (void)grow(connection, content);
+  if (out.reserve(content, connection.limit)) return {};
+  if (grow(connection, content) && out.reserve(content, connection.limit)) return {};
+  if (reserve_or_ask(out, content, connection.limit)) return {};
+  if (!out.corrupt()) return StatusCode::kAgain;
+  Status why(StatusCode::kProtocol, "shm: process " + std::to_string(connection.peer.pid) +
+                                        " wrote to its words what no engine writes");
+  end_soon(connection.id, why);
+  return why;
+}
+
+Status ShmDriver::post_send(ConnectionId id, SegmentList packet, void* /*context*/) {
   ShmConnection* const found = find(id);
   if (!found || found->state != State::kConnected) return not_connected(found);
   const std::size_t bytes = packet.bytes();
   if (packet.count > caps_.max_iov || bytes > caps_.max_packet_bytes || bytes == 0) {
-    return {StatusCode::kInvalidArgument, "packet beyond the limits of " + caps_.name};
+    return {StatusCode::kInvalidArgument, "packet beyond the limits of shm"};
   }
-  return post(*found, Kind::kPacket, packet, bytes, context);
+  Status reserved = reserve(*found, bytes);
+  if (!reserved.ok()) return reserved;
+  ShmWriter& out = *found->out;
+  std::byte* to = out.memory().at(out.content());
+  for (const Segment& segment : packet) {
+    if (segment.size == 0) continue;
+    std::memcpy(to, segment.data, segment.size);
+    to += segment.size;
+  }
+  out.publish({RingMark::Kind::kPacket, static_cast<std::uint32_t>(bytes), 0});
+  call_reader(out.memory());
+  return {};
 }
 
-Status ShmDriver::post(ShmConnection& connection, Kind kind, SegmentList packet, std::size_t bytes,
-                       void* context) {
-  const bool injected = bytes <= ShmEndpoint::kMostInjected;
-  ShmOperation& operation = connection.operation;
-  if (!injected && operation.busy) return StatusCode::kAgain;
-  const std::uint64_t data = ShmTag::with(connection.offered->tag, kind);
-  ssize_t error = 0;
-  {
-    const ShmGate::Visit visit(*connection.gate);
-    connection.turned_away = !visit.inside();
-    if (visit.broken()) return end_broken(connection);
-    if (!visit.inside()) return StatusCode::kAgain;
-    if (injected) {
-      error = connection.endpoint->inject(packet, data);
-    } else {
-      error = connection.endpoint->send(packet, data);
-      if (error == 0) operation = {context, true};
+// As few pieces as can be, all about as long.
+Status ShmDriver::post_lent(ConnectionId id, PacketWriter& writer) {
+  ShmConnection* const found = find(id);
+  if (!found || found->state != State::kConnected) return not_connected(found);
+  const std::size_t left = writer.left();
+  std::size_t bytes = left;
+  if (left > kShmPieceBytes) {
+    if (left - 1 > RingMark::kMostLeft) {
+      return {StatusCode::kInvalidArgument, "packet beyond the limits of shm"};
     }
-    if (error == -FI_EAGAIN) connection.gate->want_room();
+    const std::size_t pieces = (left + kShmPieceBytes - 1) / kShmPieceBytes;
+    bytes = ((left + pieces - 1) / pieces + kAlignment - 1) / kAlignment * kAlignment;
   }
-  if (error == 0 || connection.state == State::kAgreeing) call(connection);
-  if (error == 0) return injected ? StatusCode::kOk : StatusCode::kInProgress;
-  if (error == -FI_EAGAIN) return StatusCode::kAgain;
-  Status broke = ofi_status(StatusCode::kPeerFailed,
-                            "the connection to " + to_text(connection.peer.socket), error);
-  end_soon(connection.id, broke);
-  return broke;
-}
-
-void ShmDriver::finish(ShmConnection& connection, Status status) {
-  connection.operation.busy = false;
-  completions_.push(Completion::Kind::kSent, connection.id, connection.operation.context,
-                    std::move(status));
-}
-
-void ShmDriver::call(ShmConnection& connection) {
-  if (connection.gate->call() && connection.control) send_note(connection, ShmNote::Kind::kWake);
+  Status reserved = reserve(*found, bytes);
+  if (!reserved.ok()) return reserved;
+  ShmWriter& out = *found->out;
+  writer.write({out.memory().at(out.content()), bytes});
+  out.publish({RingMark::Kind::kPacket, static_cast<std::uint32_t>(bytes), left - bytes});
+  call_reader(out.memory());
+  return {};
 }
 
 Result<ExposureToken> ShmDriver::expose(ConnectionId, Segment) {
-  return Status(StatusCode::kInvalidArgument, caps_.name + " has no remote writes");
+  return Status(StatusCode::kInvalidArgument, "shm has no remote writes");
 }
-
 void ShmDriver::withdraw(ConnectionId, const ExposureToken&) {}
-
 Status ShmDriver::post_write(ConnectionId, SegmentList, const ExposureToken&, std::uint64_t,
                              void*) {
-  return {StatusCode::kInvalidArgument, caps_.name + " has no remote writes"};
+  return {StatusCode::kInvalidArgument, "shm has no remote writes"};
 }
 
 }  // namespace mad

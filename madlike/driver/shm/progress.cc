@@ -1,181 +1,241 @@
-// The poll path.  What came in one go is told before more is asked for.
-#include <rdma/fi_errno.h>
+// The poll path.
+//
+// A poll looks at the next record of a few peers that spoke lately, who do not ring, and at one
+// word that says whether somebody else rang: an idle poll reads few lines however many peers there
+// are.
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "madlike/driver/ip/address.h"
 #include "madlike/driver/shm/driver.h"
 
 namespace mad {
 namespace {
 
-constexpr std::uint32_t kLookEvery = 64;  // polls
-constexpr std::size_t kBatch = 16;        // completions read at once
-// Receive buffers that stand ready in one endpoint.  What comes when there are none waits in the
-// provider's queue.
-constexpr std::size_t kPosted = 8;
+// Peers that a poll looks at though they do not ring.
+constexpr std::uint32_t kMostLookedAt = 4;
+// Idle polls after which a peer's place among them is another's who rings.
+constexpr std::uint32_t kIdle = 64;
+// Polls between two looks at letters and at peers' processes, and the same while peers meet; and
+// between two at the clock, whose next tick is a reason, too.
+constexpr std::uint32_t kLookEvery = 4096, kLookWhileMeeting = 32;
+constexpr std::uint32_t kTickEvery = 16;
+constexpr int kEventsAtOnce = 32;
 
 }  // namespace
 
 std::size_t ShmDriver::poll(Completion* out, std::size_t capacity) {
   end_all_due();
   if (looking_is_due()) look();
-  if (!unsettled_.empty()) advance_unsettled();
-  if (completions_.empty()) {
-    for (ShmConnection* const connection : opened_) {
-      if (connection->gate->called()) (void)progress(*connection);
+  if (segment_.front().news.load(std::memory_order_relaxed) != 0) answer_bells();
+  if (!unsettled_.empty() || !waiting_.empty()) advance_unsettled();
+  std::size_t count = completions_.take(out, capacity);
+  if (count > 0) return count;
+  for (std::size_t i = 0; i < listed_.size() && count < capacity;) {
+    ShmConnection& connection = *listed_[i];
+    count += receive(connection, out + count, capacity - count);
+    if (connection.listed) ++i;  // else another stands there
+  }
+  if (connections_.has_due() || connections_.has_left()) {
+    end_all_due();
+    forget_left();
+  }
+  return count > 0 ? count : completions_.take(out, capacity);
+}
+
+// Takes what one peer has sent, a few packets at most so that others have their turn.
+std::size_t ShmDriver::receive(ShmConnection& connection, Completion* out, std::size_t capacity) {
+  ShmReader& in = *connection.in;
+  std::size_t count = 0;
+  while (count < capacity) {
+    RingMark mark;
+    const std::uint64_t begin = in.position();
+    const auto found = in.peek(&mark);
+    if (found == ShmReader::Found::kPacket) {
+      Completion& received = out[count++];
+      received.kind = Completion::Kind::kReceived;
+      received.connection = connection.id;
+      received.context = nullptr;
+      received.bytes = {in.memory().at(in.content()), mark.bytes};
+      received.rest = mark.left;
+      received.buffer = connection.kept.add(kept_, &connection, begin);
+      if (!received.status.ok()) received.status = Status();
+      in.advance(mark);
+      continue;
     }
-    if (!hung_up_.empty()) end_hung_up();
-  }
-  end_all_due();
-  forget_left();
-  return completions_.take(out, capacity);
-}
-
-// Each connection that stands has one buffer for sure.
-bool ShmDriver::may_post(const ShmConnection& connection) const {
-  return chunks_.available() > (connection.posted.empty() ? 0 : opened_.size());
-}
-
-void ShmDriver::post_buffers(ShmConnection& connection) {
-  while (connection.posted.size() < kPosted && may_post(connection)) {
-    Chunk* const chunk = chunks_.take();
-    if (chunk == nullptr) return;
-    const ssize_t error =
-        connection.endpoint->receive(chunk->bytes, options_.max_packet_bytes, chunk);
-    if (error != 0) return chunks_.drop_user(*chunk);
-    connection.posted.push_back(chunk);
-  }
-}
-
-std::size_t ShmDriver::progress(ShmConnection& connection) {
-  std::size_t received = 0;
-  bool call_back = connection.state == State::kAgreeing;
-  {
-    const ShmGate::Visit visit(*connection.gate);
-    if (visit.broken()) (void)end_broken(connection);
-    if (!visit.inside()) return 0;
-    connection.gate->heed();
-    // A peer that takes something may take its time.
-    if (connection.state == State::kClosing) {
-      connection.deadline = door_.now() + options_.close_timeout;
+    if (found == ShmReader::Found::kCorrupt) {
+      unlist(connection);
+      end_soon(connection.id,
+               Status(StatusCode::kProtocol, "shm: process " + std::to_string(connection.peer.pid) +
+                                                 " wrote what no engine of this version writes"));
+      return count;
     }
-    post_buffers(connection);
-    std::array<fi_cq_data_entry, kBatch> entries;
-    const ssize_t found = connection.endpoint->read(entries.data(), entries.size());
-    if (found == -FI_EAVAIL) take_error(connection);
-    for (ssize_t i = 0; i < found; ++i) {
-      const fi_cq_data_entry& entry = entries[static_cast<std::size_t>(i)];
-      received += take(connection, entry) ? 1 : 0;
-      // Its sender has to hear of it.
-      call_back = call_back || entry.len > ShmEndpoint::kMostInjected;
-    }
-    // There may be more, or there will be, once there are buffers for it.
-    if (found != -FI_EAGAIN || connection.posted.empty()) connection.gate->remember();
-    call_back = (received > 0 && connection.gate->room_is_wanted()) || call_back;
+    if (in.position() != begin && connection.kept.empty()) in.give_back(in.position());  // a wrap
+    if (count > 0) break;
+    ++connection.idle;
+    const bool over = (connection.dead || connection.rung) && end_if_over(connection);
+    if (over || !connection.looks) unlist(connection);
+    return 0;
   }
-  if (call_back) call(connection);
-  return received;
+  if (count > 0) connection.idle = 0;
+  return count;
 }
 
-bool ShmDriver::take(ShmConnection& connection, const fi_cq_data_entry& entry) {
-  if ((entry.flags & FI_RECV) == 0) {
-    finish(connection, {});
-    return false;
-  }
-  auto* const chunk = static_cast<Chunk*>(entry.op_context);
-  connection.posted.erase(std::find(connection.posted.begin(), connection.posted.end(), chunk));
-  take_message(connection, *chunk, entry);
-  return true;
-}
-
-void ShmDriver::take_message(ShmConnection& connection, Chunk& chunk,
-                             const fi_cq_data_entry& entry) {
-  const bool ours = ShmTag::of(entry.data) == connection.tag && !connection.doomed;
-  const Kind kind = ShmTag::kind(entry.data);
-  if (ours && kind == Kind::kPacket && connection.state == State::kConnected) {
-    Completion received;
-    received.kind = Completion::Kind::kReceived;
-    received.connection = connection.id;
-    received.bytes = {chunk.bytes, entry.len};
-    received.buffer = &chunk;
-    completions_.push(std::move(received));
-    return;
-  }
-  chunks_.drop_user(chunk);
-  if (!ours) return;
-  if (kind == Kind::kHello && connection.state == State::kAgreeing) {
-    connection.hello_received = true;
-    connect_if_greeted(connection);
-  }
-  if (kind == Kind::kLast) {
-    connection.peer_finished = true;
-    if (connection.state == State::kConnected) end_soon(connection.id, StatusCode::kClosed);
+void ShmDriver::release(void* buffer) {
+  auto* const kept = static_cast<ShmKept*>(buffer);
+  ShmConnection& connection = *kept->connection;
+  kept->released = true;
+  connection.kept.drop_released(kept_);
+  ShmReader& in = *connection.in;
+  in.give_back(connection.kept.empty() ? in.position() : connection.kept.oldest().begin);
+  if (connection.owes_ring) {
+    connection.owes_ring = false;
+    ring_other_side(in.memory());
   }
 }
 
-void ShmDriver::take_error(ShmConnection& connection) {
-  const fi_cq_err_entry error = connection.endpoint->read_error();
-  end_soon(connection.id,
-           ofi_status(StatusCode::kPeerFailed,
-                      "the connection to " + to_text(connection.peer.socket), error.err));
+// What peers rang for: a record, an end, or that they want room.
+void ShmDriver::answer_bells() {
+  ShmFrontPage& page = segment_.front();
+  page.news.exchange(0, std::memory_order_acq_rel);
+  for (std::size_t place = 0; place < bells_.size(); ++place) {
+    if (page.bells[place].load(std::memory_order_relaxed) == 0) continue;
+    page.bells[place].exchange(0, std::memory_order_acq_rel);
+    ShmConnection* const connection = bells_[place];
+    if (connection == nullptr || !connection->in) continue;
+    connection->rung = true;
+    answer_wish(*connection);
+    list(*connection);
+  }
+  shm_fence();
+}
+
+// The peer waits for room: what is given back it hears of, now or with the next release().
+void ShmDriver::answer_wish(ShmConnection& connection) {
+  ShmMemory& memory = connection.in->memory();
+  if (!memory.take_wants()) return;
+  if (connection.kept.empty()) {
+    ring_other_side(memory);
+  } else {
+    connection.owes_ring = true;
+  }
+}
+
+// Every poll looks at it from now on, and if there is a place for that its peer need not ring.
+void ShmDriver::list(ShmConnection& connection) {
+  if (!connection.in || connection.doomed || connection.state == State::kGone) return;
+  if (!connection.listed) {
+    connection.listed = true;
+    connection.idle = 0;
+    listed_.push_back(&connection);
+  }
+  if (connection.looks) return;
+  if (looked_at_ == kMostLookedAt) {
+    const auto idle = std::find_if(listed_.begin(), listed_.end(), [](const ShmConnection* each) {
+      return each->looks && each->idle >= kIdle;
+    });
+    if (idle == listed_.end()) return;
+    (*idle)->looks = false;  // it is unlisted when it is found empty once more
+    --looked_at_;
+    (void)stop_looking(*(*idle)->in);
+  }
+  connection.looks = true;
+  ++looked_at_;
+  connection.in->memory().store_attention(Attention::kLooks);
+}
+
+void ShmDriver::unlist(ShmConnection& connection) {
+  if (!connection.listed) return;
+  connection.listed = false;
+  listed_.erase(std::find(listed_.begin(), listed_.end(), &connection));
+  if (!connection.looks) return;
+  connection.looks = false;
+  --looked_at_;
+  connection.in->memory().store_attention(Attention::kBell);
 }
 
 bool ShmDriver::looking_is_due() {
   ++polls_;
-  if (look_soon_ || !unsettled_.empty() || door_.busy() || polls_ >= kLookEvery) return true;
+  if (look_soon_) return true;
+  if (polls_ % kTickEvery != 0) return false;
+  if (polls_ % (unsettled_.empty() ? kLookEvery : kLookWhileMeeting) == 0) return true;
   return look_timer_.ticked();
 }
 
 void ShmDriver::look() {
-  polls_ = 0;
-  // Before what woke us is read, so that nothing more comes.
-  if (std::exchange(look_soon_, false)) {
-    for (ShmConnection* const connection : opened_) connection->gate->wake_up();
+  look_soon_ = false;
+  if (std::exchange(asleep_, false)) {
+    segment_.front().asleep.store(0, std::memory_order_relaxed);
   }
-  ready_.clear();
-  arrivals_.clear();
-  door_.look(&arrivals_, &ready_);
-  for (Door::Event& arrival : arrivals_) on_door(arrival);
-  end_all_due();
-  for (const ConnectionId id : ready_) {
-    ShmConnection* const connection = find(id);
-    if (connection) on_control(*connection);
+  std::array<epoll_event, kEventsAtOnce> events;
+  const int count = epoll_wait(watch_.fd(), events.data(), kEventsAtOnce, 0);
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t who = events[static_cast<std::size_t>(i)].data.u64;
+    if (who == kShmLetters) {
+      read_letters();
+      continue;
+    }
+    if (who == kShmWakes) {
+      postbox_.take_wakes();
+      continue;
+    }
+    if (who == kShmTimer) {
+      std::uint64_t times = 0;
+      (void)!read(timer_.fd(), &times, sizeof(times));
+      continue;
+    }
+    ShmConnection* const connection = find(static_cast<ConnectionId>(who));
+    if (!connection || !connection->process) continue;
+    unwatch_process(*connection);
+    connection->dead = true;
+    if (connection->in) {
+      list(*connection);
+    } else {
+      end_soon(connection->id, Status(StatusCode::kUnreachable,
+                                      "shm: process " + std::to_string(connection->peer.pid) +
+                                          " ended before we were connected"));
+    }
   }
-  if (deadline_timer_.ticked() && !unsettled_.empty()) check_deadlines();
+  look_soon_ = count == kEventsAtOnce;
+  clock_.tick();
+  if (!leaving_.empty()) return_places();
+  if (!grown_.empty()) shrink_idle();
+  if (!unsettled_.empty()) greet_again();
   end_all_due();
 }
 
-void ShmDriver::advance_unsettled() {
-  advancing_ = unsettled_;
-  for (const ConnectionId id : advancing_) {
-    ShmConnection& connection = *find(id);
-    if (connection.doomed) continue;
-    if (connection.state == State::kAgreeing) {
-      if (connection.endpoint) {
-        greet(connection);
-      } else {
-        offer(connection);
-      }
-    }
-    if (connection.state != State::kClosing) continue;
-    if (!connection.last_sent) send_last(connection);
-    if (connection.last_sent && connection.peer_finished) end_soon(id, connection.gone);
-  }
+bool ShmDriver::misses_something() {
+  if (segment_.front().news.load(std::memory_order_relaxed) != 0) return true;
+  const auto has_some = [](ShmConnection* each) {
+    return each->in->ready() || each->dead || each->rung;
+  };
+  if (std::any_of(listed_.begin(), listed_.end(), has_some)) return true;
+  return std::any_of(unsettled_.begin(), unsettled_.end(), [this](ConnectionId id) {
+    const ShmConnection& connection = *find(id);
+    return !connection.greeted || is_met(connection);
+  });
 }
 
 Status ShmDriver::watch(std::vector<pollfd>* out) {
-  if (!completions_.empty() || connections_.has_due() || !hung_up_.empty() || door_.has_events()) {
+  if (!completions_.empty() || connections_.has_due() || !waiting_.empty()) {
     return StatusCode::kAgain;
   }
-  look_soon_ = true;  // a control socket or a stranger may wake the caller
-  for (ShmConnection* const connection : opened_) {
-    const bool again = std::exchange(connection->turned_away, false);
-    if (again || !connection->gate->fall_asleep()) return StatusCode::kAgain;
+  look_soon_ = asleep_ = true;
+  struct OwnPage {
+    void store_asleep(bool asleep) { word.store(asleep ? 1 : 0, std::memory_order_relaxed); }
+    void fence() { shm_fence(); }
+    std::atomic<std::uint32_t>& word;
+  } page{segment_.front().asleep};
+  if (!fall_asleep(page, [this] { return misses_something(); })) return StatusCode::kAgain;
+  if (!unsettled_.empty()) {
+    const itimerspec once{{}, {0, std::chrono::nanoseconds(kShmProbeEvery).count()}};
+    (void)timerfd_settime(timer_.fd(), 0, &once, nullptr);
   }
-  out->push_back({door_.watch().fd(), POLLIN, 0});
+  out->push_back({watch_.fd(), POLLIN, 0});
   return {};
 }
 

@@ -1,58 +1,102 @@
-// How connections come, until their control socket stands.
-#include <algorithm>
-#include <exception>
+// How connections come, until the two sides meet.
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
-#include "madlike/driver/ip/address.h"
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <string>
+
+#include "madlike/driver/door/handshake.h"
 #include "madlike/driver/shm/driver.h"
 
 namespace mad {
 namespace {
 
-constexpr DoorMagic kMagic{'M', 'A', 'D', 'S', 'H', 'M'};
-constexpr std::size_t kLeastPacket = ShmEndpoint::kMostInjected;
-// An engine that stops while it makes memory is not waited for longer.
-constexpr std::chrono::milliseconds kTurnComes{1000};
+constexpr std::size_t kMostSegments = 256;
+constexpr const char* kLimitVariable = "MAD_SHM_LIMIT";  // MiB
+
+Result<std::size_t> limit_of(const ShmOptions& options) {
+  if (options.memory_limit > 0) return options.memory_limit;
+  const char* const text = std::getenv(kLimitVariable);
+  if (text == nullptr) return ShmOptions::kMemoryLimit;
+  std::size_t mebibytes = 0;
+  const char* const end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, mebibytes);
+  if (error != std::errc() || stop != end || mebibytes == 0 || mebibytes > (1u << 20)) {
+    return Status(StatusCode::kInvalidArgument, std::string("shm: ") + kLimitVariable + " is '" +
+                                                    text + "', not a number of MiB");
+  }
+  return mebibytes << 20;
+}
+
+Status system_failed(const char* what) {
+  const int error = errno;
+  const bool lacks = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOSPC;
+  return {lacks ? StatusCode::kNoMemory : StatusCode::kNotFound,
+          std::string("shm: ") + what + ": " + std::strerror(error)};
+}
 
 }  // namespace
 
-ShmDriver::ShmDriver(const ShmOptions& options, Door door, std::shared_ptr<ShmFabric> fabric)
-    : options_(options),
-      door_(std::move(door)),
-      fabric_(std::move(fabric)),
-      chunks_(options.receive_buffers, (options.max_packet_bytes + 63) / 64 * 64) {
-  caps_.name = "ofi:shm";
+ShmDriver::ShmDriver(const ShmOptions& options, const DoorSecret& secret, ShmSegment segment,
+                     ShmPostbox postbox, ShmFile watch, ShmFile timer)
+    : memory_limit_(options.memory_limit),
+      own_{static_cast<std::uint32_t>(getpid()), secret},
+      address_(own_.bytes()),
+      segment_(std::move(segment)),
+      postbox_(std::move(postbox)),
+      watch_(std::move(watch)),
+      timer_(std::move(timer)) {
+  caps_.name = "shm";
   caps_.beyond_host = false;
-  caps_.max_iov = ShmEndpoint::kMostSegments;
-  caps_.max_packet_bytes = options.max_packet_bytes;
-  caps_.inject_bytes = ShmEndpoint::kMostInjected;
+  caps_.max_iov = kMostSegments;
+  caps_.max_packet_bytes = kShmPieceBytes;
+  caps_.inject_bytes = kShmPieceBytes;
+  caps_.piece_bytes = kShmPieceBytes;
 }
 
 Result<std::unique_ptr<Driver>> open_shm(const ShmOptions& options) {
   try {
     return ShmDriver::open(options);
   } catch (const std::exception& error) {
-    return Status(StatusCode::kNoMemory, std::string("opening ofi:shm: ") + error.what());
+    return Status(StatusCode::kNoMemory, std::string("opening shm: ") + error.what());
   }
 }
 
-Result<std::unique_ptr<Driver>> ShmDriver::open(const ShmOptions& options) {
-  if (options.receive_buffers == 0 || options.max_packet_bytes < kLeastPacket ||
-      options.max_packet_bytes > ShmEndpoint::kMostBytes) {
-    return Status(StatusCode::kInvalidArgument,
-                  "ofi:shm: no receive buffers, or packets that are too short or too long");
+Result<std::unique_ptr<Driver>> ShmDriver::open(const ShmOptions& wanted) {
+  ShmOptions options = wanted;
+  const Result<std::size_t> limit = limit_of(options);
+  if (!limit.ok()) return limit.status();
+  options.memory_limit = *limit;
+  const DoorSecret secret = options.secret ? *options.secret : random_secret();
+  Result<ShmSegment> segment = ShmSegment::open();
+  if (!segment.ok()) return segment.status();
+  Result<ShmPostbox> postbox = ShmPostbox::open(secret);
+  if (!postbox.ok()) return postbox.status();
+  ShmFile watch(epoll_create1(EPOLL_CLOEXEC));
+  ShmFile timer(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  const auto added = [&watch](int fd, std::uint64_t who) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = who;
+    return epoll_ctl(watch.fd(), EPOLL_CTL_ADD, fd, &event) == 0;
+  };
+  if (!watch || !timer || !added(postbox->letters_fd(), kShmLetters) ||
+      !added(postbox->wakes_fd(), kShmWakes) || !added(timer.fd(), kShmTimer)) {
+    return system_failed("watching sockets");
   }
-  DoorOptions door_options;
-  door_options.fabric = "ofi:shm";
-  door_options.magic = kMagic;
-  door_options.interface = options.interface;
-  door_options.secret = options.secret;
-  door_options.connect_timeout = options.connect_timeout;
-  door_options.stranger_timeout = options.stranger_timeout;
-  Result<Door> door = Door::open(door_options);
-  if (!door.ok()) return door.status();
-  auto fabric = ShmFabric::open();
-  if (!fabric.ok()) return fabric.status();
-  return std::unique_ptr<Driver>(new ShmDriver(options, std::move(*door), std::move(*fabric)));
+  // How the end of a peer's process is noticed.
+  ShmFile own_process(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+  if (!own_process) return system_failed("watching processes (pidfd_open)");
+  return std::unique_ptr<Driver>(new ShmDriver(options, secret, std::move(*segment),
+                                               std::move(*postbox), std::move(watch),
+                                               std::move(timer)));
 }
 
 const std::vector<std::byte>& ShmDriver::peer_address(ConnectionId connection) const {
@@ -60,51 +104,88 @@ const std::vector<std::byte>& ShmDriver::peer_address(ConnectionId connection) c
 }
 
 void ShmDriver::set_state(ShmConnection& connection, State state) {
-  const bool was = connection.unsettled();
+  const bool was = connection.state == State::kMeeting;
   connection.state = state;
-  if (connection.unsettled() == was) return;
-  if (was) {
+  if (was && state != State::kMeeting) {
     unsettled_.erase(std::find(unsettled_.begin(), unsettled_.end(), connection.id));
-  } else {
-    unsettled_.push_back(connection.id);
   }
 }
 
-ShmConnection& ShmDriver::add_connection(const DoorAddress& address) {
-  return connections_.add(address, random_number<std::uint32_t>());
+ShmConnection& ShmDriver::add_connection(const ShmAddress& address) {
+  ShmConnection& added = connections_.add(address, random_number<std::uint64_t>(), postbox_);
+  unsettled_.push_back(added.id);
+  return added;
 }
 
 Result<ConnectionId> ShmDriver::connect(const std::byte* address, std::size_t size) {
-  const Result<DoorAddress> peer = door_.parse(address, size);
+  const Result<ShmAddress> peer = ShmAddress::parse(address, size);
   if (!peer.ok()) return peer.status();
-  if (ShmConnection* const known = connections_.live(peer->bytes())) {
+  const std::vector<std::byte> bytes(address, address + size);
+  if (bytes == address_) {
+    return Status(StatusCode::kInvalidArgument, "an engine does not connect to itself over shm");
+  }
+  if (ShmConnection* const known = connections_.live(bytes)) {
     known->told = true;
     return known->id;
   }
   ShmConnection& connection = add_connection(*peer);
   connection.told = true;
-  door_.call(*peer);
+  Status prepared = prepare(connection);
+  if (prepared.ok()) {
+    greet(connection);
+  } else {
+    end_soon(connection.id, std::move(prepared));
+  }
   return connection.id;
 }
 
-void ShmDriver::on_door(Door::Event& event) {
-  ShmConnection* const known = connections_.live(event.peer.bytes());
-  ShmConnection& connection = known ? *known : add_connection(event.peer);
-  if (!event.socket) return end_soon(connection.id, std::move(event.why));
-  connection.control = std::move(event.socket);
-  door_.watch().change(connection.control.fd(), TcpWatch::Role::kConnection, connection.id);
-  set_state(connection, State::kAgreeing);
-  connection.deadline = door_.now() + kTurnComes;
-  ready_.push_back(connection.id);  // its peer may have gone on
-  offer(connection);
+// What a connection needs of this side: the peer's process watched, and a place.
+Status ShmDriver::prepare(ShmConnection& connection) {
+  if (!connection.process) {
+    Status watched = watch_process(connection);
+    if (!watched.ok()) return watched;
+  }
+  if (connection.place) return {};
+  if (!charge(connection, kShmPieceLimit + kShmLaneHeadBytes)) {
+    return {StatusCode::kNoMemory, "shm: the memory limit of " +
+                                       std::to_string(memory_limit_ >> 10) +
+                                       " KiB leaves no lane for another peer (MAD_SHM_LIMIT)"};
+  }
+  const Result<std::size_t> place = segment_.take_place();
+  if (!place.ok()) return place.status();
+  connection.place = *place;
+  if (bells_.size() <= *place) bells_.resize(*place + 1);
+  bells_[*place] = &connection;
+  segment_.lane(*place).session.store(connection.session, std::memory_order_release);
+  return {};
 }
 
-void ShmDriver::check_deadlines() {
-  for (const ConnectionId id : unsettled_) {
-    const ShmConnection& connection = *find(id);
-    const bool closing = connection.state == State::kClosing;
-    if (closing && door_.now() >= connection.deadline) end_soon(id, connection.gone);
+// Before it is greeted: that a letter reaches the peer afterwards says that the process of this
+// number is the peer still.
+Status ShmDriver::watch_process(ShmConnection& connection) {
+  const auto pid = static_cast<pid_t>(connection.peer.pid);
+  ShmFile process(pid > 0 ? static_cast<int>(syscall(SYS_pidfd_open, pid, 0)) : -1);
+  if (!process) {
+    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
+      return system_failed("watching a peer's process");
+    }
+    return {StatusCode::kUnreachable,
+            "shm: there is no process " + std::to_string(pid) + " here (any more)"};
   }
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = connection.id;
+  if (epoll_ctl(watch_.fd(), EPOLL_CTL_ADD, process.fd(), &event) != 0) {
+    return {StatusCode::kNoMemory, "shm: watching a peer's process: no memory"};
+  }
+  connection.process = std::move(process);
+  return {};
+}
+
+// A child of fork() may have a copy of the descriptor: closing it would not do.
+void ShmDriver::unwatch_process(ShmConnection& connection) {
+  if (!connection.process) return;
+  (void)epoll_ctl(watch_.fd(), EPOLL_CTL_DEL, connection.process.fd(), nullptr);
 }
 
 }  // namespace mad

@@ -1,16 +1,15 @@
-// The shm driver: one engine on libfabric's provider shm, shared memory of one host.
+// The shm driver: one engine in shared memory of this host, with nothing but Linux below it.
 //
-// Every engine listens at one address and keeps at most one connection per peer, set up at the
-// first connect() by either side.  A connection has a TCP socket of our own, the control socket,
-// over which the two agree and notice each other's end, and on each side an endpoint of its own,
-// so that a peer that dies takes nobody else with it.  docs/shm_protocol.md describes the bytes.
+// Every engine has one segment of memory without a name (memfd_create()), in which it writes to
+// each of its peers in a place of its own, and one socket without a file (Unix, abstract), by which
+// peers meet and sleepers are woken.  Nothing of it can be left behind.  docs/shm_protocol.md
+// describes the bytes, docs/adr/0033-shm-of-our-own.md why they are so.
 #ifndef MADLIKE_DRIVER_SHM_SHM_H_
 #define MADLIKE_DRIVER_SHM_SHM_H_
 
-#include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "madlike/base/status.h"
 #include "madlike/driver/door/secret.h"
@@ -19,24 +18,15 @@
 namespace mad {
 
 struct ShmOptions {
-  std::string interface;  // network interface of the door, e.g. "lo"; empty: the first that others
-                          // can reach
   std::optional<DoorSecret> secret;  // of the engine's address; empty: a new one
-  /// The same on all engines.
-  std::size_t max_packet_bytes = 65 * 1024;  // 64 KiB of payload and the headers before it
-  std::size_t receive_buffers = 64;  // packets of all peers together that are not yet released
-  /// How long a host may leave a connection attempt without any answer.  A host that answered may
-  /// take its time: its engine accepts when it is polled.  Time without poll() does not count.
-  std::chrono::milliseconds connect_timeout{10000};
-  /// How long who connected to us may take to prove that it knows our address.
-  std::chrono::milliseconds stranger_timeout{60000};
-  /// How long a connection that disconnect() ends may stay without its peer taking anything.
-  std::chrono::milliseconds close_timeout{10000};
-  /// How long closing the driver may wait for what disconnect() still has to send.
-  std::chrono::milliseconds linger{2000};
+  /// Bytes of memory that this engine may write messages to, for all peers together: at least
+  /// 36 KiB for each, more while much is sent.  0: MAD_SHM_LIMIT (MiB) of the environment, or
+  /// kMemoryLimit.
+  std::size_t memory_limit = 0;
+  static constexpr std::size_t kMemoryLimit = std::size_t{256} << 20;
 };
 
-/// Opens the fabric.  kNotFound: no such interface, or libfabric has no provider shm here.
+/// Opens the fabric.  kNotFound: this kernel or container has not what it takes.
 Result<std::unique_ptr<Driver>> open_shm(const ShmOptions& options);
 
 }  // namespace mad

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "madlike/driver/ofi/ofi.h"
-#include "madlike/driver/shm/shm.h"
+#include "madlike/driver/ofi_shm/ofi_shm.h"
 #include "madlike/driver/tcp/tcp.h"
 #include "madlike/driver/ucx/names.h"
 #include "madlike/driver/ucx/ucx.h"
@@ -57,10 +57,10 @@ inline Result<std::unique_ptr<Driver>> try_open(const EngineOptions& options) {
     return open_ucx(ucx);
   }
   if (options.fabric == "ofi:shm") {
-    ShmOptions shm;
+    OfiShmOptions shm;
     fill(shm);
     if (options.few_buffers) shm.receive_buffers = 4;
-    return open_shm(shm);
+    return open_ofi_shm(shm);
   }
   OfiOptions ofi;
   fill(ofi);

@@ -1,260 +1,171 @@
-// A process that dies inside of libfabric leaves spin locks in memory that both sides use: that of
-// its own connection, which nobody calls libfabric for any more, so that others go on.
+// Processes that are killed, at any instant: nobody else loses a connection, who is left notices at
+// once, also asleep, and nothing is left behind.
 #include <dirent.h>
+#include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <iterator>
+#include <cstring>
+#include <random>
 #include <set>
 #include <string>
-#include <thread>
 
-#include "tests/conformance/ip/engine.h"
+#include "tests/conformance/shm/engine.h"
 
 namespace mad {
 namespace {
 
-/// How a child dies.
-enum class Death {
-  kBetween,   // between two sends
-  kInside,    // inside of its second send, where it copies memory that it may not read
-  kLeavingIt  // there, once its peer has disconnected
-};
-
-EngineOptions shm() {
-  EngineOptions options;
-  options.fabric = "ofi:shm";
-  return options;
+/// Names that the files of this process have, as /proc has it, and those of /dev/shm.
+std::multiset<std::string> remains() {
+  std::multiset<std::string> names;
+  for (const char* directory : {"/proc/self/fd", "/dev/shm"}) {
+    DIR* const files = opendir(directory);
+    if (files == nullptr) continue;
+    while (const dirent* const entry = readdir(files)) {
+      char target[256] = {};
+      const std::string path = std::string(directory) + '/' + entry->d_name;
+      (void)!readlink(path.c_str(), target, sizeof(target) - 1);
+      const std::string name = directory[1] == 'd' ? path : std::string(target);
+      if (name.find("mad") != std::string::npos) names.insert(name);
+    }
+    closedir(files);
+  }
+  return names;
 }
 
-/// A child that connects to the address it reads from `in`, sends a packet, and dies in a send of
-/// `bytes`.
-[[noreturn]] void die_sending(int in, Death death, std::size_t bytes) {
+/// Sends packets of all sizes to these addresses, and reads what comes, until it is killed.
+[[noreturn]] void live(const std::vector<std::vector<std::byte>>& addresses) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const rlimit no_core{0, 0};
-  setrlimit(RLIMIT_CORE, &no_core);
-  Bytes address(32);
-  if (read(in, address.data(), address.size()) < 0) _exit(1);
-  const auto driver = open(shm());
-  const auto to = driver->connect(address.data(), address.size());
-  if (!to.ok()) _exit(1);
-  void* const forbidden = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  std::uint64_t word = 1;
-  const Segment first{&word, sizeof(word)}, second{forbidden, bytes};
+  auto opened = open_shm({});
+  if (!opened.ok()) _exit(1);
+  Driver& driver = **opened;
+  std::vector<ConnectionId> peers;
+  for (const auto& address : addresses) {
+    const auto id = driver.connect(address.data(), address.size());
+    if (!id.ok()) _exit(2);
+    peers.push_back(*id);
+  }
+  std::vector<std::byte> bytes(kShmPieceBytes, std::byte{7});
+  const std::size_t sizes[] = {8, 300, 5000, kShmPieceBytes};
   const auto deadline = Clock::now() + milliseconds(20000);
-  while (driver->post_send(*to, {&first, 1}, nullptr).again() && Clock::now() < deadline) {
-    Completion news;
-    driver->poll(&news, 1);
-  }
-  // What it sent before goes with it, so that its peer takes that first.
-  if (read(in, &word, 1) < 0) _exit(1);
-  signal(SIGSEGV, SIG_DFL);  // a sanitizer's is there, too
-  if (death != Death::kBetween) (void)driver->post_send(*to, {&second, 1}, nullptr);
-  raise(SIGKILL);
-  _exit(1);
-}
-
-struct Child {
-  Child(Death death, std::size_t bytes) {
-    EXPECT_EQ(pipe(pipes), 0);
-    pid = fork();
-    if (pid == 0) {
-      close(pipes[1]);
-      die_sending(pipes[0], death, bytes);
-    }
-    close(pipes[0]);
-  }
-  ~Child() {
-    close(pipes[1]);
-    if (pid > 0) {
-      kill(pid, SIGKILL);
-      wait();
+  for (std::size_t i = 0; Clock::now() < deadline; ++i) {
+    const Segment segment{bytes.data(), sizes[i % 4]};
+    (void)driver.post_send(peers[i % peers.size()], {&segment, 1}, nullptr);
+    Completion news[4];
+    const std::size_t count = driver.poll(news, 4);
+    for (std::size_t each = 0; each < count; ++each) {
+      if (news[each].buffer != nullptr) driver.release(news[each].buffer);
     }
   }
-  void meet(const Engine& engine) {
-    const Bytes address = engine.driver->address();
-    EXPECT_EQ(write(pipes[1], address.data(), address.size()),
-              static_cast<ssize_t>(address.size()));
-  }
-  void go_on() { EXPECT_EQ(write(pipes[1], "!", 1), 1); }
-  int wait() {
-    int status = 0;
-    waitpid(pid, &status, 0);
-    pid = -1;
-    return WTERMSIG(status);
-  }
-  int pipes[2];
-  pid_t pid = -1;
-};
-
-/// Names of ours in /dev/shm.
-std::set<std::string> names() {
-  std::set<std::string> found;
-  DIR* const directory = opendir("/dev/shm");
-  while (const dirent* const entry = readdir(directory)) {
-    const std::string name = entry->d_name;
-    if (name.rfind("mad-shm-", 0) == 0 || name.rfind("mad-gate-", 0) == 0) found.insert(name);
-  }
-  closedir(directory);
-  return found;
+  _exit(3);
 }
 
-/// Names that were not there before and stay: those of other processes come and go.
-std::set<std::string> left_since(const std::set<std::string>& before) {
-  std::set<std::string> left = names();
-  for (const std::string& name : before) left.erase(name);
-  for (int i = 0; i < 100 && !left.empty(); ++i) {
-    std::this_thread::sleep_for(milliseconds(50));
-    const std::set<std::string> now = names();
-    for (auto name = left.begin(); name != left.end();) {
-      name = now.count(*name) == 0 ? left.erase(name) : std::next(name);
+pid_t start(const std::vector<std::vector<std::byte>>& addresses) {
+  const pid_t child = fork();
+  if (child == 0) live(addresses);
+  return child;
+}
+
+void end(pid_t child) {
+  kill(child, SIGKILL);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status)) << status;
+}
+
+bool every_byte_is_right(const Station& station) {
+  for (const auto& packet : station.received) {
+    for (const std::byte byte : packet.bytes) {
+      if (byte != std::byte{7}) return false;
     }
   }
-  return left;
+  return true;
 }
 
-using Scene = std::tuple<Death, std::size_t>;
-class ShmDeath : public ::testing::TestWithParam<Scene> {};
-
-TEST_P(ShmDeath, EndsItsOwnConnectionOnly) {
-  const auto [death, size] = GetParam();
-  Child child(death, size);
-  Engine a(shm()), b(shm());
-  const std::vector<Engine*> all{&a, &b};
+TEST(ShmDeath, AtAnyInstantHurtsNobodyElse) {
+  ShmEngine a, b;
   const ConnectionId to_b = a.connect(b);
-  ASSERT_TRUE(pump(all, [&] { return a.station.connected.count(to_b) == 1; }));
-  child.meet(a);
-  ASSERT_TRUE(pump(all, [&] { return a.station.received.size() == 1; }));
-  const ConnectionId of_child = a.station.received[0].connection;
-  if (death == Death::kLeavingIt) {
-    a.driver->disconnect(of_child);
-    child.go_on();
-    EXPECT_EQ(child.wait(), SIGSEGV) << "it did not die inside of the send";
-  } else {
-    child.go_on();
-    EXPECT_EQ(child.wait(), death == Death::kInside ? SIGSEGV : SIGKILL);
-    ASSERT_TRUE(pump(all, [&] { return a.station.disconnected.count(of_child) == 1; }));
-    EXPECT_EQ(a.station.disconnected[of_child].code(), StatusCode::kPeerFailed);
-    EXPECT_EQ(a.station.received.size(), 1u) << "what it sent before is all that came";
-    a.driver->disconnect(of_child);
-  }
-  // The engine speaks with whoever is there or comes.
-  Engine c(shm());
-  const std::vector<Engine*> more{&a, &b, &c};
-  const ConnectionId from_b = b.connect(a), from_c = c.connect(a);
-  ASSERT_TRUE(pump(more, [&] { return c.station.connected.count(from_c) == 1; }));
-  for (std::size_t i = 1; i <= 200; ++i) {
-    Bytes bytes = pattern(i % 2 == 0 ? 3000 : 30000, static_cast<unsigned>(i));
-    ASSERT_FALSE(send(b, from_b, bytes, more).error());
-    ASSERT_FALSE(send(c, from_c, bytes, more).error());
-    ASSERT_TRUE(pump(more, [&] { return a.station.received.size() == 1 + 2 * i; }));
-    ASSERT_EQ(a.station.received.back().bytes, bytes);
+  ASSERT_TRUE(pump({&a, &b}, [&] { return a.station.connected.count(to_b) == 1; }));
+  std::mt19937 random(4711);
+  const auto before = remains();
+  for (int round = 0; round < 60; ++round) {
+    const pid_t child = start({a.driver->address(), b.driver->address()});
+    const auto until = Clock::now() + std::chrono::microseconds(random() % 20000);
+    const std::size_t known = a.station.connected.size();
+    ASSERT_TRUE(pump({&a, &b}, [&] {
+      a.station.received.clear();
+      b.station.received.clear();
+      const bool met = round % 3 == 0 || a.station.connected.size() > known;
+      return met && Clock::now() >= until;
+    }));
+    end(child);
+    const auto died = Clock::now();
+    ASSERT_TRUE(pump({&a, &b}, [&] {
+      return a.station.disconnected.size() == a.station.connected.size() - 1 &&
+             b.station.disconnected.size() == b.station.connected.size() - 1;
+    }));
+    EXPECT_LT(Clock::now() - died, milliseconds(1000));
+    EXPECT_TRUE(every_byte_is_right(a.station) && every_byte_is_right(b.station));
+    a.station.received.clear();
+    b.station.received.clear();
+    for (ShmEngine* engine : {&a, &b}) {
+      for (const auto& [id, why] : engine->station.disconnected) {
+        EXPECT_EQ(why.code(), StatusCode::kPeerFailed) << why.message();
+        engine->driver->disconnect(id);
+      }
+    }
+    Bytes bytes(1000, std::byte{7});
+    ASSERT_FALSE(send(a, to_b, bytes, {&a, &b}).error());
+    ASSERT_TRUE(pump({&a, &b}, [&] { return b.station.received.size() == 1; }));
+    b.station.received.clear();
   }
   EXPECT_EQ(a.station.disconnected.count(to_b), 0u);
+  EXPECT_TRUE(pump({&a, &b}, [&] { return remains() == before; }));
 }
 
-std::string name_of(const ::testing::TestParamInfo<Scene>& info) {
-  const auto [death, size] = info.param;
-  const char* const where = death == Death::kLeavingIt ? "leaving"
-                            : death == Death::kInside  ? "inside"
-                                                       : "between";
-  return where + std::to_string(size);
-}
-
-// In the three ways in which libfabric takes a message.
-INSTANTIATE_TEST_SUITE_P(Shm, ShmDeath,
-                         ::testing::Combine(::testing::Values(Death::kBetween, Death::kInside,
-                                                              Death::kLeavingIt),
-                                            ::testing::Values(100, 4000, 30000)),
-                         name_of);
-
-// Killed anywhere, in the middle of traffic both ways.
-TEST(ShmDeaths, NobodyWaitsForTheKilled) {
-  constexpr int kRounds = 40;
-  Engine a(shm()), b(shm());
-  const ConnectionId to_b = a.connect(b);
-  ASSERT_TRUE(pump({&a, &b}, [&] { return a.station.connected.count(to_b) == 1; }));
-  std::vector<Bytes> sizes;
-  for (const std::size_t size : {100, 4000, 30000}) sizes.push_back(pattern(size, 1));
-  for (int round = 0; round < kRounds; ++round) {
-    const Bytes address = a.driver->address();
-    const pid_t child = fork();
-    if (child == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      const auto driver = open(shm());
-      const auto to = driver->connect(address.data(), address.size());
-      const auto deadline = Clock::now() + milliseconds(20000);
-      for (std::size_t i = 0; Clock::now() < deadline; ++i) {
-        Bytes& bytes = sizes[i % sizes.size()];
-        const Segment segment{bytes.data(), bytes.size()};
-        (void)driver->post_send(*to, {&segment, 1}, nullptr);
-        Completion news;
-        if (driver->poll(&news, 1) == 1 && news.buffer != nullptr) driver->release(news.buffer);
-      }
-      _exit(1);
-    }
-    a.station.received.clear();
-    a.station.disconnected.clear();
-    const std::size_t enough = 10 + 7 * static_cast<std::size_t>(round);
-    ASSERT_TRUE(pump({&a}, [&] { return a.station.received.size() > enough; }));
-    const ConnectionId of_child = a.station.received.back().connection;
-    kill(child, SIGKILL);
-    ASSERT_TRUE(pump({&a, &b}, [&] {
-      const Segment segment{sizes[2].data(), sizes[2].size()};
-      (void)a.driver->post_send(of_child, {&segment, 1}, nullptr);
-      return a.station.disconnected.count(of_child) == 1;
+TEST(ShmDeath, OfAllAtOnceLeavesNothing) {
+  const auto before = remains();
+  {
+    ShmEngine a;
+    std::vector<pid_t> children;
+    for (int i = 0; i < 8; ++i) children.push_back(start({a.driver->address()}));
+    ASSERT_TRUE(pump({&a}, [&] {
+      a.station.received.clear();
+      return a.station.connected.size() == 8;
     }));
-    EXPECT_EQ(a.station.disconnected[of_child].code(), StatusCode::kPeerFailed);
-    a.driver->disconnect(of_child);
-    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    for (const pid_t child : children) kill(child, SIGKILL);
+    ASSERT_TRUE(pump({&a}, [&] { return a.station.disconnected.size() == 8; }));
+    for (const pid_t child : children) waitpid(child, nullptr, 0);
   }
-  Bytes word = number_of(4711);
-  b.station.received.clear();
-  ASSERT_FALSE(send(a, to_b, word, {&a, &b}).error());
-  EXPECT_TRUE(pump({&a, &b}, [&] { return b.station.received.size() == 1; }));
+  EXPECT_EQ(remains(), before);
 }
 
-TEST(ShmDeaths, NothingIsLeftInDevShm) {
-  const std::set<std::string> before = names();
-  Child child(Death::kInside, 30000);
-  Engine a(shm());
-  child.meet(a);
-  ASSERT_TRUE(pump({&a}, [&] { return a.station.received.size() == 1; }));
-  EXPECT_EQ(left_since(before), std::set<std::string>()) << "of a connection that stands";
-  child.go_on();
-  EXPECT_EQ(child.wait(), SIGSEGV);
-  EXPECT_EQ(left_since(before), std::set<std::string>());
-}
-
-// Neither waits for the other's end.
-TEST(ShmEnds, BothSidesMayLeaveAtOnce) {
-  Engine a(shm()), b(shm());
-  const std::size_t files = open_files();
-  const ConnectionId to_b = a.connect(b);
-  ASSERT_TRUE(pump({&a, &b}, [&] { return b.station.connected.size() == 1; }));
-  const ConnectionId to_a = b.connect(a);
-  ASSERT_TRUE(pump({&a, &b}, [&] { return a.station.connected.size() == 1; }));
-  a.driver->disconnect(to_b);
-  b.driver->disconnect(to_a);
-  EXPECT_TRUE(pump(
-      {&a, &b}, [&] { return open_files() <= files; }, milliseconds(5000)));
-}
-
-// libfabric would remove names of shared memory there, which are removed long before.
-TEST(ShmManners, SignalsAreTheProgramsOwn) {
-  const int signals[] = {SIGBUS, SIGSEGV, SIGTERM, SIGINT};
-  struct sigaction before[4], after[4];
-  for (int i = 0; i < 4; ++i) sigaction(signals[i], nullptr, &before[i]);
-  Engine a(shm()), b(shm());
-  const ConnectionId to_b = a.connect(b);
-  ASSERT_TRUE(pump({&a, &b}, [&] { return a.station.connected.count(to_b) == 1; }));
-  for (int i = 0; i < 4; ++i) {
-    sigaction(signals[i], nullptr, &after[i]);
-    EXPECT_EQ(after[i].sa_sigaction, before[i].sa_sigaction) << signals[i];
+TEST(ShmDeath, WhoSleepsIsWoken) {
+  ShmEngine a;
+  for (int round = 0; round < 5; ++round) {
+    a.station.connected.clear();
+    const pid_t child = start({a.driver->address()});
+    ASSERT_TRUE(pump({&a}, [&] { return a.station.connected.size() == 1; }));
+    const ConnectionId id = a.station.connected.begin()->first;
+    kill(child, SIGSTOP);
+    for (int i = 0; i < 1000; ++i) a.station.poll();
+    const auto died = Clock::now();
+    kill(child, SIGKILL);
+    while (a.station.disconnected.count(id) == 0 && Clock::now() - died < milliseconds(5000)) {
+      std::vector<pollfd> sleep;
+      const Status may = a.driver->watch(&sleep);
+      ASSERT_TRUE(may.ok() || may.again());
+      if (may.ok()) {
+        ASSERT_GT(::poll(sleep.data(), sleep.size(), 5000), 0);
+      }
+      a.station.poll();
+    }
+    EXPECT_LT(Clock::now() - died, milliseconds(1000));
+    EXPECT_EQ(a.station.disconnected[id].code(), StatusCode::kPeerFailed);
+    a.driver->disconnect(id);
+    waitpid(child, nullptr, 0);
   }
 }
 

@@ -1,94 +1,281 @@
-// Who came in by the door and then says what no engine says.
-#include "madlike/driver/door/door.h"
-#include "madlike/driver/shm/offer.h"
-#include "tests/conformance/ip/engine.h"
+// Who may not come in, who lies once inside, and how much memory there is.
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "madlike/driver/door/handshake.h"
+#include "tests/conformance/shm/engine.h"
 
 namespace mad {
 namespace {
 
-EngineOptions shm() {
-  EngineOptions options;
-  options.fabric = "ofi:shm";
-  return options;
-}
-
-// A door of our own, without an engine behind it, that connected to an engine.
-class ShmStrangers : public ::testing::Test {
- protected:
-  void SetUp() override {
-    DoorOptions options;
-    options.fabric = "ofi:shm";
-    options.magic = {'M', 'A', 'D', 'S', 'H', 'M'};
-    options.interface = "lo";
-    auto opened = Door::open(options);
-    ASSERT_TRUE(opened.ok());
-    door_ = std::make_unique<Door>(std::move(*opened));
-    const auto& address = engine_.driver->address();
-    door_->call(*door_->parse(address.data(), address.size()));
-    // The engine was told of us, and so tells of our end.
-    connection_ = engine_.connect(door_->address());
-    std::vector<Door::Event> events;
-    std::vector<std::uint32_t> ready;
-    ASSERT_TRUE(pump({&engine_}, [&] {
-      door_->look(&events, &ready);
-      return !events.empty();
+struct Met {
+  Met() {
+    to_b = a.connect(b);
+    EXPECT_TRUE(pump({&a, &b}, [&] {
+      return a.station.connected.count(to_b) == 1 && b.station.connected.size() == 1;
     }));
-    socket_ = std::move(events[0].socket);
-    ASSERT_TRUE(socket_);
-    reader_.expect(ShmOffer::kBytes);
-    ASSERT_TRUE(pump({&engine_},
-                     [&] { return reader_.read(socket_.fd()) == DoorReader::Outcome::kComplete; }));
-    const auto offer = ShmOffer::parse(reader_.bytes());
-    ASSERT_TRUE(offer);
-    offer_ = *offer;
+    to_a = b.connect(a);
   }
-
-  template <std::size_t kSize>
-  void say(const std::array<std::byte, kSize>& bytes) {
-    ASSERT_TRUE(tcp_send(socket_.fd(), bytes.data(), bytes.size()));
-  }
-  void expect_end(StatusCode code) {
-    ASSERT_TRUE(pump({&engine_}, [&] { return !engine_.station.disconnected.empty(); }));
-    const Status why = engine_.station.disconnected[connection_];
-    EXPECT_EQ(why.code(), code) << why.message();
-  }
-
-  Engine engine_{shm()};
-  std::unique_ptr<Door> door_;
-  ConnectionId connection_ = 0;
-  TcpSocket socket_;
-  DoorReader reader_;
-  ShmOffer offer_;  // the engine's
+  ShmEngine a, b;
+  ConnectionId to_b = 0, to_a = 0;
 };
 
-TEST_F(ShmStrangers, NoOffer) {
-  std::array<std::byte, ShmOffer::kBytes> foreign{};
-  foreign.fill(std::byte{'G'});
-  say(foreign);
-  expect_end(StatusCode::kProtocol);
+std::vector<std::byte> address_of(pid_t pid, const DoorSecret& secret) {
+  return ShmAddress{static_cast<std::uint32_t>(pid), secret}.bytes();
 }
 
-TEST_F(ShmStrangers, AnotherGeometryIsAnotherVersion) {
-  ++offer_.geometry[0];
-  say(offer_.pack());
-  expect_end(StatusCode::kVersion);
+Status end_of(ShmEngine& engine, ConnectionId id, const std::vector<ShmEngine*>& all) {
+  EXPECT_TRUE(pump(all, [&] { return engine.station.disconnected.count(id) == 1; }));
+  return engine.station.disconnected[id];
 }
 
-TEST_F(ShmStrangers, MemoryThatIsNotHereIsUnreachable) {
-  offer_.endpoint = offer_.gate = "mad-of-another-host";
-  say(offer_.pack());
-  expect_end(StatusCode::kUnreachable);
+TEST(ShmStrangers, WithoutTheSecretNobodyIsThere) {
+  ShmEngine a, b;
+  const ConnectionId id = a.connect(address_of(getpid(), random_secret()));
+  EXPECT_EQ(end_of(a, id, {&a, &b}).code(), StatusCode::kUnreachable);
+  EXPECT_TRUE(b.station.connected.empty());
 }
 
-// Its own is there, but nobody else's.
-TEST_F(ShmStrangers, WhoOffersTheEnginesOwnMemoryIsUnreachable) {
-  say(offer_.pack());
-  expect_end(StatusCode::kUnreachable);
+TEST(ShmStrangers, NorWithoutTheProcess) {
+  ShmEngine a;
+  const ConnectionId id = a.connect(address_of(0x3fffffff, random_secret()));
+  const Status why = end_of(a, id, {&a});
+  EXPECT_EQ(why.code(), StatusCode::kUnreachable);
+  EXPECT_NE(why.message().find("process"), std::string_view::npos) << why.message();
 }
 
-TEST_F(ShmStrangers, WhoLeavesMeanwhileMayComeAgain) {
-  socket_.close();
-  expect_end(StatusCode::kAgain);
+TEST(ShmStrangers, AnEngineDoesNotConnectToItself) {
+  ShmEngine a;
+  const auto& own = a.driver->address();
+  EXPECT_EQ(a.driver->connect(own.data(), own.size()).status().code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST(ShmStrangers, LettersOfNobodyAreNotRead) {
+  Met met;
+  DoorSecret secret;
+  std::memcpy(secret.data(), met.a.driver->address().data() + 8, secret.size());
+  const ShmSocketName name(secret, ShmSocketName::Of::kLetters);
+  std::mt19937 random(4711);
+  for (int i = 0; i < 200; ++i) {
+    std::array<std::byte, 200> letter;
+    for (std::byte& byte : letter) byte = static_cast<std::byte>(random());
+    (void)ShmPostbox::send(name, letter.data(), 1 + random() % letter.size(),
+                           random() % 2 == 0 ? 0 : -1);
+  }
+  // And of one who knows the secret, but has no memory that is safe.
+  ShmGreeting greeting;
+  greeting.sender = {static_cast<std::uint32_t>(getpid()), random_secret()};
+  greeting.session = 1;
+  greeting.place_bytes = kShmPlaceBytes;
+  greeting.piece_bytes = kShmPieceBytes;
+  for (const int file : {-1, 0, 2}) {
+    const auto letter = greeting.seal(secret);
+    EXPECT_TRUE(ShmPostbox::send(name, letter.data(), letter.size(), file).ok());
+  }
+  greeting.sender.pid = 1;
+  const auto letter = greeting.seal(secret);
+  EXPECT_TRUE(ShmPostbox::send(name, letter.data(), letter.size()).ok());
+  Bytes bytes(100, std::byte{1});
+  ASSERT_FALSE(send(met.b, met.to_a, bytes, {&met.a, &met.b}).error());
+  ASSERT_TRUE(pump({&met.a, &met.b}, [&] { return met.a.station.received.size() == 1; }));
+  for (int i = 0; i < 20000; ++i) met.a.station.poll();
+  EXPECT_EQ(met.a.station.connected.size(), 1u);
+  EXPECT_TRUE(met.a.station.disconnected.empty());
+}
+
+/// Runs `prepare` in a child, which then opens an engine and connects to `a`; how its connection
+/// ended, if `prepare` was allowed.
+std::optional<StatusCode> end_of_child(ShmEngine& a, const std::function<bool()>& prepare,
+                                       bool forks) {
+  int pipes[2];
+  EXPECT_EQ(pipe(pipes), 0);
+  const auto address = a.driver->address();
+  const pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!prepare()) _exit(1);
+    if (forks) {
+      const pid_t inner = fork();
+      if (inner > 0) {
+        int status = 0;
+        waitpid(inner, &status, 0);
+        _exit(WEXITSTATUS(status));
+      }
+    }
+    auto opened = open_shm({});
+    if (!opened.ok()) _exit(2);
+    const auto id = (*opened)->connect(address.data(), address.size());
+    if (!id.ok()) _exit(3);
+    const auto deadline = Clock::now() + milliseconds(10000);
+    while (Clock::now() < deadline) {
+      Completion news;
+      if ((*opened)->poll(&news, 1) == 0) continue;
+      if (news.kind != Completion::Kind::kDisconnected) _exit(4);
+      const int code = static_cast<int>(news.status.code());
+      (void)!write(pipes[1], &code, sizeof(code));
+      _exit(0);
+    }
+    _exit(5);
+  }
+  int status = 0;
+  EXPECT_TRUE(pump({&a}, [&] { return waitpid(child, &status, WNOHANG) == child; }));
+  close(pipes[1]);
+  int code = 0;
+  const bool told = read(pipes[0], &code, sizeof(code)) == sizeof(code);
+  close(pipes[0]);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 1) return std::nullopt;
+  EXPECT_TRUE(told) << status;
+  return static_cast<StatusCode>(code);
+}
+
+TEST(ShmContainers, AnotherUserIsFoundOut) {
+  ShmEngine a;
+  const auto end = end_of_child(
+      a, [] { return setgid(65534) == 0 && setuid(65534) == 0; }, false);
+  if (!end) GTEST_SKIP() << "may not become another user here";
+  EXPECT_EQ(*end, StatusCode::kUnreachable);
+  EXPECT_TRUE(a.station.connected.empty());
+}
+
+TEST(ShmContainers, OtherProcessIdsAreFoundOut) {
+  ShmEngine a;
+  const auto end = end_of_child(
+      a, [] { return unshare(CLONE_NEWPID) == 0; }, true);
+  if (!end) GTEST_SKIP() << "may not have other process ids here";
+  EXPECT_EQ(*end, StatusCode::kUnreachable);
+  EXPECT_TRUE(a.station.connected.empty());
+}
+
+TEST(ShmContainers, AnotherNetworkIsFoundOut) {
+  ShmEngine a;
+  const auto end = end_of_child(
+      a, [] { return unshare(CLONE_NEWNET) == 0; }, false);
+  if (!end) GTEST_SKIP() << "may not have another network here";
+  EXPECT_EQ(*end, StatusCode::kUnreachable);
+  EXPECT_TRUE(a.station.connected.empty());
+}
+
+// Words of the other side's, whatever they are: only that connection ends, or none.
+TEST(ShmLiars, NoWordOfTheirsLeadsOutOfTheMemory) {
+  std::mt19937_64 random(4711);
+  ShmEngine a;
+  std::size_t ended = 0;
+  for (int round = 0; round < 150; ++round) {
+    auto liar = std::make_unique<ShmEngine>();
+    const ConnectionId to_a = liar->connect(a), to_liar = a.connect(*liar);
+    ASSERT_TRUE(pump({&a, liar.get()}, [&] {
+      return a.station.connected.count(to_liar) == 1 && liar->station.connected.count(to_a) == 1;
+    }));
+    ShmConnection& ours = *liar->shm().connection(to_a);
+    ShmLaneHead& lane = ours.out->memory().head();
+    auto* const ring = reinterpret_cast<std::byte*>(&lane) + kShmLaneHeadBytes;
+    for (int i = 0; i < 40; ++i) {
+      const std::uint64_t word = random() >> random() % 64;
+      switch (random() % 4) {
+        case 0: {  // a record
+          std::memcpy(ring + random() % 128 * RingShape::kLine, &word, sizeof(word));
+          break;
+        }
+        case 1:  // how far it has read
+          ours.in->memory().store_tail(word);
+          break;
+        case 2:
+          lane.state.store(static_cast<std::uint32_t>(word), std::memory_order_relaxed);
+          break;
+        default:
+          ours.mapped->front().bells[random() % kShmMostPlaces].store(1);
+          ours.mapped->front().news.store(1);
+          break;
+      }
+      ring_other_side(ours.out->memory());
+      Bytes bytes(1 + random() % kShmPieceBytes, std::byte{1});
+      const Segment segment{bytes.data(), bytes.size()};
+      (void)a.driver->post_send(to_liar, {&segment, 1}, nullptr);
+      std::array<Completion, 16> news;
+      const std::size_t count = a.driver->poll(news.data(), news.size());
+      for (std::size_t each = 0; each < count; ++each) {
+        if (news[each].kind == Completion::Kind::kDisconnected) ++ended;
+        unsigned sum = 0;
+        for (std::size_t at = 0; at < news[each].bytes.size; ++at) {
+          sum += std::to_integer<unsigned>(news[each].bytes.begin()[at]);
+        }
+        EXPECT_LT(sum, ~0u);
+        if (news[each].buffer != nullptr) a.driver->release(news[each].buffer);
+      }
+    }
+    a.driver->disconnect(to_liar);
+    a.station.poll();
+  }
+  EXPECT_GT(ended, 10u);
+  ShmEngine honest;
+  const ConnectionId to_a = honest.connect(a);
+  Bytes bytes(100, std::byte{1});
+  ASSERT_FALSE(send(honest, to_a, bytes, {&a, &honest}).error());
+  a.station.received.clear();
+  EXPECT_TRUE(pump({&a, &honest}, [&] { return !a.station.received.empty(); }));
+}
+
+TEST(ShmMemoryLimit, ThePeerThatThereIsNoRoomForIsNotConnected) {
+  ShmOptions little;
+  little.memory_limit = 100 * 1024;
+  ShmEngine a(little), b, c, d;
+  const std::vector<ShmEngine*> all{&a, &b, &c, &d};
+  const ConnectionId to_b = a.connect(b), to_c = a.connect(c), to_d = a.connect(d);
+  const Status why = end_of(a, to_d, all);
+  EXPECT_EQ(why.code(), StatusCode::kNoMemory);
+  EXPECT_NE(why.message().find("MAD_SHM_LIMIT"), std::string_view::npos) << why.message();
+  EXPECT_TRUE(pump(
+      all, [&] { return a.station.connected.count(to_b) + a.station.connected.count(to_c) == 2; }));
+  // Who calls it hears that it may pass, and it passes.
+  const ConnectionId d_to_a = d.connect(a);
+  EXPECT_EQ(end_of(d, d_to_a, all).code(), StatusCode::kAgain);
+  a.driver->disconnect(to_b);
+  const ConnectionId later = d.connect(a);
+  EXPECT_TRUE(pump(all, [&] { return d.station.connected.count(later) == 1; }));
+}
+
+TEST(ShmMemoryLimit, LanesGrowWithTrafficAndShrinkAgain) {
+  Met met;
+  const std::size_t small = met.a.shm().charged();
+  Bytes bytes(kShmPieceBytes, std::byte{1});
+  const Segment segment{bytes.data(), bytes.size()};
+  while (met.a.driver->post_send(met.to_b, {&segment, 1}, nullptr).ok()) {
+  }
+  EXPECT_GT(met.a.shm().charged(), small);
+  ASSERT_TRUE(pump({&met.a, &met.b}, [&] { return met.a.shm().charged() == small; }));
+  met.b.station.received.clear();
+  ASSERT_FALSE(send(met.a, met.to_b, bytes, {&met.a, &met.b}).error());
+  EXPECT_TRUE(pump({&met.a, &met.b}, [&] { return met.b.station.received.size() == 1; }));
+  EXPECT_EQ(met.b.station.received[0].bytes, bytes);
+}
+
+TEST(ShmEnds, WhoLeavesMayComeBackAtOnce) {
+  ShmEngine a, b;
+  const std::vector<ShmEngine*> all{&a, &b};
+  for (std::size_t round = 0; round < 100; ++round) {
+    const ConnectionId to = a.connect(b);
+    Bytes bytes(100 + round, std::byte{1});
+    b.station.received.clear();
+    ASSERT_FALSE(send(a, to, bytes, all).error());
+    if (round % 3 != 0) a.driver->disconnect(to);  // before it is received
+    ASSERT_TRUE(pump(all, [&] { return b.station.received.size() == 1; })) << round;
+    EXPECT_EQ(b.station.received[0].bytes, bytes);
+    if (round % 3 != 0) continue;  // and back before b has noticed
+    b.driver->disconnect(b.station.received[0].connection);
+    ASSERT_TRUE(pump(all, [&] { return a.station.disconnected.count(to) == 1; }));
+    EXPECT_EQ(a.station.disconnected[to].code(), StatusCode::kClosed);
+    a.driver->disconnect(to);
+  }
+  EXPECT_LE(a.shm().charged(), 2 * (kShmPieceLimit + kShmLaneHeadBytes));
 }
 
 }  // namespace

@@ -1,0 +1,189 @@
+// How the two sides of a connection come by each other's memory.
+//
+// Each greets the other with its segment and the place of its lane in it.  Who has mapped the
+// other's lane says so in its own: that is the peer's session there.  Who is so named and has
+// mapped the other's lane is connected.  Both may begin at once, and neither waits for an answer to
+// its letter before it goes on.
+#include <algorithm>
+#include <utility>
+
+#include "madlike/driver/shm/driver.h"
+
+namespace mad {
+
+namespace {
+
+// From the first greeting to the second; then always twice as long.
+constexpr std::chrono::milliseconds kGreetAgain{1000};
+
+}  // namespace
+
+using Reason = ShmGreeting::Reason;
+
+void ShmDriver::greet(ShmConnection& connection) {
+  ShmGreeting greeting;
+  greeting.kind = ShmGreeting::Kind::kMeet;
+  greeting.sender = own_;
+  greeting.session = connection.session;
+  greeting.place = static_cast<std::uint32_t>(*connection.place);
+  greeting.place_bytes = kShmPlaceBytes;
+  greeting.piece_bytes = kShmPieceBytes;
+  const auto letter = greeting.seal(connection.peer.secret);
+  const ShmSocketName name(connection.peer.secret, ShmSocketName::Of::kLetters);
+  const Status sent = ShmPostbox::send(name, letter.data(), letter.size(), segment_.fd());
+  connection.greeted = sent.ok();
+  connection.offered = connection.offered || sent.ok();
+  connection.greet_after =
+      std::max<PolledClock::Steady::duration>(kGreetAgain, 2 * connection.greet_after);
+  connection.greet_at = clock_.now() + connection.greet_after;
+  if (sent.ok() || sent.again()) return;  // advance_unsettled() tries again
+  if (sent.code() != StatusCode::kUnreachable) return end_soon(connection.id, sent);
+  end_soon(connection.id,
+           Status(StatusCode::kUnreachable,
+                  "shm: no engine of process " + std::to_string(connection.peer.pid) +
+                      " is to be found here: it is gone, or of another network namespace"));
+}
+
+void ShmDriver::read_letters() {
+  ShmPostbox::Letter letter;
+  while (postbox_.receive(&letter)) {
+    const auto greeting = ShmGreeting::open(letter.bytes.data(), letter.size, own_.secret);
+    if (!greeting) continue;  // a stranger's
+    if (greeting->kind == ShmGreeting::Kind::kRefuse) {
+      on_refusal(*greeting);
+    } else {
+      on_greeting(letter, *greeting);
+    }
+  }
+}
+
+void ShmDriver::on_greeting(ShmPostbox::Letter& letter, const ShmGreeting& greeting) {
+  if (letter.uid != getuid()) return refuse(greeting, Reason::kOtherUser);
+  if (letter.pid <= 0 || static_cast<std::uint32_t>(letter.pid) != greeting.sender.pid) {
+    return refuse(greeting, Reason::kOtherPids);
+  }
+  if (greeting.place_bytes != kShmPlaceBytes || greeting.piece_bytes != kShmPieceBytes) {
+    return refuse(greeting, Reason::kOtherLayout);
+  }
+  if (!letter.file) return refuse(greeting, Reason::kLacksMemory);  // we have no file for it
+  meet(greeting, std::move(letter.file), letter.pid);
+}
+
+void ShmDriver::meet(const ShmGreeting& greeting, ShmFile file, pid_t pid) {
+  ShmConnection* const known = connections_.live(greeting.sender.bytes());
+  if (known && (known->mapped || known->doomed)) {
+    if (known->peer_session == greeting.session) return;
+    // The peer has begun anew: what it said of the end of the earlier one stands in its lane.
+    known->rung = true;
+    list(*known);
+    waiting_.push_back({greeting, std::move(file), pid});
+    return;
+  }
+  ShmConnection& connection = known ? *known : add_connection(greeting.sender);
+  Status mapped = prepare(connection);
+  if (mapped.ok()) mapped = map(connection, greeting, file);
+  if (mapped.again()) {  // it was withdrawn
+    if (!known) end_soon(connection.id, StatusCode::kClosed);
+    return;
+  }
+  if (!mapped.ok()) {
+    const bool lacks = mapped.code() == StatusCode::kNoMemory;
+    refuse(greeting, lacks ? Reason::kLacksMemory : Reason::kBadMemory);
+    return end_soon(connection.id, std::move(mapped));
+  }
+  if (connection.greeted) return wake_peer(connection);
+  greet(connection);
+}
+
+Status ShmDriver::map(ShmConnection& connection, const ShmGreeting& greeting, const ShmFile& file) {
+  auto mapped = ShmPeerLane::open(file.fd(), greeting.place);
+  if (!mapped.ok()) return mapped.status();
+  ShmLaneHead& theirs = mapped->lane();
+  const bool stands = theirs.session.load(std::memory_order_acquire) == greeting.session &&
+                      theirs.state.load(std::memory_order_acquire) ==
+                          static_cast<std::uint32_t>(ShmLaneState::kOpen);
+  if (!stands) {
+    theirs.dropped_session.store(greeting.session, std::memory_order_release);
+    return StatusCode::kAgain;
+  }
+  ShmLaneHead& ours = segment_.lane(*connection.place);
+  ShmFrontPage* const page = &mapped->front();
+  const std::size_t bell = greeting.place;
+  connection.mapped = std::move(*mapped);
+  connection.peer_session = greeting.session;
+  connection.out.emplace(ShmMemory(&ours, page, bell, &connection.waker), kShmRingBytes);
+  connection.in.emplace(ShmMemory(&theirs, page, bell, &connection.waker), kShmRingBytes);
+  ours.peer_session.store(greeting.session, std::memory_order_release);
+  return {};
+}
+
+void ShmDriver::meet_waiting() {
+  std::vector<Waiting> waiting = std::move(waiting_);
+  waiting_.clear();
+  for (Waiting& each : waiting) meet(each.greeting, std::move(each.file), each.pid);
+}
+
+void ShmDriver::refuse(const ShmGreeting& greeting, Reason reason) {
+  ShmGreeting refusal;
+  refusal.kind = ShmGreeting::Kind::kRefuse;
+  refusal.sender = own_;
+  refusal.session = greeting.session;
+  refusal.reason = reason;
+  const auto letter = refusal.seal(greeting.sender.secret);
+  const ShmSocketName name(greeting.sender.secret, ShmSocketName::Of::kLetters);
+  (void)ShmPostbox::send(name, letter.data(), letter.size());  // else it asks again
+}
+
+void ShmDriver::on_refusal(const ShmGreeting& refusal) {
+  const ShmConnection* const refused = connections_.live(refusal.sender.bytes());
+  if (refused && refused->session == refusal.session) end_soon(refused->id, refusal.refusal());
+}
+
+void ShmDriver::wake_peer(ShmConnection& connection) {
+  ShmMemory& memory = connection.out->memory();
+  ring_other_side(memory);
+}
+
+bool ShmDriver::is_met(const ShmConnection& connection) const {
+  return connection.mapped && connection.mapped->lane().peer_session.load(
+                                  std::memory_order_acquire) == connection.session;
+}
+
+// Of an engine that left without reading our letter, in a process that goes on, nobody else tells
+// us.  A refusal may be lost where files lack: we ask again, ever more rarely.
+void ShmDriver::greet_again() {
+  const PolledClock::time_point now = clock_.now();
+  if (now < probe_at_) return;
+  probe_at_ = now + kShmProbeEvery;
+  for (const ConnectionId id : unsettled_) {
+    ShmConnection& connection = *find(id);
+    if (!connection.waker.is_there()) {
+      end_soon(id, Status(StatusCode::kUnreachable, "shm: the engine of process " +
+                                                        std::to_string(connection.peer.pid) +
+                                                        " left before we were connected"));
+    } else if (now >= connection.greet_at) {
+      connection.greeted = false;
+    }
+  }
+}
+
+void ShmDriver::advance_unsettled() {
+  if (!waiting_.empty()) meet_waiting();
+  advancing_ = unsettled_;
+  for (const ConnectionId id : advancing_) {
+    ShmConnection& connection = *find(id);
+    if (connection.doomed) continue;
+    if (!connection.greeted) greet(connection);
+    if (!connection.greeted || connection.doomed) continue;
+    if (!is_met(connection)) {
+      if (connection.in) (void)end_if_over(connection);
+      continue;
+    }
+    set_state(connection, State::kConnected);
+    connection.told = true;
+    completions_.push(Completion::Kind::kConnected, id, nullptr, {});
+    list(connection);
+  }
+}
+
+}  // namespace mad

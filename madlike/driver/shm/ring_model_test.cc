@@ -1,0 +1,278 @@
+// Every execution of the ring's code on a machine weaker than any real one, for small sizes; and
+// that each order that the code asks for is needed there.
+#include <initializer_list>
+
+#include "gtest/gtest.h"
+#include "madlike/driver/shm/ring.h"
+#include "madlike/driver/shm/weak_machine.h"
+
+namespace mad {
+namespace {
+
+using Thread = WeakMachine::Thread;
+
+/// What the code does not ask for, to see that the machine finds out.
+enum class Without { kNothing, kReleaseOfMarks, kAcquireOfMarks, kReleaseOfTail, kFences, kZeros };
+
+// The machine's words: two for each of the ring's lines, the first of which may be a mark or
+// content, and those of the two sides.
+constexpr std::size_t kLines = 7;
+constexpr std::size_t kTail = 2 * kLines, kAttention = kTail + 1, kWants = kTail + 2,
+                      kReaderAsleep = kTail + 3, kReaderBell = kTail + 4, kReaderWoken = kTail + 5,
+                      kWriterBell = kTail + 6;
+
+class ModelMemory {
+ public:
+  /// `side`: 0: the writer's, 1: the reader's.
+  ModelMemory(Thread& thread, int side, Without without)
+      : thread_(&thread), side_(side), without_(without) {}
+
+  std::uint64_t load_mark(std::size_t offset) {
+    return thread_->load(word_of(offset), without_ != Without::kAcquireOfMarks);
+  }
+  void store_mark(std::size_t offset, std::uint64_t word) {
+    thread_->store(word_of(offset), word, without_ != Without::kReleaseOfMarks);
+  }
+  void store_mark_relaxed(std::size_t offset, std::uint64_t word) {
+    if (without_ != Without::kZeros) thread_->store(word_of(offset), word, false);
+  }
+  std::uint64_t load_tail() { return thread_->load(kTail, true); }
+  void store_tail(std::uint64_t tail) {
+    thread_->store(kTail, tail, without_ != Without::kReleaseOfTail);
+  }
+  Attention load_attention() { return static_cast<Attention>(thread_->load(kAttention, false)); }
+  void store_attention(Attention attention) {
+    thread_->store(kAttention, static_cast<std::uint64_t>(attention), false);
+  }
+  void store_wants(bool wants) { thread_->store(kWants, wants, false); }
+  bool take_wants() { return thread_->load(kWants, false) != 0 && thread_->exchange(kWants, 0); }
+  void fence() {
+    if (without_ != Without::kFences) thread_->fence();
+  }
+  void ring_bell() { thread_->store(side_ == 0 ? kReaderBell : kWriterBell, 1, true); }
+  // Of the other side; the writer never sleeps here but awaits its bell.
+  bool load_asleep() { return side_ == 0 && thread_->load(kReaderAsleep, false) != 0; }
+  bool take_asleep() { return thread_->exchange(kReaderAsleep, 0) != 0; }
+  void wake() { thread_->store(kReaderWoken, 1, true); }
+  // Of its own.
+  void store_asleep(bool asleep) { thread_->store(kReaderAsleep, asleep, false); }
+
+  Thread& thread() { return *thread_; }
+  static std::size_t word_of(std::size_t offset) {
+    return 2 * (offset / RingShape::kLine) + (offset % RingShape::kLine != 0 ? 1 : 0);
+  }
+
+ private:
+  Thread* thread_;
+  int side_;
+  Without without_;
+};
+
+using Writer = RingWriter<ModelMemory>;
+using Reader = RingReader<ModelMemory>;
+
+/// Content of one line, or of two.
+constexpr std::size_t kShort = 8, kLong = 64;
+constexpr std::size_t kCapacity = RingShape::enough_for(kShort);
+constexpr std::size_t kLongCapacity = RingShape::enough_for(kLong);
+static_assert(kLongCapacity == kLines * RingShape::kLine);
+
+struct Scene {
+  std::vector<std::size_t> records;
+  std::size_t capacity = kCapacity;
+  std::size_t limit = capacity;
+  Without without = Without::kNothing;
+};
+
+void write_record(Writer& out, std::size_t content, std::uint64_t number) {
+  Thread& thread = out.memory().thread();
+  thread.write(ModelMemory::word_of(out.content()), number);
+  if (content == kLong) {  // where a mark may have been, and will be
+    const std::size_t second = out.content() - RingShape::kMarkBytes + RingShape::kLine;
+    thread.write(ModelMemory::word_of(second), ~number);
+  }
+  out.publish({RingMark::Kind::kPacket, static_cast<std::uint32_t>(content), number});
+}
+
+void read_record(Reader& in, const RingMark& mark, std::size_t content, std::uint64_t number) {
+  Thread& thread = in.memory().thread();
+  Thread::expect(mark.bytes == content && mark.left == number, "another record");
+  Thread::expect(thread.read(ModelMemory::word_of(in.content())) == number, "other content");
+  if (content == kLong) {
+    const std::size_t second = in.content() - RingShape::kMarkBytes + RingShape::kLine;
+    Thread::expect(thread.read(ModelMemory::word_of(second)) == ~number, "other content");
+  }
+  in.advance(mark);
+  in.give_back(in.position());
+}
+
+// Who finds nothing looks again when there is something new.
+std::string polls(const Scene& scene, std::size_t* ended) {
+  WeakMachine machine;
+  const auto write = [&](Thread& thread) {
+    Writer out(ModelMemory(thread, 0, scene.without), scene.capacity);
+    std::uint64_t number = 1;
+    for (const std::size_t content : scene.records) {
+      while (!out.reserve(content, scene.limit)) {
+        Thread::expect(!out.corrupt(), "a tail that no reader wrote");
+        thread.await_news({kTail});
+      }
+      write_record(out, content, number++);
+    }
+  };
+  const auto read = [&](Thread& thread) {
+    Reader in(ModelMemory(thread, 1, scene.without), scene.capacity);
+    std::uint64_t number = 1;
+    for (const std::size_t content : scene.records) {
+      RingMark mark;
+      for (;;) {
+        const std::uint64_t before = in.position();
+        const auto found = in.peek(&mark);
+        Thread::expect(found != Reader::Found::kCorrupt, "no record");
+        if (found == Reader::Found::kPacket) break;
+        if (in.position() != before) in.give_back(in.position());
+        thread.await_news({ModelMemory::word_of(in.content() - RingShape::kMarkBytes)});
+      }
+      read_record(in, mark, content, number++);
+    }
+  };
+  std::string wrong = machine.search({write, read});
+  *ended = machine.ended();
+  return wrong;
+}
+
+const Scene kScenes[] = {
+    {{kShort, kShort, kShort, kShort}},
+    {{kShort, kShort, kShort, kShort, kShort}},
+    {{kLong, kShort, kLong, kShort, kShort}, kLongCapacity},
+    {{kShort, kShort, kShort, kShort}, kLongCapacity, RingShape::enough_for(kShort)},
+};
+
+TEST(RingModel, EveryRecordArrivesOnceInOrderAndWhole) {
+  for (const Scene& scene : kScenes) {
+    std::size_t ended = 0;
+    EXPECT_EQ(polls(scene, &ended), "") << scene.records.size() << ' ' << scene.limit;
+    EXPECT_GT(ended, 0u);
+  }
+}
+
+TEST(RingModel, EachOrderIsNeeded) {
+  for (const Without without : {Without::kReleaseOfMarks, Without::kAcquireOfMarks,
+                                Without::kReleaseOfTail, Without::kZeros}) {
+    bool noticed = false;
+    for (Scene scene : kScenes) {
+      scene.without = without;
+      std::size_t ended = 0;
+      noticed = noticed || !polls(scene, &ended).empty();
+    }
+    EXPECT_TRUE(noticed) << static_cast<int>(without);
+  }
+}
+
+/// A reader that sleeps when there is nothing, and first looks itself, then is rung.
+std::string sleeps(bool looks, std::size_t records, Without without, std::size_t* ended) {
+  WeakMachine machine;
+  const auto write = [&](Thread& thread) {
+    Writer out(ModelMemory(thread, 0, without), kCapacity);
+    for (std::uint64_t number = 1; number <= records; ++number) {
+      while (!out.reserve(kShort, kCapacity)) thread.await_news({kTail});
+      write_record(out, kShort, number);
+      call_reader(out.memory());
+    }
+  };
+  const auto read = [&](Thread& thread) {
+    Reader in(ModelMemory(thread, 1, without), kCapacity);
+    bool looking = looks;
+    if (looking) in.memory().store_attention(Attention::kLooks);
+    for (std::uint64_t number = 1; number <= records;) {
+      // As a poll: of a peer that rings only if it rang.
+      const bool rang = thread.load(kReaderBell, false) != 0 && thread.exchange(kReaderBell, 0);
+      if (rang) in.memory().fence();
+      RingMark mark;
+      while ((looking || rang) && number <= records) {
+        const std::uint64_t before = in.position();
+        if (in.peek(&mark) != Reader::Found::kPacket) {
+          if (in.position() != before) in.give_back(in.position());
+          break;
+        }
+        read_record(in, mark, kShort, number++);
+      }
+      if (number > records) break;
+      if (looking && number > 1) {  // its place is another's
+        looking = false;
+        if (stop_looking(in)) {
+          in.memory().ring_bell();  // of no matter whom: there is something
+          if (in.peek(&mark) == Reader::Found::kPacket) read_record(in, mark, kShort, number++);
+        }
+        continue;
+      }
+      const bool asleep = fall_asleep(in.memory(), [&] {
+        return (looking && in.ready()) || thread.load(kReaderBell, false) != 0;
+      });
+      if (!asleep) continue;
+      thread.take_when_set(kReaderWoken);
+      in.memory().store_asleep(false);
+    }
+  };
+  std::string wrong = machine.search({write, read});
+  *ended = machine.ended();
+  return wrong;
+}
+
+TEST(RingModel, NobodySleepsThroughARecord) {
+  for (const bool looks : {false, true}) {
+    for (const std::size_t records : {1u, 2u}) {
+      std::size_t ended = 0;
+      EXPECT_EQ(sleeps(looks, records, Without::kNothing, &ended), "") << looks << ' ' << records;
+      EXPECT_GT(ended, 0u);
+    }
+  }
+}
+
+TEST(RingModel, WithoutFencesOneDoes) {
+  std::size_t ended = 0;
+  EXPECT_NE(sleeps(true, 1, Without::kFences, &ended), "");
+}
+
+/// A writer that finds no room asks for word of it and awaits its bell.
+std::string asks(Without without, std::size_t* ended) {
+  WeakMachine machine;
+  constexpr std::size_t kRecords = 4;
+  const auto write = [&](Thread& thread) {
+    Writer out(ModelMemory(thread, 0, without), kCapacity);
+    for (std::uint64_t number = 1; number <= kRecords; ++number) {
+      while (!reserve_or_ask(out, kShort, kCapacity)) thread.take_when_set(kWriterBell);
+      write_record(out, kShort, number);
+    }
+  };
+  const auto read = [&](Thread& thread) {
+    Reader in(ModelMemory(thread, 1, without), kCapacity);
+    for (std::uint64_t number = 1; number <= kRecords;) {
+      const bool rang = thread.load(kReaderBell, false) != 0 && thread.exchange(kReaderBell, 0);
+      if (rang) {
+        in.memory().fence();
+        if (in.memory().take_wants()) in.memory().ring_bell();
+      }
+      RingMark mark;
+      const std::uint64_t before = in.position();
+      if (in.peek(&mark) == Reader::Found::kPacket) {
+        read_record(in, mark, kShort, number++);
+        continue;
+      }
+      if (in.position() != before) in.give_back(in.position());
+      thread.await_news({kReaderBell, ModelMemory::word_of(in.content() - RingShape::kMarkBytes)});
+    }
+  };
+  std::string wrong = machine.search({write, read});
+  *ended = machine.ended();
+  return wrong;
+}
+
+TEST(RingModel, WhoWaitsForRoomHearsOfIt) {
+  std::size_t ended = 0;
+  EXPECT_EQ(asks(Without::kNothing, &ended), "");
+  EXPECT_GT(ended, 0u);
+}
+
+}  // namespace
+}  // namespace mad

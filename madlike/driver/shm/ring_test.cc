@@ -1,0 +1,165 @@
+#include "madlike/driver/shm/ring.h"
+
+#include <cstring>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "madlike/driver/shm/kept.h"
+#include "madlike/driver/shm/memory.h"
+
+namespace mad {
+namespace {
+
+/// A lane in ordinary memory.
+struct Lane : ShmWaker {
+  Lane()
+      : memory(kShmPlaceBytes / sizeof(ShmLaneHead)),
+        words(memory.data(), &page, 5, this),
+        out(words, kShmRingBytes),
+        in(words, kShmRingBytes) {}
+  void wake() override { ++woken; }
+  std::uint64_t& word(std::size_t offset) {
+    return *reinterpret_cast<std::uint64_t*>(words.at(offset));
+  }
+  void write(std::size_t bytes, unsigned char value) {
+    std::memset(words.at(out.content()), value, bytes);
+    out.publish({RingMark::Kind::kPacket, static_cast<std::uint32_t>(bytes), value});
+  }
+  bool read(std::size_t bytes, unsigned char value) {
+    RingMark mark;
+    if (in.peek(&mark) != ShmRing::Found::kPacket) return false;
+    EXPECT_EQ(mark.bytes, bytes);
+    EXPECT_EQ(mark.left, value);
+    const std::byte* const content = words.at(in.content());
+    EXPECT_EQ(content[0], std::byte{value});
+    EXPECT_EQ(content[bytes - 1], std::byte{value});
+    in.advance(mark);
+    return true;
+  }
+  using ShmRing = RingReader<ShmMemory>;
+  std::vector<ShmLaneHead> memory;
+  ShmFrontPage page{};
+  int woken = 0;
+  ShmMemory words;
+  RingWriter<ShmMemory> out;
+  ShmRing in;
+};
+
+TEST(RingMark, ComesBack) {
+  const RingMark mark{RingMark::Kind::kPacket, RingMark::kMostBytes, RingMark::kMostLeft};
+  const RingMark back = RingMark::of(mark.word());
+  EXPECT_EQ(back.kind, mark.kind);
+  EXPECT_EQ(back.bytes, mark.bytes);
+  EXPECT_EQ(back.left, mark.left);
+}
+
+TEST(Ring, RandomRecordsInRandomLimits) {
+  std::mt19937 random(4711);
+  Lane lane;
+  std::vector<std::pair<std::size_t, unsigned char>> under_way;
+  const std::size_t limits[] = {kShmSmallLimit, kShmPieceLimit, kShmRingBytes};
+  for (int i = 0; i < 100000; ++i) {
+    const std::size_t limit = limits[random() % 3];
+    const std::size_t most = limit == kShmSmallLimit ? 1900 : kShmPieceBytes;
+    const std::size_t bytes = 1 + random() % (random() % 4 == 0 ? most : 100);
+    if (random() % 2 == 0 && lane.out.reserve(bytes, limit)) {
+      const auto value = static_cast<unsigned char>(random());
+      lane.write(bytes, value);
+      under_way.emplace_back(bytes, value);
+    } else if (!under_way.empty()) {
+      ASSERT_TRUE(lane.read(under_way[0].first, under_way[0].second)) << i;
+      under_way.erase(under_way.begin());
+      lane.in.give_back(lane.in.position());
+    }
+    ASSERT_FALSE(lane.out.corrupt());
+  }
+}
+
+TEST(Ring, IsFullAndHasRoomAgain) {
+  Lane lane;
+  std::size_t count = 0;
+  while (lane.out.reserve(kShmPieceBytes, kShmPieceLimit)) lane.write(kShmPieceBytes, 1), ++count;
+  EXPECT_EQ(count, 2u);
+  ASSERT_TRUE(lane.read(kShmPieceBytes, 1));
+  EXPECT_FALSE(lane.out.reserve(kShmPieceBytes, kShmPieceLimit)) << "it is not given back";
+  lane.in.give_back(lane.in.position());
+  EXPECT_FALSE(lane.out.reserve(kShmPieceBytes, kShmPieceLimit)) << "the next mark's place is not";
+  ASSERT_TRUE(lane.read(kShmPieceBytes, 1));
+  lane.in.give_back(lane.in.position());
+  EXPECT_TRUE(lane.out.reserve(kShmPieceBytes, kShmPieceLimit));
+}
+
+// Whatever stands there.
+TEST(Ring, LiesOfTheWriterAreNoRecords) {
+  std::mt19937_64 random(4711);
+  for (int i = 0; i < 20000; ++i) {
+    Lane lane;
+    lane.word(0) = random() >> random() % 64;
+    RingMark mark;
+    if (lane.in.peek(&mark) != RingReader<ShmMemory>::Found::kPacket) continue;
+    EXPECT_GT(mark.bytes, 0u);
+    EXPECT_LE(lane.in.content() + mark.bytes, kShmRingBytes);
+    lane.in.advance(mark);
+    EXPECT_LE(lane.in.content(), kShmRingBytes);
+  }
+  Lane lane;
+  lane.word(0) = RingMark{RingMark::Kind::kWrap, 0, 0}.word();
+  RingMark mark;
+  EXPECT_EQ(lane.in.peek(&mark), RingReader<ShmMemory>::Found::kCorrupt) << "for ever";
+}
+
+TEST(Ring, LiesOfTheReaderAreNoticed) {
+  for (const std::uint64_t tail : {std::uint64_t{1} << 40, ~std::uint64_t{0}, std::uint64_t{65}}) {
+    Lane lane;
+    ASSERT_TRUE(lane.out.reserve(8, kShmSmallLimit));
+    lane.write(8, 1);
+    lane.in.give_back(tail);
+    EXPECT_FALSE(lane.out.all_read());
+    EXPECT_TRUE(lane.out.corrupt());
+  }
+  Lane lane;
+  ASSERT_TRUE(lane.out.reserve(8, kShmSmallLimit));
+  lane.write(8, 1);
+  lane.in.give_back(64);
+  EXPECT_TRUE(lane.out.all_read());
+  lane.in.give_back(0);
+  EXPECT_FALSE(lane.out.all_read());
+  EXPECT_TRUE(lane.out.corrupt());
+}
+
+TEST(Ring, WhoSleepsIsWokenOnce) {
+  Lane lane;
+  call_reader(lane.words);
+  EXPECT_EQ(lane.page.bells[5].load(), 1u);
+  EXPECT_EQ(lane.page.news.load(), 1u);
+  EXPECT_EQ(lane.woken, 0);
+  lane.page.asleep.store(1);
+  call_reader(lane.words);
+  call_reader(lane.words);
+  EXPECT_EQ(lane.woken, 1);
+  lane.words.store_attention(Attention::kLooks);
+  lane.page.bells[5].store(0);
+  call_reader(lane.words);
+  EXPECT_EQ(lane.page.bells[5].load(), 0u) << "who looks is not rung";
+}
+
+TEST(ShmKept, AreGivenBackInOrder) {
+  ShmKeptPool pool;
+  ShmKeptRecords records;
+  std::vector<ShmKept*> kept;
+  for (std::uint64_t i = 0; i < 200; ++i) kept.push_back(records.add(pool, nullptr, i));
+  kept[1]->released = kept[2]->released = true;
+  records.drop_released(pool);
+  EXPECT_EQ(records.oldest().begin, 0u);
+  kept[0]->released = true;
+  records.drop_released(pool);
+  EXPECT_EQ(records.oldest().begin, 3u);
+  for (ShmKept* each : kept) each->released = true;
+  records.drop_released(pool);
+  EXPECT_TRUE(records.empty());
+}
+
+}  // namespace
+}  // namespace mad

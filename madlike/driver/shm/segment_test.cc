@@ -1,0 +1,114 @@
+#include "madlike/driver/shm/segment.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <utility>
+
+#include "gtest/gtest.h"
+
+namespace mad {
+namespace {
+
+ShmSegment segment() {
+  auto opened = ShmSegment::open();
+  EXPECT_TRUE(opened.ok()) << opened.status().message();
+  return std::move(*opened);
+}
+
+TEST(ShmSegment, WhatOneWritesTheOtherReads) {
+  ShmSegment own = segment();
+  const auto place = own.take_place();
+  ASSERT_TRUE(place.ok());
+  own.lane(*place).session.store(4711);
+  auto peer = ShmPeerLane::open(own.fd(), *place);
+  ASSERT_TRUE(peer.ok()) << peer.status().message();
+  EXPECT_EQ(peer->lane().session.load(), 4711u);
+  peer->lane().tail.store(64);
+  EXPECT_EQ(own.lane(*place).tail.load(), 64u);
+  peer->front().bells[*place].store(1);
+  EXPECT_EQ(own.front().bells[*place].load(), 1u);
+}
+
+TEST(ShmSegment, PlacesAreNewWhenTakenAgain) {
+  ShmSegment own = segment();
+  const std::size_t first = *own.take_place(), second = *own.take_place();
+  EXPECT_NE(first, second);
+  std::memset(static_cast<void*>(&own.lane(first)), 0xEE, kShmPlaceBytes);
+  own.return_place(first);
+  EXPECT_EQ(*own.take_place(), first);
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&own.lane(first));
+  for (std::size_t i = 0; i < kShmPlaceBytes; ++i) ASSERT_EQ(bytes[i], std::byte{0}) << i;
+}
+
+TEST(ShmSegment, MemoryIsTakenWhenWrittenAndGivenBack) {
+  ShmSegment own = segment();
+  const std::size_t place = *own.take_place();
+  const auto blocks = [&own] {
+    struct stat facts {};
+    EXPECT_EQ(fstat(own.fd(), &facts), 0);
+    return static_cast<std::size_t>(facts.st_blocks) * 512;
+  };
+  EXPECT_LE(blocks(), 2 * kShmPage);
+  std::memset(static_cast<void*>(&own.lane(place)), 1, kShmPlaceBytes);
+  EXPECT_GE(blocks(), kShmPlaceBytes);
+  own.shrink(place, kShmSmallLimit);
+  EXPECT_LE(blocks(), kShmSmallLimit + kShmLaneHeadBytes + 2 * kShmPage);
+  own.return_place(place);
+  EXPECT_LE(blocks(), 2 * kShmPage);
+}
+
+TEST(ShmSegment, ManyPeers) {
+  ShmSegment own = segment();
+  for (std::size_t i = 0; i < 100; ++i) {
+    const auto place = own.take_place();
+    ASSERT_TRUE(place.ok()) << place.status().message();
+    EXPECT_EQ(*place, i);
+    own.lane(*place).session.store(i);
+  }
+  EXPECT_EQ(own.places(), 100u);
+}
+
+/// A file that says it is a segment.
+ShmFile pretender(int flags, int seals, mode_t mode, std::size_t bytes) {
+  ShmFile file(memfd_create("pretender", MFD_CLOEXEC | MFD_ALLOW_SEALING | flags));
+  EXPECT_TRUE(file);
+  EXPECT_EQ(fchmod(file.fd(), mode), 0);
+  EXPECT_EQ(ftruncate(file.fd(), static_cast<off_t>(bytes)), 0);
+  const std::uint64_t magic = kShmMagic;
+  EXPECT_EQ(pwrite(file.fd(), &magic, sizeof(magic), 0), static_cast<ssize_t>(sizeof(magic)));
+  if (seals != 0) {
+    EXPECT_EQ(fcntl(file.fd(), F_ADD_SEALS, seals), 0);
+  }
+  return file;
+}
+
+void expect_refused(const ShmFile& file, std::size_t place, const char* why) {
+  const auto opened = ShmPeerLane::open(file.fd(), place);
+  ASSERT_FALSE(opened.ok()) << why;
+  EXPECT_EQ(opened.status().code(), StatusCode::kUnreachable);
+  EXPECT_NE(opened.status().message().find(why), std::string_view::npos)
+      << opened.status().message();
+}
+
+TEST(ShmPeerLane, OnlySafeMemoryIsMapped) {
+  const std::size_t enough = shm_place_offset(1);
+  EXPECT_TRUE(ShmPeerLane::open(pretender(0, F_SEAL_SHRINK, 0600, enough).fd(), 0).ok());
+  expect_refused(pretender(0, 0, 0600, enough), 0, "cut");
+  expect_refused(pretender(0, F_SEAL_SHRINK, 0660, enough), 0, "open to others");
+  expect_refused(pretender(0, F_SEAL_SHRINK, 0600, enough - 1), 0, "too short");
+  expect_refused(pretender(0, F_SEAL_SHRINK, 0600, enough), 1, "too short");
+  expect_refused(pretender(0, F_SEAL_SHRINK, 0600, enough), ~std::size_t{0}, "too short");
+  expect_refused(ShmFile(open("/dev/zero", O_RDWR | O_CLOEXEC)), 0, "another kind");
+  expect_refused(ShmFile(), 0, "none");
+  ShmFile other = pretender(0, F_SEAL_SHRINK, 0600, enough);
+  const std::uint64_t word = 1;
+  ASSERT_EQ(pwrite(other.fd(), &word, sizeof(word), 0), static_cast<ssize_t>(sizeof(word)));
+  expect_refused(other, 0, "version");
+}
+
+}  // namespace
+}  // namespace mad

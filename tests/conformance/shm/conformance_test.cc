@@ -1,0 +1,28 @@
+// The conformance suite on shared memory of our own.
+#include "tests/conformance/shm/engine.h"
+
+namespace mad {
+namespace {
+
+DriverFactory factory(const char* name, std::size_t memory_limit) {
+  ShmOptions options;
+  options.memory_limit = memory_limit;
+  DriverFactory result;
+  result.name = name;
+  result.make = [options] {
+    DriverPair pair;
+    pair.a = ShmEngine::open(options);
+    pair.b = ShmEngine::open(options);
+    return pair;
+  };
+  // Where an engine has been that is closed now.
+  result.nobody = [options](const DriverPair&) { return ShmEngine::open(options)->address(); };
+  return result;
+}
+
+INSTANTIATE_TEST_SUITE_P(Shm, DriverConformance,
+                         ::testing::Values(factory("roomy", 0), factory("narrow", 40 * 1024)),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace mad

@@ -1,0 +1,66 @@
+// Engines of tests of the shm driver.
+#ifndef TESTS_CONFORMANCE_SHM_ENGINE_H_
+#define TESTS_CONFORMANCE_SHM_ENGINE_H_
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "madlike/driver/shm/driver.h"
+#include "madlike/driver/shm/shm.h"
+#include "tests/conformance/driver_conformance.h"
+#include "tests/support/bytes.h"
+
+namespace mad {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+/// An open driver and what it said.
+struct ShmEngine {
+  explicit ShmEngine(const ShmOptions& options = {}) : driver(open(options)), station(*driver) {}
+  static std::unique_ptr<Driver> open(const ShmOptions& options) {
+    auto opened = open_shm(options);
+    if (!opened.ok()) throw std::runtime_error(std::string(opened.status().message()));
+    return std::move(*opened);
+  }
+  ConnectionId connect(const std::vector<std::byte>& address) {
+    auto id = driver->connect(address.data(), address.size());
+    EXPECT_TRUE(id.ok()) << id.status().message();
+    return *id;
+  }
+  ConnectionId connect(const ShmEngine& peer) { return connect(peer.driver->address()); }
+  ShmDriver& shm() { return static_cast<ShmDriver&>(*driver); }
+  std::unique_ptr<Driver> driver;
+  Station station;
+};
+
+inline bool pump(const std::vector<ShmEngine*>& engines, const std::function<bool()>& done,
+                 milliseconds limit = milliseconds(20000)) {
+  const auto deadline = Clock::now() + limit;
+  while (!done()) {
+    for (ShmEngine* engine : engines) engine->station.poll();
+    if (Clock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+inline Status send(ShmEngine& from, ConnectionId to, Bytes& bytes,
+                   const std::vector<ShmEngine*>& engines) {
+  const Segment segment{bytes.data(), bytes.size()};
+  Status status = StatusCode::kAgain;
+  pump(engines, [&] {
+    status = from.driver->post_send(to, {&segment, 1}, &bytes);
+    return !status.again();
+  });
+  return status;
+}
+
+}  // namespace mad
+
+#endif  // TESTS_CONFORMANCE_SHM_ENGINE_H_
