@@ -1,5 +1,6 @@
 // Engines with several fabrics: which one carries what, also between engines whose lists differ.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <string>
 
@@ -54,6 +55,22 @@ TEST(Lists, TheFirstThatReachesAPeerCarriesAll) {
   EXPECT_EQ(carrier(a), 0);
   EXPECT_EQ(carrier(b), 0);
   EXPECT_STREQ(mad_peer_fabric(a.engine(), a.peer(b)), "ucx:posix");
+  close_together({&a, &b});
+}
+
+TEST(Lists, WithoutMemoryForTheFirstTheNextIsTaken) {
+  Node a("shm;tcp"), b("shm;tcp");
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit little{128 * 1024, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+  testing::internal::CaptureStderr();
+  talk(a, b);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(carrier(a), 1);
+  EXPECT_EQ(carrier(b), 1);
+  EXPECT_NE(said.find("shm: no shared memory with process"), std::string::npos) << said;
   close_together({&a, &b});
 }
 

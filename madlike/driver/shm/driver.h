@@ -104,6 +104,8 @@ class ShmDriver : public Driver {
   }
   [[gnu::noinline]] void end_due();
   void end(ShmConnection& connection, const Status& why, ShmLaneState last);
+  void say_why_not(const ShmConnection& connection, const Status& why);
+  void drop_lane(ShmConnection& connection);
   void leave_place(ShmConnection& connection);
   void return_places();
   void forget_left();
@@ -151,6 +153,7 @@ class ShmDriver : public Driver {
   std::uint32_t polls_ = 0;
   bool look_soon_ = false;
   bool asleep_ = false;
+  bool said_why_not_ = false;
   CoarseTimer look_timer_;
   PolledClock clock_;
   PolledClock::time_point shrink_at_, probe_at_;

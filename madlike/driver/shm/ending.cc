@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "madlike/base/say.h"
 #include "madlike/driver/shm/driver.h"
 
 namespace mad {
@@ -34,14 +35,15 @@ void ShmDriver::end_due() {
 
 void ShmDriver::end(ShmConnection& connection, const Status& why, ShmLaneState last) {
   if (connection.state == State::kGone) return;
+  if (connection.state == State::kMeeting && connection.told && !connection.left)
+    say_why_not(connection, why);
   unlist(connection);
   if (connection.place) {
     ShmLaneHead& ours = segment_.lane(*connection.place);
     ours.state.store(static_cast<std::uint32_t>(last), std::memory_order_release);
   }
   if (connection.mapped) {
-    ShmLaneHead& theirs = connection.mapped->lane();
-    theirs.dropped_session.store(connection.peer_session, std::memory_order_release);
+    drop_lane(connection);
     ring_other_side(connection.out->memory());
   }
   leave_place(connection);
@@ -50,6 +52,22 @@ void ShmDriver::end(ShmConnection& connection, const Status& why, ShmLaneState l
   connections_.retire(connection);
   connections_.ended(connection, why, &completions_);
   set_state(connection, State::kGone);
+}
+
+// Another fabric may reach the peer, and then nobody else tells.
+void ShmDriver::say_why_not(const ShmConnection& connection, const Status& why) {
+  const bool matters = why.code() == StatusCode::kNoMemory ||
+                       why.code() == StatusCode::kUnreachable || why.code() == StatusCode::kVersion;
+  if (!matters || std::exchange(said_why_not_, true)) return;
+  say("shm", "no shared memory with process " + std::to_string(connection.peer.pid) +
+                 " and maybe others: " + std::string(why.message()));
+}
+
+// The peer may use its place for others once nobody reads there: no received packet either.
+void ShmDriver::drop_lane(ShmConnection& connection) {
+  if (!connection.kept.empty()) return;  // release() comes back
+  connection.mapped->lane().dropped_session.store(connection.peer_session,
+                                                  std::memory_order_release);
 }
 
 void ShmDriver::leave_place(ShmConnection& connection) {

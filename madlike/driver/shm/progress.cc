@@ -90,6 +90,7 @@ void ShmDriver::release(void* buffer) {
   ShmConnection& connection = *kept->connection;
   kept->released = true;
   connection.kept.drop_released(kept_);
+  if (connection.state == State::kGone) return drop_lane(connection);
   ShmReader& in = *connection.in;
   in.give_back(connection.kept.empty() ? in.position() : connection.kept.oldest().begin);
   if (connection.owes_ring) {

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <random>
@@ -256,6 +257,28 @@ TEST(ShmMemoryLimit, LanesGrowWithTrafficAndShrinkAgain) {
   ASSERT_FALSE(send(met.a, met.to_b, bytes, {&met.a, &met.b}).error());
   EXPECT_TRUE(pump({&met.a, &met.b}, [&] { return met.b.station.received.size() == 1; }));
   EXPECT_EQ(met.b.station.received[0].bytes, bytes);
+}
+
+// Its sender may not use the memory for anything else before it is released.
+TEST(ShmEnds, AReceivedPacketStaysAsItIs) {
+  Met met;
+  Bytes bytes = pattern(1000, 7);
+  const Segment segment{bytes.data(), bytes.size()};
+  ASSERT_TRUE(met.a.driver->post_send(met.to_b, {&segment, 1}, nullptr).ok());
+  Completion kept;
+  while (met.b.driver->poll(&kept, 1) == 0) {
+  }
+  ASSERT_EQ(kept.kind, Completion::Kind::kReceived);
+  met.a.driver->disconnect(met.to_b);
+  const auto end = end_of(met.b, met.to_a, {&met.a, &met.b});
+  EXPECT_EQ(end.code(), StatusCode::kClosed);
+  met.b.driver->disconnect(met.to_a);
+  const std::byte* const content = kept.bytes.begin();
+  const auto until = Clock::now() + milliseconds(30);
+  ASSERT_TRUE(pump({&met.a, &met.b}, [&] { return Clock::now() > until; }));
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), content));
+  met.b.driver->release(kept.buffer);
+  EXPECT_TRUE(pump({&met.a, &met.b}, [&] { return met.b.shm().connection(met.to_a) == nullptr; }));
 }
 
 TEST(ShmEnds, WhoLeavesMayComeBackAtOnce) {
