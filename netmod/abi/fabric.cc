@@ -9,7 +9,6 @@
 #include "madlike/driver/door/handshake.h"
 #include "madlike/driver/loopback/loopback.h"
 #include "madlike/driver/ofi/ofi.h"
-#include "madlike/driver/ofi_shm/ofi_shm.h"
 #include "madlike/driver/shm/shm.h"
 #include "madlike/driver/tcp/tcp.h"
 #include "madlike/driver/ucx/names.h"
@@ -24,7 +23,6 @@ constexpr const char* kLoopback = "loopback";
 constexpr const char* kTcp = "tcp";
 constexpr const char* kOfi = "ofi";
 constexpr const char* kOfiPrefix = "ofi:";
-constexpr const char* kOfiShm = "ofi:shm";
 constexpr const char* kShm = "shm";
 constexpr char kBetween = ';';
 
@@ -48,13 +46,13 @@ Result<std::unique_ptr<Driver>> open_provider(const std::string& provider,
 }  // namespace
 
 const char* fabric_names() {
-  return "auto, tcp, shm, ofi:tcp, ofi:shm, ofi:PROVIDER, ucx, ucx:tcp, ucx:posix, "
+  return "auto, tcp, shm, ofi:tcp, ofi:PROVIDER, ucx, ucx:tcp, ucx:posix, "
          "ucx:posix,cma, loopback";
 }
 
 const std::vector<std::string>& fabrics_to_try() {
-  static const std::vector<std::string> names = {
-      kTcp, kShm, "ofi:tcp", "ofi:verbs", kOfiShm, "ucx", "ucx:posix", "ucx:posix,cma", "ucx:tcp"};
+  static const std::vector<std::string> names = {kTcp,  kShm,        "ofi:tcp",       "ofi:verbs",
+                                                 "ucx", "ucx:posix", "ucx:posix,cma", "ucx:tcp"};
   return names;
 }
 
@@ -95,12 +93,6 @@ Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const Fabri
     ShmOptions shm;
     shm.secret = options.secret;
     return open_shm(shm);
-  }
-  if (name == kOfiShm) {
-    OfiShmOptions shm;
-    shm.interface = options.interface;
-    shm.secret = options.secret;
-    return open_ofi_shm(shm);
   }
   if (name == kOfi) return open_provider(OfiOptions().provider, options);
   const std::string prefix = kOfiPrefix;

@@ -86,7 +86,7 @@ TEST(Fabric, UnknownProviderAndInterfaceAreNotFound) {
   ASSERT_FALSE(provider.ok());
   EXPECT_EQ(provider.status().code(), StatusCode::kNotFound);
   EXPECT_NE(provider.status().message().find("no-such-provider"), std::string::npos);
-  for (const char* name : {"tcp", "ofi:tcp", "ofi:shm", "ucx", "ucx:posix"}) {
+  for (const char* name : {"tcp", "ofi:tcp", "shm", "ucx", "ucx:posix"}) {
     const auto interface = open_fabric(name, {"no-such-interface"});
     ASSERT_FALSE(interface.ok()) << name;
     EXPECT_EQ(interface.status().code(), StatusCode::kNotFound) << name;
@@ -117,7 +117,7 @@ TEST(Fabrics, WhatIsNoListIsRefused) {
   for (const char* names : {"", ";", "tcp;", ";tcp", "tcp; ucx", "tcp,ucx"}) {
     EXPECT_NE(refused(names).find("no fabric '"), std::string::npos) << names;
   }
-  EXPECT_NE(refused("loopback;tcp;ofi:tcp;ofi:shm;ucx").find("more than 4"), std::string::npos);
+  EXPECT_NE(refused("loopback;tcp;ofi:tcp;shm;ucx").find("more than 4"), std::string::npos);
 }
 
 }  // namespace

@@ -52,20 +52,17 @@ class Churn : public ::testing::TestWithParam<const char*> {
     return (static_cast<double>(heap_bytes()) - before) / visits;
   }
 
-  /// Of both sides: libfabric's shm 1.17 never frees them (util_shm.c, smr_create()).
-  static double kept_names() { return std::string(GetParam()) == "ofi:shm" ? 2 * 300 : 0; }
-
   Node server{GetParam()};
   bool release = true;
 };
 
 // A word of ours, and what the fabric library does not give back of the client's engine; the
 // records would be thousands of bytes.
-TEST_P(Churn, ReleasedPeersLeaveAWordBehind) { EXPECT_LT(growth(200), 128 + kept_names()); }
+TEST_P(Churn, ReleasedPeersLeaveAWordBehind) { EXPECT_LT(growth(200), 128); }
 
 TEST_P(Churn, OthersKeepTheirStatusOnly) {
   release = false;
-  EXPECT_LT(growth(50), 600 + kept_names());
+  EXPECT_LT(growth(50), 600);
 }
 
 INSTANTIATE_TEST_SUITE_P(Engine, Churn, ::testing::ValuesIn(kNetworks), fabric_test_name);

@@ -17,10 +17,9 @@
 namespace mad::test {
 
 /// The fabrics that every test of an engine holds for; those between processes.
-inline constexpr const char* kFabrics[] = {"loopback", "tcp",           "ofi:tcp", "ofi:shm",
+inline constexpr const char* kFabrics[] = {"loopback", "tcp",           "ofi:tcp",
                                            "ucx:tcp",  "ucx:posix,cma", "shm"};
-inline constexpr const char* kNetworks[] = {"tcp",     "ofi:tcp",       "ofi:shm",
-                                            "ucx:tcp", "ucx:posix,cma", "shm"};
+inline constexpr const char* kNetworks[] = {"tcp", "ofi:tcp", "ucx:tcp", "ucx:posix,cma", "shm"};
 
 /// Several fabrics of one engine.
 inline constexpr const char* kLists[] = {"ucx:posix;tcp", "shm;tcp", "loopback;ucx:tcp;tcp"};

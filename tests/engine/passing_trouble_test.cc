@@ -66,7 +66,7 @@ TEST_P(OfSharedMemory, IsWaitedFor) {
   signal(SIGXFSZ, SIG_IGN);
   send_in(std::make_unique<Lack>(RLIMIT_FSIZE, 128 * 1024));
 }
-INSTANTIATE_TEST_SUITE_P(Fabrics, OfSharedMemory, ::testing::Values("ofi:shm", "ucx:posix", "shm"),
+INSTANTIATE_TEST_SUITE_P(Fabrics, OfSharedMemory, ::testing::Values("ucx:posix", "shm"),
                          fabric_test_name);
 
 }  // namespace

@@ -142,21 +142,21 @@ TEST_P(Paths, ArriveAsTheTypeMapSays) {
 
 INSTANTIATE_TEST_SUITE_P(
     Engine, Paths,
-    ::testing::Values(
-        Setting{"loopback", "loopback", 0, 0, 40},
-        Setting{"loopback_rendezvous", "loopback", 1, 0, 25},
-        Setting{"loopback_small_packets", "loopback", 300, 100, 25},
-        Setting{"tcp", "tcp", 0, 0, 15}, Setting{"tcp_rendezvous", "tcp", 1, 0, 10},
-        Setting{"tcp_small_packets", "tcp", 300, 100, 10}, Setting{"ofi_tcp", "ofi:tcp", 0, 0, 10},
-        Setting{"ofi_tcp_rendezvous", "ofi:tcp", 1, 0, 10}, Setting{"ucx_tcp", "ucx:tcp", 0, 0, 10},
-        Setting{"ucx_tcp_rendezvous", "ucx:tcp", 1, 0, 10},
-        Setting{"ucx_posix", "ucx:posix", 0, 0, 10},
-        Setting{"ucx_posix_rendezvous", "ucx:posix", 1, 0, 10},
-        Setting{"ucx_posix_small_packets", "ucx:posix", 300, 100, 10},
-        Setting{"shm", "shm", 0, 0, 10}, Setting{"shm_rendezvous", "shm", 1, 0, 10},
-        Setting{"ofi_shm", "ofi:shm", 0, 0, 10}, Setting{"ofi_shm_rendezvous", "ofi:shm", 1, 0, 10},
-        Setting{"ucx_posix_cma", "ucx:posix,cma", 0, 0, 10},
-        Setting{"ucx_posix_cma_long", "ucx:posix,cma", 1, 0, 4, 1000}),
+    ::testing::Values(Setting{"loopback", "loopback", 0, 0, 40},
+                      Setting{"loopback_rendezvous", "loopback", 1, 0, 25},
+                      Setting{"loopback_small_packets", "loopback", 300, 100, 25},
+                      Setting{"tcp", "tcp", 0, 0, 15}, Setting{"tcp_rendezvous", "tcp", 1, 0, 10},
+                      Setting{"tcp_small_packets", "tcp", 300, 100, 10},
+                      Setting{"ofi_tcp", "ofi:tcp", 0, 0, 10},
+                      Setting{"ofi_tcp_rendezvous", "ofi:tcp", 1, 0, 10},
+                      Setting{"ucx_tcp", "ucx:tcp", 0, 0, 10},
+                      Setting{"ucx_tcp_rendezvous", "ucx:tcp", 1, 0, 10},
+                      Setting{"ucx_posix", "ucx:posix", 0, 0, 10},
+                      Setting{"ucx_posix_rendezvous", "ucx:posix", 1, 0, 10},
+                      Setting{"ucx_posix_small_packets", "ucx:posix", 300, 100, 10},
+                      Setting{"shm", "shm", 0, 0, 10}, Setting{"shm_rendezvous", "shm", 1, 0, 10},
+                      Setting{"ucx_posix_cma", "ucx:posix,cma", 0, 0, 10},
+                      Setting{"ucx_posix_cma_long", "ucx:posix,cma", 1, 0, 4, 1000}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -20,8 +20,7 @@ class MessengerOverFaults : public ::testing::TestWithParam<const char*> {
   bool on_loopback() const { return lends() || GetParam() == std::string("loopback"); }
   /// Shared memory without CMA sends everything in packets.
   bool writes() const {
-    return GetParam() != std::string("ucx:posix") && GetParam() != std::string("ofi:shm") &&
-           GetParam() != std::string("shm");
+    return GetParam() != std::string("ucx:posix") && GetParam() != std::string("shm");
   }
   /// Loopback, as narrow as it likes to be, has the most to show.
   std::vector<std::uint64_t> some(std::uint64_t count) const {
@@ -209,7 +208,7 @@ TEST_P(MessengerOverFaults, AFlippedBitPassesUnseenWithoutChecksums) {
 
 INSTANTIATE_TEST_SUITE_P(Fabrics, MessengerOverFaults,
                          ::testing::Values("loopback", "lending", "tcp", "shm", "ofi:tcp",
-                                           "ofi:shm", "ucx:tcp", "ucx:posix", "ucx:posix,cma"),
+                                           "ucx:tcp", "ucx:posix", "ucx:posix,cma"),
                          [](const auto& info) {
                            std::string name = info.param;
                            const auto is_mark = [](char c) { return c == ':' || c == ','; };

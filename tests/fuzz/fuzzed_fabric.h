@@ -8,21 +8,17 @@
 
 #include "madlike/driver/driver.h"
 #include "madlike/driver/ofi/ofi.h"
-#include "madlike/driver/ofi_shm/ofi_shm.h"
+#include "madlike/driver/shm/shm.h"
 #include "madlike/driver/tcp/tcp.h"
 #include "madlike/driver/ucx/names.h"
 #include "madlike/driver/ucx/ucx.h"
 
 namespace mad::test {
 
-/// "tcp", "ofi:tcp", "ofi:shm", or one of ucx's.
+/// "tcp", "ofi:tcp", "shm", or one of ucx's.
 inline Result<std::unique_ptr<Driver>> open_on_lo(const std::string& fabric) {
   if (is_ucx(fabric)) return open_ucx(*ucx_options(fabric, "lo"));
-  if (fabric == "ofi:shm") {
-    OfiShmOptions options;
-    options.interface = "lo";
-    return open_ofi_shm(options);
-  }
+  if (fabric == "shm") return open_shm(ShmOptions());
   if (fabric == "ofi:tcp") {
     OfiOptions options;
     options.interface = "lo";

@@ -127,7 +127,7 @@ TESTS = (
       for program in ("hello", "collectives")),
     _two_hosts("ucx-posix", "two_hosts", "ucx:posix;tcp"),
     _two_hosts("ucx-posix-cma", "two_hosts", "ucx:posix,cma;tcp"),
-    _two_hosts("ofi-shm", "two_hosts", "ofi:shm;tcp"),
+    _two_hosts("shm", "two_hosts", "shm;tcp"),
     _two_hosts("collectives", "collectives", LIST),
     _two_hosts("ports", "ports", LIST),
     *map(_silence, ("tcp", "ucx:tcp")),
@@ -158,7 +158,6 @@ TESTS = (
     *_numbers("ucx:tcp", 30, 500, mixed="pipeline"),  # 128
     *_numbers("ucx:posix", 10, 500),  # as many as 40 KiB have
     *_numbers("ucx:posix,cma", 10, 500),
-    *_numbers("ofi:shm", 1300, 4000, mixed="pipeline"),  # 4
     # What is written remotely without checksums is sent in frames with them.
     Test("checksum", "checksum", 2, args=("on",), env=_variable("CHECKSUM", "1"), timeout=120),
     Test("checksum-off", "checksum", 2, args=("off",), timeout=120),

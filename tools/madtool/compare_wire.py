@@ -40,7 +40,7 @@ def fabrics_of(text: str) -> List[str]:
 
 def _is_shared(fabric: str) -> bool:
     first = fabric.split(";")[0]  # of several, the one that reaches a rank of the same host
-    return first in ("shm", "ucx", "ofi:shm") or first.startswith("ucx:posix")
+    return first in ("shm", "ucx") or first.startswith("ucx:posix")
 
 
 def of(fabrics: Sequence[str]) -> str:

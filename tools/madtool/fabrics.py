@@ -9,7 +9,7 @@ from madtool.errors import Failure
 from madtool.stages import Tally
 
 DEFAULT = "tcp"
-OTHERS = ("shm", "ofi:tcp", "ofi:shm", "ucx:tcp", "ucx:posix,cma")
+OTHERS = ("shm", "ofi:tcp", "ucx:tcp", "ucx:posix,cma")
 FABRICS = (DEFAULT, *OTHERS)
 _CANNOT = re.compile(r"^fabric (\S+) cannot be used: (.*)$", re.MULTILINE)
 

@@ -21,9 +21,8 @@ DriverFactory factory(const char* fabric) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ip, DriverConformance,
-                         ::testing::Values(factory("tcp"), factory("ofi:tcp"), factory("ofi:shm"),
-                                           factory("ucx:tcp"), factory("ucx"),
-                                           factory("ucx:posix,cma")),
+                         ::testing::Values(factory("tcp"), factory("ofi:tcp"), factory("ucx:tcp"),
+                                           factory("ucx"), factory("ucx:posix,cma")),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

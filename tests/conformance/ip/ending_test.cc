@@ -127,9 +127,7 @@ TEST_P(IpDriverTest, ConnectionsThatWereLeftCostNothing) {
   for (int i = 0; i < 50; ++i) come_and_go();
   const std::size_t before = heap_bytes();
   for (int i = 0; i < 200; ++i) come_and_go();
-  // libfabric's shm 1.17 keeps the name of each endpoint for good (util_shm.c, smr_create()).
-  const std::size_t allowed = options().fabric == "ofi:shm" ? 2 * 300 : 50;
-  EXPECT_LT(heap_bytes(), before + 200 * allowed)
+  EXPECT_LT(heap_bytes(), before + 200 * 50)
       << "bytes, where records would be hundreds of thousands";
 }
 

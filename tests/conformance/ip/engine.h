@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "madlike/driver/ofi/ofi.h"
-#include "madlike/driver/ofi_shm/ofi_shm.h"
 #include "madlike/driver/tcp/tcp.h"
 #include "madlike/driver/ucx/names.h"
 #include "madlike/driver/ucx/ucx.h"
@@ -29,7 +28,7 @@ using std::chrono::milliseconds;
 
 /// What the fabrics over IP have in common.
 struct EngineOptions {
-  // "tcp", "ofi:tcp", "ofi:shm", "ucx:tcp", "ucx", "ucx:posix,cma"
+  // "tcp", "ofi:tcp", "ucx:tcp", "ucx", "ucx:posix,cma"
   std::string fabric;
   std::string interface = "lo";
   milliseconds connect_timeout{10000};
@@ -55,12 +54,6 @@ inline Result<std::unique_ptr<Driver>> try_open(const EngineOptions& options) {
     if (options.few_buffers) ucx.receive_chunks = 20;
     ucx.least_pull_bytes = 64;
     return open_ucx(ucx);
-  }
-  if (options.fabric == "ofi:shm") {
-    OfiShmOptions shm;
-    fill(shm);
-    if (options.few_buffers) shm.receive_buffers = 4;
-    return open_ofi_shm(shm);
   }
   OfiOptions ofi;
   fill(ofi);
@@ -167,11 +160,10 @@ inline std::string fabric_test_name(const ::testing::TestParamInfo<const char*>&
   return test_name(info.param);
 }
 
-#define MAD_FOR_ALL_FABRICS_OVER_IP(fixture)                                             \
-  INSTANTIATE_TEST_SUITE_P(                                                              \
-      Ip, fixture,                                                                       \
-      ::testing::Values("tcp", "ofi:tcp", "ofi:shm", "ucx:tcp", "ucx", "ucx:posix,cma"), \
-      fabric_test_name)
+#define MAD_FOR_ALL_FABRICS_OVER_IP(fixture)                                                       \
+  INSTANTIATE_TEST_SUITE_P(Ip, fixture,                                                            \
+                           ::testing::Values("tcp", "ofi:tcp", "ucx:tcp", "ucx", "ucx:posix,cma"), \
+                           fabric_test_name)
 
 }  // namespace mad
 

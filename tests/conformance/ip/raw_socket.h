@@ -35,7 +35,7 @@ inline int raw_listener(int backlog, const std::string& fabric, Bytes* address) 
   getsockname(fd, reinterpret_cast<sockaddr*>(&name), &size);
   address->resize(sizeof(name));
   std::memcpy(address->data(), &name, sizeof(name));
-  if (fabric.compare(0, 3, "ofi") != 0 || fabric == "ofi:shm")
+  if (fabric.compare(0, 3, "ofi") != 0)
     address->resize(sizeof(name) + 16, std::byte{0x5E});  // the secret
   return fd;
 }

@@ -112,12 +112,12 @@ class Wires(unittest.TestCase):
     def test_cma_belongs_to_the_fabric_before_it(self) -> None:
         for text, fabrics in (("tcp", ["tcp"]), ("tcp,ofi:tcp", ["tcp", "ofi:tcp"]),
                               ("ucx:posix,cma", ["ucx:posix,cma"]),
-                              ("ucx:posix,cma,ofi:shm", ["ucx:posix,cma", "ofi:shm"])):  # fmt: skip
+                              ("ucx:posix,cma,shm", ["ucx:posix,cma", "shm"])):  # fmt: skip
             self.assertEqual(compare_wire.fabrics_of(text), fabrics)
 
     def test_shared_memory_or_tcp_but_not_both(self) -> None:
         self.assertEqual(compare_wire.of(["tcp", "ucx:tcp", "ofi:tcp"]), compare_wire.TCP)
-        self.assertEqual(compare_wire.of(["ucx", "ucx:posix,cma", "ofi:shm", "ucx:posix;tcp"]), compare_wire.SHARED)
+        self.assertEqual(compare_wire.of(["ucx", "ucx:posix,cma", "shm", "ucx:posix;tcp"]), compare_wire.SHARED)
         with self.assertRaisesRegex(Missing, "ask for one at a time"):
             compare_wire.of(["ucx:posix", "tcp"])
 
@@ -376,7 +376,7 @@ class Turns(CacheTest):
     def test_paths_and_sizes_that_are_none(self) -> None:
         for words, error in ((["--paths", "auto,quick"], "no quick; there are: auto"), (["--sizes", "1X"], "1X"),
                              (["--rounds", "0"], "at least 1"), (["--layouts", "padded", "--sizes", "8"], "no cells"),
-                             (["--fresh"], "--fresh needs --full"), (["--fabrics", "tcp,ofi:shm"], "one at a time"),
+                             (["--fresh"], "--fresh needs --full"), (["--fabrics", "tcp,shm"], "one at a time"),
                              (["--steps", "--full"], "sizes of its own"), (["--peers", "me"], "no me"),
                              (["--windows", "--full"], "cells of its own")):  # fmt: skip
             code, _, err = call(["compare", *words])

@@ -112,9 +112,9 @@ class Known(CacheTest):
         self.assertEqual(parse_known(text), {"pt2pt/sendflood 8": "8 ranks on 2 cores"})
 
     def test_one_that_names_a_fabric_is_known_there_alone(self) -> None:
-        text = "a/x 2  # everywhere\n@ofi:shm a/y  2 K=V  # upstream\n@tcp a/y 2 K=V  # ours\n"
+        text = "a/x 2  # everywhere\n@shm a/y  2 K=V  # upstream\n@tcp a/y 2 K=V  # ours\n"
         self.assertEqual(parse_known(text), {"a/x 2": "everywhere"})
-        self.assertEqual(parse_known(text, "ofi:shm"), {"a/x 2": "everywhere", "a/y 2 K=V": "upstream"})
+        self.assertEqual(parse_known(text, "shm"), {"a/x 2": "everywhere", "a/y 2 K=V": "upstream"})
         self.assertEqual(parse_known(text, "tcp"), {"a/x 2": "everywhere", "a/y 2 K=V": "ours"})
 
     def test_a_reason_is_needed(self) -> None:
@@ -313,15 +313,15 @@ class OverFabrics(CacheTest):
         known.write_text("@ofi:tcp rma/y 2  # upstream's\n")
         skip = Result("coll/z 2", SKIP, 0.0, "ok - ./coll/z 2  # SKIP xfail tests disabled")
         outcomes = {name: results + [skip] * name.endswith("coll") for name, results in self.GOOD.items()}
-        words = [*self.BOTH, "--fabric", "ofi:shm", "--known", str(known), "--table", str(file)]
-        code, out, _ = self.run_command(words, outcomes, {"ofi:shm": "no provider"})
+        words = [*self.BOTH, "--fabric", "shm", "--known", str(known), "--table", str(file)]
+        code, out, _ = self.run_command(words, outcomes, {"shm": "no provider"})
         self.assertEqual((code, out.splitlines()[-1]), (0, "3 passed, 0 failed, 4 skipped"))
         title, *lines = file.read_text().splitlines()
         self.assertTrue(title.startswith("# some MPI; over lo"), title)
         self.assertEqual([line.split() for line in lines[:5]],
-                         [["directory", "tcp", "ofi:tcp", "ofi:shm"], ["coll", "1/0/1", "1/0/1", "-"],
+                         [["directory", "tcp", "ofi:tcp", "shm"], ["coll", "1/0/1", "1/0/1", "-"],
                           ["rma", "1/0/0", "0/1/0", "-"], ["all", "2/0/1", "1/1/1", "-"], []])  # fmt: skip
-        self.assertEqual(lines[5:], ["not here  ofi:shm: no provider",
+        self.assertEqual(lines[5:], ["not here  shm: no provider",
                                      "skip      coll/z 2  over all  # xfail tests disabled",
                                      "fail      rma/y 2  over ofi:tcp  # upstream's"])  # fmt: skip
 

@@ -30,12 +30,12 @@ class Machine(CacheTest):
 
     def usable(self, script: str) -> object:
         with mock.patch.object(own_program, "built", return_value=self.info(script)):
-            return fabrics.usable(["tcp", "ofi:shm"])
+            return fabrics.usable(["tcp", "shm"])
 
     def test_has_what_info_does_not_deny(self) -> None:
-        self.assertEqual(self.usable("echo 'fabric tcp: 256 segments'"), (["tcp", "ofi:shm"], Tally()))
-        denied = "echo 'fabric ofi:shm cannot be used: no provider shm'; exit 1"
-        self.assertEqual(self.usable(denied), (["tcp"], Tally(skipped=1, notes=("ofi:shm: no provider shm",))))
+        self.assertEqual(self.usable("echo 'fabric tcp: 256 segments'"), (["tcp", "shm"], Tally()))
+        denied = "echo 'fabric shm cannot be used: no memory'; exit 1"
+        self.assertEqual(self.usable(denied), (["tcp"], Tally(skipped=1, notes=("shm: no memory",))))
 
     def test_an_info_that_breaks_is_no_answer(self) -> None:
         for script in ("exit 1", "kill -9 $$", "echo 'fabric tcp cannot be used: x'"):
@@ -130,19 +130,19 @@ class Stages(CacheTest):
             return chosen.run()
 
     def test_mpi_is_the_default_fabric_and_the_smoke_of_the_others(self) -> None:
-        tally = self.run_stage("mpi", {"ofi:shm": "no provider"})
+        tally = self.run_stage("mpi", {"shm": "no provider"})
         first, second = self.calls
         self.assertRegex(first.pop(), "^--last-start=[0-9]{4}$")
         self.assertEqual(first, [])
         self.assertRegex(second.pop(), "^--last-start=[0-9]{4}$")
         self.assertEqual(second[0], "--smoke")
-        self.assertEqual(second[1:], [f"--fabric={name}" for name in fabrics.OTHERS if name != "ofi:shm"])
+        self.assertEqual(second[1:], [f"--fabric={name}" for name in fabrics.OTHERS if name != "shm"])
         self.assertEqual((tally.passed, tally.skipped), (2, 3))
-        self.assertIn("ofi:shm: no provider", tally.notes)
+        self.assertIn("shm: no provider", tally.notes)
         self.assertIn("a@b 2 ranks skipped 0.0 s no time left", tally.notes)
 
     def test_fabrics_is_each_other_one_that_can_be_had(self) -> None:
-        tally = self.run_stage("fabrics", {"ofi:shm": "no provider"})
-        self.assertEqual([call[0] for call in self.calls], [name for name in fabrics.OTHERS if name != "ofi:shm"])
+        tally = self.run_stage("fabrics", {"shm": "no provider"})
+        self.assertEqual([call[0] for call in self.calls], [name for name in fabrics.OTHERS if name != "shm"])
         self.assertEqual({tuple(call[1:]) for call in self.calls}, {conformance_fabrics.DIFFERING})
         self.assertEqual((tally.passed, tally.skipped), (10 * (len(fabrics.OTHERS) - 1), 1))
