@@ -86,7 +86,7 @@ TEST(Fabric, UnknownProviderAndInterfaceAreNotFound) {
   ASSERT_FALSE(provider.ok());
   EXPECT_EQ(provider.status().code(), StatusCode::kNotFound);
   EXPECT_NE(provider.status().message().find("no-such-provider"), std::string::npos);
-  for (const char* name : {"tcp", "ofi:tcp", "shm", "ucx", "ucx:posix"}) {
+  for (const char* name : {"tcp", "ofi:tcp", "ucx", "ucx:posix"}) {
     const auto interface = open_fabric(name, {"no-such-interface"});
     ASSERT_FALSE(interface.ok()) << name;
     EXPECT_EQ(interface.status().code(), StatusCode::kNotFound) << name;

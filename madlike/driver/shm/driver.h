@@ -104,7 +104,7 @@ class ShmDriver : public Driver {
   }
   [[gnu::noinline]] void end_due();
   void end(ShmConnection& connection, const Status& why, ShmLaneState last);
-  void say_why_not(const ShmConnection& connection, const Status& why);
+  void say_why_not(ShmConnection& connection, const Status& why);
   void drop_lane(ShmConnection& connection);
   void leave_place(ShmConnection& connection);
   void return_places();

@@ -54,8 +54,10 @@ void ShmDriver::end(ShmConnection& connection, const Status& why, ShmLaneState l
   set_state(connection, State::kGone);
 }
 
-// Another fabric may reach the peer, and then nobody else tells.
-void ShmDriver::say_why_not(const ShmConnection& connection, const Status& why) {
+// Another fabric may reach the peer, and then nobody else tells.  Of one of which nothing is left
+// here there is nothing to tell.
+void ShmDriver::say_why_not(ShmConnection& connection, const Status& why) {
+  if (!connection.process && !connection.waker.is_there()) return;
   const bool matters = why.code() == StatusCode::kNoMemory ||
                        why.code() == StatusCode::kUnreachable || why.code() == StatusCode::kVersion;
   if (!matters || std::exchange(said_why_not_, true)) return;

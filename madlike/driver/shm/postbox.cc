@@ -77,8 +77,26 @@ Status ShmPostbox::wake(const ShmSocketName& to) {
 }
 
 bool ShmPostbox::receive(Letter* letter) {
-  ShmFile from(accept4(letters_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!from) return false;
+  while (callers_.size() < kMostCallers) {
+    ShmFile from(accept4(letters_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!from) break;
+    const Got got = read(from, letter);
+    if (got == Got::kLetter) return true;
+    if (got == Got::kNothing) callers_.push_back({std::move(from), 0});
+  }
+  for (std::size_t i = 0; i < callers_.size();) {
+    const Got got = read(callers_[i].socket, letter);
+    if (got == Got::kNothing && ++callers_[i].looks < kMostLooks) {
+      ++i;
+      continue;
+    }
+    callers_.erase(callers_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (got == Got::kLetter) return true;
+  }
+  return false;
+}
+
+ShmPostbox::Got ShmPostbox::read(const ShmFile& from, Letter* letter) {
   letter->size = 0;
   letter->pid = 0;
   letter->uid = static_cast<uid_t>(-1);
@@ -94,7 +112,8 @@ bool ShmPostbox::receive(Letter* letter) {
   do {
     got = recvmsg(from.fd(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   } while (got < 0 && errno == EINTR);
-  if (got < 0) return true;  // a connection without a letter
+  if (got < 0 && errno == EAGAIN) return Got::kNothing;
+  if (got <= 0) return Got::kEnd;
   letter->size = static_cast<std::size_t>(got);
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
        part = CMSG_NXTHDR(&message, part)) {
@@ -115,7 +134,7 @@ bool ShmPostbox::receive(Letter* letter) {
       }
     }
   }
-  return true;
+  return Got::kLetter;
 }
 
 Status ShmPostbox::send(const ShmSocketName& to, const void* bytes, std::size_t size, int file) {
@@ -142,6 +161,8 @@ Status ShmPostbox::send(const ShmSocketName& to, const void* bytes, std::size_t 
     case EAGAIN:
     case ENOBUFS:
     case EINTR:
+    case EPIPE:
+    case ECONNRESET:
     case ETOOMANYREFS:  // files on their way
       return StatusCode::kAgain;
     case ECONNREFUSED:

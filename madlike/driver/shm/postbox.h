@@ -13,6 +13,8 @@
 
 #include <array>
 #include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "madlike/base/status.h"
 #include "madlike/driver/door/secret.h"
@@ -51,9 +53,12 @@ class ShmPostbox {
   int wakes_fd() const { return wakes_.fd(); }
   /// Takes a letter; false: there is none, or no file for it now.
   bool receive(Letter* letter);
+  /// Whether somebody has connected and not sent a letter yet: receive() is to be called again.
+  bool expects_letter() const { return !callers_.empty(); }
   /// Forgets that somebody woke us.
   void take_wakes();
-  /// Sends at once, or not; `file`: -1: none.  kAgain: its box is full; kUnreachable: there is no
+  /// Sends at once, or not; `file`: -1: none.  kAgain: its box is full, or it did not wait
+  /// for the letter; kUnreachable: there is no
   /// such socket; kNoMemory.
   static Status send(const ShmSocketName& to, const void* bytes, std::size_t size, int file = -1);
   /// Wakes who sleeps on that socket; kUnreachable: there is no such socket.
@@ -62,7 +67,18 @@ class ShmPostbox {
  private:
   ShmPostbox(ShmFile letters, ShmFile wakes)
       : letters_(std::move(letters)), wakes_(std::move(wakes)) {}
+  /// Who has connected and not sent yet.
+  struct Caller {
+    ShmFile socket;
+    int looks = 0;
+  };
+  static constexpr std::size_t kMostCallers = 64;
+  static constexpr int kMostLooks = 1000;
+  enum class Got { kNothing, kLetter, kEnd };
+  static Got read(const ShmFile& from, Letter* letter);
+
   ShmFile letters_, wakes_;
+  std::vector<Caller> callers_;
 };
 
 }  // namespace mad

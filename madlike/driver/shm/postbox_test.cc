@@ -66,6 +66,23 @@ TEST_F(Postbox, ManyLettersWaitForWhoDoesNotLook) {
   EXPECT_FALSE(box_->receive(&letter_));
 }
 
+// Between its two calls a sender may lose its core.
+TEST_F(Postbox, WhoSendsLaterThanItConnectsIsHeard) {
+  const ShmFile slow(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  const ShmFile silent(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  for (const ShmFile* each : {&slow, &silent}) {
+    ASSERT_EQ(connect(each->fd(), letters_.address(), letters_.size()), 0);
+  }
+  EXPECT_FALSE(box_->receive(&letter_));
+  EXPECT_TRUE(box_->expects_letter());
+  ASSERT_EQ(send(slow.fd(), "late", 4, MSG_NOSIGNAL), 4);
+  ASSERT_TRUE(box_->receive(&letter_));
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(letter_.bytes.data()), letter_.size), "late");
+  EXPECT_EQ(letter_.pid, getpid());
+  for (int i = 0; i < 2000; ++i) EXPECT_FALSE(box_->receive(&letter_));
+  EXPECT_FALSE(box_->expects_letter()) << "who says nothing is not waited for";
+}
+
 TEST_F(Postbox, LongLettersAreCut) {
   char bytes[2 * ShmPostbox::kMostBytes] = {};
   ASSERT_TRUE(ShmPostbox::send(letters_, bytes, sizeof(bytes)).ok());

@@ -201,7 +201,8 @@ void ShmDriver::look() {
                                           " ended before we were connected"));
     }
   }
-  look_soon_ = count == kEventsAtOnce;
+  if (postbox_.expects_letter()) read_letters();
+  look_soon_ = count == kEventsAtOnce || postbox_.expects_letter();
   clock_.tick();
   if (!leaving_.empty()) return_places();
   if (!grown_.empty()) shrink_idle();
@@ -222,7 +223,8 @@ bool ShmDriver::misses_something() {
 }
 
 Status ShmDriver::watch(std::vector<pollfd>* out) {
-  if (!completions_.empty() || connections_.has_due() || !waiting_.empty()) {
+  if (!completions_.empty() || connections_.has_due() || !waiting_.empty() ||
+      postbox_.expects_letter()) {
     return StatusCode::kAgain;
   }
   look_soon_ = asleep_ = true;
