@@ -41,10 +41,10 @@ cvars:
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
         The fabric to communicate over. One of auto (libfabric's verbs where it works, else tcp),
-        tcp, ofi:PROVIDER, e.g. ofi:tcp, ucx (shared memory on one host, else tcp), or ucx: and
-        some of posix, cma, tcp with commas; or several with semicolons between, e.g. ucx:posix;tcp,
-        of which the first that reaches a process is used for that process. If empty, auto. The
-        same on all ranks.
+        tcp, shm (shared memory of one host), ofi:PROVIDER, e.g. ofi:tcp, ucx (shared memory on one
+        host, else tcp), or ucx: and some of posix, cma, tcp with commas; or several with semicolons
+        between, e.g. shm;tcp, of which the first that reaches a process is used for it. If empty,
+        auto. The same on all ranks.
 
     - name        : MPIR_CVAR_CH4_MAD_INTERFACE
       category    : CH4_MAD

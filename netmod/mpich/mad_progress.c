@@ -7,7 +7,7 @@
  * jobs, and threads of the program, are noticed by how often the system takes the core away.
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* CPU_COUNT, sched_getaffinity, RUSAGE_THREAD */
+#define _GNU_SOURCE /* CPU_COUNT, sched_getaffinity */
 #endif
 #include <sched.h>
 #include <sys/resource.h>
@@ -77,7 +77,7 @@ static void look_for_others(void) {
   const int64_t now = nanoseconds_now();
   struct rusage used;
 
-  if (getrusage(RUSAGE_THREAD, &used) != 0) return;
+  if (getrusage(RUSAGE_SELF, &used) != 0) return;
   if (now - MPIDI_MAD_global.taken_since > TAKEN_NANOSECONDS) {
     MPIDI_MAD_global.taken_since = now;
     MPIDI_MAD_global.taken = used.ru_nivcsw;
