@@ -58,7 +58,17 @@ class PassingTrouble : public ::testing::TestWithParam<const char*> {
 };
 
 using OfFiles = PassingTrouble;
-TEST_P(OfFiles, IsWaitedFor) { send_in(std::make_unique<Lack>(RLIMIT_NOFILE, lowest_free_file())); }
+TEST_P(OfFiles, IsWaitedFor) {
+#ifdef __SANITIZE_ADDRESS__
+  // UBSan, in the same build, opens a pipe to look at a type that it has not seen, and takes the
+  // lack for a bad pointer: of the types of shm's connections, which others do not have.
+  if (GetParam() == std::string("shm")) {
+    (void)testing::internal::GetCapturedStderr();
+    GTEST_SKIP() << "UBSan needs files";
+  }
+#endif
+  send_in(std::make_unique<Lack>(RLIMIT_NOFILE, lowest_free_file()));
+}
 INSTANTIATE_TEST_SUITE_P(Fabrics, OfFiles, ::testing::ValuesIn(kNetworks), fabric_test_name);
 
 using OfSharedMemory = PassingTrouble;
