@@ -11,7 +11,6 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "madlike/driver/ofi/ofi.h"
@@ -19,6 +18,7 @@
 #include "madlike/driver/ucx/names.h"
 #include "madlike/driver/ucx/ucx.h"
 #include "tests/conformance/driver_conformance.h"
+#include "tests/conformance/polled.h"
 #include "tests/support/bytes.h"
 
 namespace mad {
@@ -83,24 +83,12 @@ struct Engine {
 
 inline bool pump(const std::vector<Engine*>& engines, const std::function<bool()>& done,
                  milliseconds limit = milliseconds(20000)) {
-  const auto deadline = Clock::now() + limit;
-  while (!done()) {
-    for (Engine* engine : engines) engine->station.poll();
-    if (Clock::now() > deadline) return false;
-    std::this_thread::yield();
-  }
-  return true;
+  return poll_all(engines, done, limit);
 }
 
 inline Status send(Engine& from, ConnectionId to, Bytes& bytes,
                    const std::vector<Engine*>& engines) {
-  const Segment segment{bytes.data(), bytes.size()};
-  Status status = StatusCode::kAgain;
-  pump(engines, [&] {
-    status = from.driver->post_send(to, {&segment, 1}, &bytes);
-    return !status.again();
-  });
-  return status;
+  return post_polling(from, to, bytes, engines);
 }
 
 inline Bytes number_of(std::size_t value, std::size_t size = sizeof(std::size_t)) {

@@ -7,12 +7,12 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "madlike/driver/shm/driver.h"
 #include "madlike/driver/shm/shm.h"
 #include "tests/conformance/driver_conformance.h"
+#include "tests/conformance/polled.h"
 #include "tests/support/bytes.h"
 
 namespace mad {
@@ -41,24 +41,12 @@ struct ShmEngine {
 
 inline bool pump(const std::vector<ShmEngine*>& engines, const std::function<bool()>& done,
                  milliseconds limit = milliseconds(20000)) {
-  const auto deadline = Clock::now() + limit;
-  while (!done()) {
-    for (ShmEngine* engine : engines) engine->station.poll();
-    if (Clock::now() > deadline) return false;
-    std::this_thread::yield();
-  }
-  return true;
+  return poll_all(engines, done, limit);
 }
 
 inline Status send(ShmEngine& from, ConnectionId to, Bytes& bytes,
                    const std::vector<ShmEngine*>& engines) {
-  const Segment segment{bytes.data(), bytes.size()};
-  Status status = StatusCode::kAgain;
-  pump(engines, [&] {
-    status = from.driver->post_send(to, {&segment, 1}, &bytes);
-    return !status.again();
-  });
-  return status;
+  return post_polling(from, to, bytes, engines);
 }
 
 }  // namespace mad

@@ -8,12 +8,12 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "madlike/driver/ucx/driver.h"
 #include "madlike/driver/ucx/names.h"
 #include "tests/conformance/driver_conformance.h"
+#include "tests/conformance/polled.h"
 #include "tests/support/bytes.h"
 
 namespace mad {
@@ -67,24 +67,12 @@ struct UcxEngine {
 };
 
 inline bool pump(const std::vector<UcxEngine*>& engines, const std::function<bool()>& done) {
-  const auto deadline = Clock::now() + milliseconds(20000);
-  while (!done()) {
-    for (UcxEngine* engine : engines) engine->station.poll();
-    if (Clock::now() > deadline) return false;
-    std::this_thread::yield();
-  }
-  return true;
+  return poll_all(engines, done);
 }
 
 inline Status send(UcxEngine& from, ConnectionId to, Bytes& bytes,
                    const std::vector<UcxEngine*>& engines) {
-  const Segment segment{bytes.data(), bytes.size()};
-  Status status = StatusCode::kAgain;
-  pump(engines, [&] {
-    status = from.driver->post_send(to, {&segment, 1}, &bytes);
-    return !status.again();
-  });
-  return status;
+  return post_polling(from, to, bytes, engines);
 }
 
 }  // namespace mad
