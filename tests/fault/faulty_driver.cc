@@ -97,11 +97,12 @@ Status FaultyDriver::post_tapped(ConnectionId connection, SegmentList packet, vo
   std::vector<std::byte>& copy = tapped_.emplace_back();
   for (const Segment& segment : packet) copy.insert(copy.end(), segment.begin(), segment.end());
   const Segment all{copy.data(), copy.size()};
+  plan_.tap->posting(all, 0);
   const bool flipped = flip(all, 0);
   Status status = inner_->post_send(connection, {&all, 1}, context);
-  if (status.ok() || status.in_progress()) {
-    counts_.flipped_bits += flipped ? 1 : 0;
-    plan_.tap->posted(all, 0, flipped);
+  if (flipped && (status.ok() || status.in_progress())) {
+    ++counts_.flipped_bits;
+    plan_.tap->damaged(all, 0);
   }
   if (!status.in_progress()) tapped_.pop_back();
   return status;
@@ -119,9 +120,10 @@ class FaultyDriver::TappedWriter final : public PacketWriter {
     inner_.write(room);
     if (!first_) return;
     const Segment written{room.data, before - inner_.left()};
-    const bool flipped = driver_.flip(written, left());
-    driver_.counts_.flipped_bits += flipped ? 1 : 0;
-    driver_.plan_.tap->posted(written, left(), flipped);
+    driver_.plan_.tap->posting(written, left());
+    if (!driver_.flip(written, left())) return;
+    ++driver_.counts_.flipped_bits;
+    driver_.plan_.tap->damaged(written, left());
   }
 
  private:

@@ -28,8 +28,10 @@ class PacketTap {
   virtual ~PacketTap() = default;
   /// The part of `packet` in which a bit may flip; nothing where its size is 0.
   virtual Segment payload(Segment packet, std::size_t rest) = 0;
-  /// The packet was accepted; `flipped`: with a bit that is wrong.
-  virtual void posted(Segment packet, std::size_t rest, bool flipped) = 0;
+  /// The packet is about to be posted, perhaps again; its receiver has not seen it.
+  virtual void posting(Segment packet, std::size_t rest) = 0;
+  /// The packet was accepted, with a bit that is wrong.
+  virtual void damaged(Segment packet, std::size_t rest) = 0;
 };
 
 /// What goes wrong and how often; rates are per thousand.

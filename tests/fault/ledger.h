@@ -37,20 +37,20 @@ class Ledger final : public PacketTap {
     return {packet.begin() + headers, packet.size - headers};
   }
 
-  void posted(Segment packet, std::size_t rest, bool flipped) override {
+  void posting(Segment packet, std::size_t rest) override {
     const std::lock_guard<std::mutex> lock(mutex_);
     const Frame frame = frame_of(packet, rest);
-    std::uint32_t number = 0;
-    if (frame.kind == FrameKind::kMessage) {
-      if (frame.length == 0) return;
-      std::memcpy(&number, packet.begin() + kFrameBytes + number_at_, sizeof(number));
-      announced_[frame.id] = number;
+    if (frame.kind == FrameKind::kMessage && frame.length > 0) {
+      announced_[frame.id] = number_in(packet);
     } else if (frame.kind == FrameKind::kClear) {
       other_.receiving_[frame.reply_id] = other_.announced_[frame.id];
-    } else if (frame.kind == FrameKind::kData) {
-      number = receiving_[frame.id];
     }
-    if (flipped) damaged_.insert(number);
+  }
+
+  void damaged(Segment packet, std::size_t rest) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const Frame frame = frame_of(packet, rest);
+    damaged_.insert(frame.kind == FrameKind::kMessage ? number_in(packet) : receiving_[frame.id]);
   }
 
  private:
@@ -58,6 +58,12 @@ class Ledger final : public PacketTap {
     Frame frame;
     EXPECT_TRUE(decode_frame(packet, &frame, rest).ok());
     return frame;
+  }
+
+  std::uint32_t number_in(Segment packet) const {
+    std::uint32_t number = 0;
+    std::memcpy(&number, packet.begin() + kFrameBytes + number_at_, sizeof(number));
+    return number;
   }
 
   Ledger& other_;

@@ -283,6 +283,7 @@ static void die_one_sided(bool open) {
   if (rank == victim && open) MPI_Recv(&value, 1, MPI_INT, 0, kTag, comm, MPI_STATUS_IGNORE);
   if (rank == victim) die();
   if (rank != 0) return;
+  if (!open) kill(pid, SIGKILL); /* who has not left the barrier yet would answer */
   error = MPI_Win_lock(MPI_LOCK_SHARED, victim, 0, win);
   if (open) {
     CHECK_MPI(error);

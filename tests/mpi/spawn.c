@@ -1,6 +1,7 @@
 /* spawn.c: processes started at run time; derived datatypes both ways; a child's end is no failure.
  */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "support/check.h"
 #include "support/image_check.h"
@@ -115,6 +116,17 @@ static void after_children(int rank, int size) {
   }
 }
 
+/* A child that speaks no fabric of its parent's says so in MPI_Init and ends. Its parent, who has
+ * no way to learn of it, waits, so that an alarm ends it. */
+static void spawn_unreachable(char* program) {
+  static char fabric[] = "MPIR_CVAR_CH4_MAD_FABRIC=ofi:tcp", argument[] = "child";
+  char *arguments[] = {fabric, program, argument, NULL}, env[] = "env";
+  MPI_Comm child;
+  alarm(5);
+  MPI_Comm_spawn(env, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &child, MPI_ERRCODES_IGNORE);
+  CHECK(false, "spawned a child that cannot reach its parent");
+}
+
 int main(int argc, char** argv) {
   MPI_Comm parent;
   int rank, size;
@@ -124,6 +136,10 @@ int main(int argc, char** argv) {
   if (parent != MPI_COMM_NULL) return child(parent);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (argc > 1) {
+    spawn_unreachable(argv[0]);
+    return check_finish();
+  }
   for (int i = 0; i < kRounds; i++) spawn_once(argv[0], rank, port);
   after_children(rank, size);
   if (rank == 0) connect_to_the_gone(port);

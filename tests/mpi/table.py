@@ -136,6 +136,9 @@ TESTS = (
     Test("rma", "rma", 3, timeout=120),
     Test("file-io", "file_io", 3),
     Test("spawn", "spawn", 2),
+    Test("spawn-unreachable", "spawn", 1, args=("unreachable",), env=_variable("FABRIC", "tcp"), fabric=NONE,
+         expect="refused", texts=("MPI_Init", "no fabric reaches it: its address is on 'tcp'")),
+    Test("visitors", "visitors", 1),
     Test("ports", "ports", 4, timeout=90),
     Test("parting", "parting", 2),
     # The switch.

@@ -103,13 +103,13 @@ def build_libmad() -> Tally:
 
 
 def run(name: str, arguments: List[str], left_out: Sequence[str] = ()) -> Tally:
-    """Runs all tests of the checkout but those below the packages `left_out`; `arguments` choose the configuration
+    """Runs all tests of the checkout but those of the patterns `left_out`; `arguments` choose the configuration
     and the tags left out."""
     events = logs_dir() / f"{name}.events.json"
     events.parent.mkdir(parents=True, exist_ok=True)
     events.unlink(missing_ok=True)
     words = [*arguments, "--keep_going", "--build_tests_only", f"--build_event_json_file={events}", "--", "//..."]
-    words += [f"-//{package}/..." for package in left_out]
+    words += [f"-//{pattern}" for pattern in left_out]
     code, log = bazel.test(words, name)
     tally = Tally()
     if events.is_file():

@@ -3,7 +3,8 @@
 Three let ch4 know a third netmod.  Two repair datatype bugs of 4.0.2 that upstream fixed later, so that what
 MPICH does without us can be believed.  One lets MPI_Finalize end when a process of the node has died.  Those of
 MPI_Pack and its kin let them work at absolute addresses.  Some give MPI's extended error classes their texts,
-and one keeps more VCIs than there are from being used before the netmod can refuse them.  An edit is applied once
+one keeps more VCIs than there are from being used before the netmod can refuse them, and one has MPI_Init of a
+spawned process return why its parent cannot be reached.  An edit is applied once
 and recognised when already there.
 """
 
@@ -160,6 +161,15 @@ EDITS = (
         "        MPIDI_global.n_vcis = MPL_MIN(MPIR_CVAR_CH4_NUM_VCIS, MPIDI_CH4_MAX_VCIS);\n",
         False,
         "the assertion that follows is compiled out, and more than there is room for were written behind the array",
+    ),
+    Edit(
+        _CH4_INIT,
+        "        MPID_Comm_connect(parent_port, NULL, 0, MPIR_Process.comm_world, &MPIR_Process.comm_parent);\n",
+        "        mpi_errno =\n"
+        "            MPID_Comm_connect(parent_port, NULL, 0, MPIR_Process.comm_world, &MPIR_Process.comm_parent);\n"
+        "        MPIR_ERR_CHECK(mpi_errno);\n",
+        False,
+        "a spawned process that could not reach its parent went on with a null communicator, to signal 11",
     ),
 )
 
