@@ -1,5 +1,7 @@
 #include "madlike/driver/shm/greeting.h"
 
+#include <vector>
+
 #include "gtest/gtest.h"
 #include "madlike/driver/door/handshake.h"
 
@@ -29,6 +31,9 @@ TEST(ShmAddress, ComesBack) {
 TEST(ShmAddress, OthersAreRefused) {
   auto bytes = ShmAddress{4711, random_secret()}.bytes();
   EXPECT_FALSE(ShmAddress::parse(bytes.data(), bytes.size() - 1).ok());
+  bytes.push_back(std::byte{0});
+  EXPECT_FALSE(ShmAddress::parse(bytes.data(), bytes.size()).ok());
+  bytes.pop_back();
   bytes[3] = std::byte{2};  // a version
   EXPECT_FALSE(ShmAddress::parse(bytes.data(), bytes.size()).ok());
 }
@@ -56,6 +61,9 @@ TEST(ShmGreeting, OfAStrangerOrDamagedItIsNone) {
   auto letter = greeting().seal(receiver);
   EXPECT_FALSE(ShmGreeting::open(letter.data(), letter.size(), random_secret()));
   EXPECT_FALSE(ShmGreeting::open(letter.data(), letter.size() - 1, receiver));
+  std::vector<std::byte> longer(letter.begin(), letter.end());
+  longer.push_back(std::byte{0});
+  EXPECT_FALSE(ShmGreeting::open(longer.data(), longer.size(), receiver));
   for (std::size_t i = 0; i < letter.size(); ++i) {
     letter[i] ^= std::byte{1};
     EXPECT_FALSE(ShmGreeting::open(letter.data(), letter.size(), receiver)) << i;

@@ -225,6 +225,84 @@ TEST(ShmLiars, NoWordOfTheirsLeadsOutOfTheMemory) {
   EXPECT_TRUE(pump({&a, &honest}, [&] { return !a.station.received.empty(); }));
 }
 
+/// Writes letters by hand, as who knows the secret of an engine can, and reads the answers.
+class Correspondent {
+ public:
+  explicit Correspondent(const ShmEngine& other) : name_(secret_of(other), Of::kLetters) {
+    EXPECT_TRUE(box_.ok()) << box_.status().message();
+    to_send.sender = {static_cast<std::uint32_t>(getpid()), own_};
+    to_send.session = 7;
+    to_send.place_bytes = kShmPlaceBytes;
+    to_send.piece_bytes = kShmPieceBytes;
+  }
+  std::vector<std::byte> address() const { return address_of(getpid(), own_); }
+  void send(int file = -1) {
+    const auto letter = to_send.seal(secret_);
+    EXPECT_TRUE(ShmPostbox::send(name_, letter.data(), letter.size(), file).ok());
+  }
+  std::optional<ShmGreeting> answer(ShmEngine& engine) {
+    ShmPostbox::Letter letter;
+    if (!pump({&engine}, [&] { return box_->receive(&letter); })) return std::nullopt;
+    return ShmGreeting::open(letter.bytes.data(), letter.size, own_);
+  }
+  ShmGreeting to_send;
+
+ private:
+  using Of = ShmSocketName::Of;
+  DoorSecret secret_of(const ShmEngine& engine) {
+    std::memcpy(secret_.data(), engine.driver->address().data() + 8, secret_.size());
+    return secret_;
+  }
+  DoorSecret own_ = random_secret(), secret_;
+  ShmSocketName name_;
+  Result<ShmPostbox> box_ = ShmPostbox::open(own_);
+};
+
+TEST(ShmLiars, WhoIsNotWhatItSaysIsRefused) {
+  using Reason = ShmGreeting::Reason;
+  const auto reason_for = [](const std::function<void(ShmGreeting&)>& lie, int file) {
+    ShmEngine a;
+    Correspondent liar(a);
+    lie(liar.to_send);
+    liar.send(file);
+    const auto answer = liar.answer(a);
+    EXPECT_TRUE(a.station.connected.empty());
+    if (!answer || answer->kind != ShmGreeting::Kind::kRefuse) return Reason::kNone;
+    EXPECT_EQ(answer->session, liar.to_send.session);
+    return answer->reason;
+  };
+  constexpr int kStdin = 0;  // a file, and no segment
+  for (const unsigned off : {-1, 1}) {
+    EXPECT_EQ(reason_for([&](ShmGreeting& g) { g.sender.pid += off; }, kStdin), Reason::kOtherPids);
+    EXPECT_EQ(reason_for([&](ShmGreeting& g) { g.place_bytes += off; }, kStdin),
+              Reason::kOtherLayout);
+    EXPECT_EQ(reason_for([&](ShmGreeting& g) { g.piece_bytes += off; }, kStdin),
+              Reason::kOtherLayout);
+  }
+  EXPECT_EQ(reason_for([](ShmGreeting&) {}, -1), Reason::kLacksMemory);
+  EXPECT_EQ(reason_for([](ShmGreeting&) {}, kStdin), Reason::kBadMemory);
+}
+
+// A refusal of an earlier connection arrives late.
+TEST(ShmLiars, ARefusalIsOfOneConnection) {
+  ShmEngine a;
+  Correspondent other(a);
+  const ConnectionId id = a.connect(other.address());
+  const auto asked = other.answer(a);
+  ASSERT_TRUE(asked && asked->kind == ShmGreeting::Kind::kMeet);
+  other.to_send.kind = ShmGreeting::Kind::kRefuse;
+  other.to_send.reason = ShmGreeting::Reason::kOtherUser;
+  for (const std::uint64_t session : {asked->session - 1, asked->session + 1}) {
+    other.to_send.session = session;
+    other.send();
+    for (int i = 0; i < 2000; ++i) a.station.poll();
+    ASSERT_TRUE(a.station.disconnected.empty());
+  }
+  other.to_send.session = asked->session;
+  other.send();
+  EXPECT_EQ(end_of(a, id, {&a}).code(), StatusCode::kUnreachable);
+}
+
 TEST(ShmMemoryLimit, ThePeerThatThereIsNoRoomForIsNotConnected) {
   ShmOptions little;
   little.memory_limit = 100 * 1024;
