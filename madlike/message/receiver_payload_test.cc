@@ -152,6 +152,34 @@ TEST_F(Hostile, PlacedOfAWrongLengthOrAfterData) {
   expect_end(StatusCode::kProtocol);
 }
 
+TEST_F(Hostile, PlacedForAMessageThatNobodyAccepted) {
+  raw_.hello();
+  raw_.post(frame_of(FrameKind::kPlaced, 1, 100000));
+  expect_end(StatusCode::kProtocol);
+}
+
+TEST_F(Hostile, PlacedMoreThanThereWas) {
+  raw_.hello();
+  const std::uint32_t id = victim_accepts(5, 100000);
+  raw_.post(frame_of(FrameKind::kPlaced, id, 100001));
+  expect_end(StatusCode::kProtocol);
+}
+
+// A peer may guess the numbers of what others send.
+TEST_F(Hostile, DataForAnothersMessage) {
+  RawPeer other(network_, victim_);
+  other.hello();
+  other.post(frame_of(FrameKind::kMessage, 5, 100));
+  const std::uint32_t id = other.heard_last(FrameKind::kClear).reply_id;
+  raw_.hello();
+  raw_.post(frame_of(FrameKind::kData, id, 100), pattern(100));
+  expect_end(StatusCode::kProtocol);
+  ASSERT_EQ(victim_.arrived.size(), 1u);
+  EXPECT_EQ(victim_.arrived[0].sink->places, 0);
+  other.post(frame_of(FrameKind::kData, id, 100), pattern(100));
+  EXPECT_EQ(victim_.arrived[0].done, 1);
+}
+
 TEST_F(Hostile, PlacedTooEarly) {
   raw_.hello();
   const std::uint32_t id = victim_accepts(5, 100000);
