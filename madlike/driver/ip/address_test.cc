@@ -47,6 +47,7 @@ TEST(IpAddress, OtherBytesAreRefused) {
   EXPECT_FALSE(to_address(&no_port, sizeof(no_port)).ok());
   EXPECT_FALSE(to_address(&other_family, sizeof(other_family)).ok());
   EXPECT_FALSE(to_address("abc", 3).ok());
+  EXPECT_FALSE(to_address(nullptr, 0).ok());
 }
 
 TEST(IpAddress, InterfacesByName) {
