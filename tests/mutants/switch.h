@@ -1,7 +1,9 @@
-// What a source with all its mutants needs to have one of them at a time; mutants.py puts it before each.
+// What a source with all its mutants needs to have one of them at a time; mutants.py puts it before
+// each.
 //
-// MUTANT is the number of the mutant that is on; none where it is not set. MUTANTS_REACHED names a file with a byte
-// for each mutant, which becomes 1 once a program got to where the mutant would be.
+// MUTANT is the number of the mutant that is on; none where it is not set. MUTANTS_REACHED names a
+// file with a byte for each mutant, which becomes 1 once a program got to where the mutant would
+// be.
 #ifndef TESTS_MUTANTS_SWITCH_H_
 #define TESTS_MUTANTS_SWITCH_H_
 
@@ -27,8 +29,8 @@ struct Switch {
     const int file = name == nullptr ? -1 : open(name, O_RDWR | O_CLOEXEC);
     struct stat found = {};
     if (file < 0 || fstat(file, &found) != 0) return;
-    void* const memory =
-        mmap(nullptr, static_cast<std::size_t>(found.st_size), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    void* const memory = mmap(nullptr, static_cast<std::size_t>(found.st_size),
+                              PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (memory != MAP_FAILED) reached = static_cast<unsigned char*>(memory);
     close(file);
   }
@@ -79,10 +81,10 @@ struct Half {
   Kind kind;
 };
 
-#define MUTANTS_HALF(OPERATOR, KIND)                         \
-  template <typename A>                                      \
+#define MUTANTS_HALF(OPERATOR, KIND)                                 \
+  template <typename A>                                              \
   constexpr Half<A, KIND> operator OPERATOR(const A& a, KIND kind) { \
-    return {a, kind};                                        \
+    return {a, kind};                                                \
   }
 MUTANTS_HALF(<, Less)
 MUTANTS_HALF(<=, LessEqual)
@@ -95,12 +97,13 @@ MUTANTS_HALF(!=, Unequal)
 template <typename A, typename B, typename = void>
 struct Ordered : std::false_type {};
 template <typename A, typename B>
-struct Ordered<A, B, std::void_t<decltype(std::declval<const A&>() <= std::declval<const B&>())>> : std::true_type {};
+struct Ordered<A, B, std::void_t<decltype(std::declval<const A&>() <= std::declval<const B&>())>>
+    : std::true_type {};
 
-#define MUTANTS_WHOLE(KIND, OPERATOR, BECOMES)                                                \
-  template <typename A, typename B>                                                           \
-  constexpr bool operator>(Half<A, KIND> half, const B& b) {                                  \
-    return on(half.kind.number) ? half.a BECOMES b : half.a OPERATOR b;                       \
+#define MUTANTS_WHOLE(KIND, OPERATOR, BECOMES)                          \
+  template <typename A, typename B>                                     \
+  constexpr bool operator>(Half<A, KIND> half, const B& b) {            \
+    return on(half.kind.number) ? half.a BECOMES b : half.a OPERATOR b; \
   }
 MUTANTS_WHOLE(Less, <, <=)
 MUTANTS_WHOLE(LessEqual, <=, <)
@@ -108,18 +111,18 @@ MUTANTS_WHOLE(Greater, >, >=)
 MUTANTS_WHOLE(GreaterEqual, >=, >)
 #undef MUTANTS_WHOLE
 
-#define MUTANTS_WHOLE(KIND, OPERATOR, BECOMES, OR)                              \
-  template <typename A, typename B>                                             \
-  constexpr bool operator==(Half<A, KIND> half, const B& b) {                   \
-    const bool one = on(half.kind.number);                                      \
-    const bool other = on(half.kind.other);                                     \
-    if constexpr (Ordered<A, B>::value) {                                       \
-      if (one) return half.a BECOMES b;                                         \
-      if (other) return half.a OR b;                                            \
-    } else {                                                                    \
-      if (one || other) impossible();                                           \
-    }                                                                           \
-    return half.a OPERATOR b;                                                   \
+#define MUTANTS_WHOLE(KIND, OPERATOR, BECOMES, OR)            \
+  template <typename A, typename B>                           \
+  constexpr bool operator==(Half<A, KIND> half, const B& b) { \
+    const bool one = on(half.kind.number);                    \
+    const bool other = on(half.kind.other);                   \
+    if constexpr (Ordered<A, B>::value) {                     \
+      if (one) return half.a BECOMES b;                       \
+      if (other) return half.a OR b;                          \
+    } else {                                                  \
+      if (one || other) impossible();                         \
+    }                                                         \
+    return half.a OPERATOR b;                                 \
   }
 MUTANTS_WHOLE(Equal, ==, <=, >=)
 MUTANTS_WHOLE(Unequal, !=, <, >)
