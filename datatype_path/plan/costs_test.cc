@@ -100,7 +100,20 @@ TEST(RunLimits, of_short_packets_are_those_of_a_run_alone) {
   EXPECT_EQ(limits.send, limits.send_alone);
 }
 
+TEST(RunLimits, are_lengths_that_cost_no_more_than_their_copies) {
+  Costs costs;
+  for (std::size_t k = 0; k < Costs::kLengths; ++k) {
+    costs.copy_ns[k] = static_cast<double>(std::size_t{1} << k);
+  }
+  costs.segment_ns = 2048;
+  costs.place_ns = 1024;
+  const RunLimits limits = run_limits(costs, caps_with(1024));
+  EXPECT_EQ(limits.send_alone, 2048u);
+  EXPECT_EQ(limits.place, 1024u);
+}
+
 TEST(RunLimits, nothing_is_gathered_where_a_packet_takes_one_segment) {
+  EXPECT_EQ(run_limits(default_costs("tcp"), caps_with(0)).send, SIZE_MAX);
   EXPECT_EQ(run_limits(default_costs("tcp"), caps_with(1)).send, SIZE_MAX);
 }
 

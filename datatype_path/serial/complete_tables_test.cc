@@ -95,6 +95,13 @@ TEST(CompleteTables, one_dense_run_is_contiguous) {
   EXPECT_FALSE(two_trips.tables.shape.contiguous);
 }
 
+TEST(CompleteTables, trips_that_overlap_are_not_contiguous) {
+  Hand overlapping(0, 8);
+  overlapping.leaf(2, 4, {0}, {8});
+  ASSERT_EQ(overlapping.refusal(), "");
+  EXPECT_FALSE(overlapping.tables.shape.contiguous);
+}
+
 TEST(CompleteTables, of_nothing_have_any_extent) {
   Hand nothing(-5, 17), too_far(1, kMax);
   EXPECT_EQ(nothing.refusal(), "");

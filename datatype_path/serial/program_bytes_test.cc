@@ -260,6 +260,13 @@ TEST(Refusals, of_totals) {
   const std::uint64_t wraps = UINT64_MAX / 5 + 1;
   EXPECT_EQ(refusal(Form::of(8, wraps, 1, 0, 0).numbers({1, 16, 1, 1, 8, 0})),
             "18: the loops announced need more than the 6 bytes that follow");
+  // Of one loop: with its five numbers the sum is 0.
+  const std::uint64_t rest = UINT64_MAX - 4;
+  for (const Form& form :
+       {Form::of(8, 1, rest, 0, 0), Form::of(8, 1, 0, rest, 0), Form::of(8, 1, 0, 0, rest)}) {
+    EXPECT_EQ(refusal(Form(form).numbers({1, 16, 1, 1, 8, 0})),
+              "19: the loops announced need more than the 6 bytes that follow");
+  }
   EXPECT_EQ(refusal(Form::of(8, 1, 2, 0, 0).numbers({1, 16, 1, 1, 8, 0}).raw({0})),
             "16: more parts were announced than the loops have");
   EXPECT_EQ(refusal(Form::of(8, 1, 1, 1, 0).numbers({1, 16, 1, 1, 8, 0}).raw({0})),
@@ -275,6 +282,15 @@ TEST(Refusals, of_totals) {
           Form::of(8, 2, 3, 0, 1).numbers({1, 16, 2, 2, 4, 0, 8, 0, 1}).raw({0, 0, 0, 0, 0, 0})),
       "17: loop 0 lists more children than were announced");
   EXPECT_EQ(refusal(Form::of(8, 0, 0, 0, 0).raw({0, 0})), "10: bytes follow the last loop: 2");
+}
+
+// Its trips are one byte each: no loop has more.
+TEST(ProgramBytes, of_the_most_trips_are_read) {
+  const Form most =
+      Form::of(kMax, 1, 1, 0, 0).numbers({static_cast<std::uint64_t>(kMax), zigzag(1), 1, 1, 1, 0});
+  const Result<ProgramPtr> read = deserialize(most.bytes.data(), most.bytes.size());
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(form_of(**read), most.bytes);
 }
 
 TEST(Refusals, of_loops) {
