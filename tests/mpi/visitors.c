@@ -7,7 +7,6 @@
  */
 #include <malloc.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "support/check.h"
 

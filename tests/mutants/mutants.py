@@ -22,7 +22,7 @@ _COMPARISON = re.compile(r"(?<= )(<=|>=|==|!=|<|>)(?= )")
 _LIMIT = re.compile(r" (?:<|<=|>|>=) ((?:\w+::)*k[A-Z]\w*)\b")
 _NAMED_LIMIT = re.compile(r"\bk[A-Z]\w*|\b\w*(?:caps|limit|limits|option|options|tuning|config|most|max|least)_?\b")
 _JUNCTION = re.compile(r" (&&|\|\|) ")
-_IF = re.compile(r"^\s*(?:\} else )?if \((?P<condition>.*)\) (?P<then>[^()].*|return\b.*|\{)$")
+_IF = re.compile(r"^\s*(?:\} else )?if \((?P<condition>.*)\) (?P<then>[^()].*)$")
 _ANSWER = re.compile(r"^\s*return .*( && | \|\| | [<>]=? | [!=]= ).*;$")
 _REFUSES = re.compile(
     r"\breturn (?:violation|wrong\w*|unreadable|protocol|Status\w*(?:::k|\()|std::nullopt|nullptr|false|fail\w*|refuse\w*|end_\w+"
@@ -105,16 +105,17 @@ def _junctions(code: str) -> Iterator[_Site]:
         end = match.end() + len(code[match.end() : _operand(code, match.end())].rstrip(" &|"))
         if code.count("(", match.end(), end) != code.count(")", match.end(), end):
             continue
-        neutral, before = ("true", "(::mutants::on({0}) || (") if match.group(1) == "&&" else \
-            ("false", "(!::mutants::on({0}) && (")  # fmt: skip
-        yield _Site(match.end(), end, (neutral,), before, "))")
+        if match.group(1) == "&&":
+            yield _Site(match.end(), end, ("true",), "(::mutants::on({0}) || (", "))")
+        else:
+            yield _Site(match.end(), end, ("false",), "(!::mutants::on({0}) && (", "))")
 
 
 def _refusal(code: str, condition: "re.Match[str]") -> Iterator[_Site]:
     if _DECLARES.search(code):
         return
     begin, end = condition.span("condition")
-    yield _Site(begin, end, (f"false && ({{}})",), "!::mutants::on({0}) && (", ")")
+    yield _Site(begin, end, ("false && ({})",), "!::mutants::on({0}) && (", ")")
 
 
 def _sites(code: str, following: str) -> Iterator[_Site]:

@@ -21,7 +21,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, Iterator, List, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parent.parent
@@ -149,7 +149,7 @@ def end_session(process: "subprocess.Popen[str]") -> None:
 def probe(tests: Tests, count: int, jobs: int) -> List[Case]:
     """Runs each case alone, without a mutant: what it reaches, and how long it takes."""
 
-    def one(entry: Tuple[str, str]) -> Iterator[Case]:
+    def one(entry: Tuple[str, str]) -> Optional[Case]:
         program, case = entry
         with tempfile.NamedTemporaryFile() as reached:
             reached.write(bytes(count))
@@ -160,13 +160,13 @@ def probe(tests: Tests, count: int, jobs: int) -> List[Case]:
             marks = Path(reached.name).read_bytes()
         if not passed:
             print(f"left out, as it fails without a mutant: {program} {case}\n{said[-500:]}", flush=True)
-            return
-        yield Case(program, case, seconds, tuple(number for number, mark in enumerate(marks) if mark))
+            return None
+        return Case(program, case, seconds, tuple(number for number, mark in enumerate(marks) if mark))
 
     entries = [(program, case) for program in (*tests.programs, *tests.corpora) for case in tests.cases(program)]
     print(f"{len(entries)} cases of {len(tests.programs) + len(tests.corpora)} tests run without a mutant ...", flush=True)
     with ThreadPoolExecutor(jobs) as pool:
-        return [case for found in pool.map(lambda entry: list(one(entry)), entries) for case in found]
+        return [case for case in pool.map(one, entries) if case]
 
 
 def verdict(tests: Tests, mutant: Mutant, number: int, cases: Sequence[Case], budget: float) -> str:
@@ -201,6 +201,7 @@ def load(file: Path) -> Dict[str, str]:
 
 
 def report(found: Sequence[Mutant], verdicts: Dict[str, str], reasons: Dict[str, str]) -> int:
+    """Prints what is known of the mutants `found`; the exit status."""
     known = [mutant for mutant in found if mutant.key in verdicts and mutant.key not in reasons]
     survivors = [mutant for mutant in known if verdicts[mutant.key] in (SURVIVED, UNREACHED)]
     counted = [f"{sum(verdicts[mutant.key] == verdict for mutant in known)} {verdict}"
@@ -209,7 +210,8 @@ def report(found: Sequence[Mutant], verdicts: Dict[str, str], reasons: Dict[str,
     for mutant in survivors:
         print(f"{verdicts[mutant.key]}: {mutant}\n    key: {mutant.key}")
     print(f"{len(found)} mutants, {len(known)} tried: {', '.join(counted)}; {equal} are equivalent")
-    stale = set(reasons) - {mutant.key for mutant in found}
+    files = {mutant.path for mutant in found}
+    stale = {key for key in reasons if key.split("\t")[0] in files} - {mutant.key for mutant in found}
     if stale:
         print("equivalent.txt has what is no mutant (any more):\n" + "\n".join(sorted(stale)))
     return 1 if survivors or stale else 0
