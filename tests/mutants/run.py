@@ -54,6 +54,8 @@ def lines_of(*command: str) -> List[str]:
 def bazel(verb: str, *arguments: str) -> List[str]:
     command = ["bazel", f"--output_base={STATE / 'base'}", "--max_idle_secs=900", "--host_jvm_args=-Xmx768m",
                verb, *arguments]  # fmt: skip
+    if verb == "build":
+        command.insert(command.index(verb) + 1, f"--disk_cache={cache_root() / 'bazel-disk'}")
     done = subprocess.run(command, cwd=TREE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"bazel {verb} failed:\n{done.stdout}{done.stderr}")
@@ -96,10 +98,10 @@ class Case:
 class Tests:
     """The built programs."""
 
-    def __init__(self) -> None:
+    def __init__(self, labels: Sequence[str]) -> None:
         self._outputs = Path(bazel("info", *CONFIG, "bazel-bin")[0])
-        tests = bazel("query", f"kind(cc_test, {' + '.join(TESTS)}) except attr(tags, manual, {' + '.join(TESTS)})")
-        corpora = bazel("query", "kind(cc_binary, //tests/fuzz:all) except attr(tags, manual, //tests/fuzz:all)")
+        tests = bazel("query", f"kind(cc_test, {' + '.join(labels)}) except attr(tags, manual, {' + '.join(labels)})")
+        corpora = bazel("query", f"kind(cc_binary, {' + '.join(labels)}) except attr(tags, manual, {' + '.join(labels)})")
         self.programs = [label[2:].replace(":", "/") for label in tests]
         self.corpora = [label[2:].replace(":", "/") for label in corpora if label.endswith("_corpus")]
 
@@ -226,24 +228,26 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=1e6, help="stop after so many; the next run goes on")
     parser.add_argument("--budget", type=float, default=30, metavar="SECONDS",
                         help="of tests for one mutant, by the time they take without one (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--tests", nargs="+", default=TESTS, metavar="LABEL",
+                        help="the tests to run; all that are about these checks")  # fmt: skip
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="tests at once (default: one a core)")
     return parser.parse_args()
 
 
-def built(texts: Dict[str, str], numbered: Dict[str, List[int]], count: int, jobs: int) -> Tuple[Tests, List[Case]]:
+def built(texts: Dict[str, str], numbered: Dict[str, List[int]], count: int, options: argparse.Namespace) -> Tuple[Tests, List[Case]]:
     """Builds all mutants; what the cases reach is kept as long as the tree stays as it is."""
     for name, text in texts.items():
         write_if_new(TREE / name, instrumented(text, numbered[name]).encode(), CHECKOUT / name)
     print(f"{count} mutants in {len(texts)} sources; building their tests ...", flush=True)
-    bazel("build", "--keep_going", *CONFIG, "--build_tests_only=false", *TESTS)
-    tests = Tests()
-    digest = hashlib.sha256()
+    bazel("build", "--keep_going", *CONFIG, "--build_tests_only=false", *options.tests)
+    tests = Tests(options.tests)
+    digest = hashlib.sha256(" ".join(options.tests).encode())
     for file in sorted(path for path in TREE.rglob("*") if path.suffix in (".cc", ".h") or path.name == "BUILD"):
         digest.update(file.read_bytes())
     kept = STATE / "cases.json"
     known = json.loads(kept.read_text()) if kept.exists() else {}
     if known.get("tree") != digest.hexdigest():
-        cases = probe(tests, count, jobs)
+        cases = probe(tests, count, options.jobs)
         entries = [[case.program, case.name, case.seconds, case.reaches] for case in cases]
         known = {"tree": digest.hexdigest(), "cases": entries}
         kept.write_text(json.dumps(known))
@@ -269,7 +273,7 @@ def main() -> int:
     numbered: Dict[str, List[int]] = {name: [] for name in texts}
     for number, mutant in enumerate(found):
         numbered[mutant.path].append(number)
-    tests, cases = built(texts, numbered, len(found), options.jobs)
+    tests, cases = built(texts, numbered, len(found), options)
     stop = time.monotonic() + 60 * options.minutes
     lock = threading.Lock()
     done = 0
