@@ -63,10 +63,11 @@ def bazel(verb: str, *arguments: str) -> List[str]:
 
 
 def copy_tree() -> None:
+    """All but the rooms' sources, which are only ever written with their mutants: a run may be building them."""
     names = [name for name in lines_of("git", "ls-files", "-co", "--exclude-standard") if (CHECKOUT / name).is_file()]
     for old in [path for path in TREE.rglob("*") if path.is_file() and str(path.relative_to(TREE)) not in names]:
         old.unlink()
-    for name in names:
+    for name in set(names) - set(room_sources()):
         write_if_new(TREE / name, (CHECKOUT / name).read_bytes(), CHECKOUT / name)
 
 
@@ -78,11 +79,15 @@ def write_if_new(target: Path, content: bytes, model: Path) -> None:
     shutil.copymode(model, target)
 
 
+def room_sources() -> List[str]:
+    return [name for name in lines_of("git", "ls-files", "-co", "--exclude-standard", *ROOMS) if name.endswith((".cc", ".h"))]
+
+
 def sources() -> List[str]:
     """Of the product: what only tests use is none of it."""
     only_tests = bazel("query", "labels('srcs', attr(testonly, 1, //...)) union labels('hdrs', attr(testonly, 1, //...))")
     skipped = {label[2:].replace(":", "/") for label in only_tests}
-    return [name for name in lines_of("git", "ls-files", *ROOMS) if name.endswith((".cc", ".h")) and name not in skipped]
+    return [name for name in room_sources() if name not in skipped]
 
 
 @dataclass(frozen=True)
@@ -236,8 +241,9 @@ def arguments() -> argparse.Namespace:
 
 def built(texts: Dict[str, str], numbered: Dict[str, List[int]], count: int, options: argparse.Namespace) -> Tuple[Tests, List[Case]]:
     """Builds all mutants; what the cases reach is kept as long as the tree stays as it is."""
-    for name, text in texts.items():
-        write_if_new(TREE / name, instrumented(text, numbered[name]).encode(), CHECKOUT / name)
+    for name in room_sources():
+        content = instrumented(texts[name], numbered[name]) if name in texts else (CHECKOUT / name).read_text()
+        write_if_new(TREE / name, content.encode(), CHECKOUT / name)
     print(f"{count} mutants in {len(texts)} sources; building their tests ...", flush=True)
     bazel("build", "--keep_going", *CONFIG, "--build_tests_only=false", *options.tests)
     tests = Tests(options.tests)
