@@ -42,6 +42,9 @@ struct DriverCaps {
   std::size_t max_write_iov = 0;    // local segments in one post_write()
   std::size_t max_write_bytes = 0;  // bytes of one post_write(), to any peer
   bool scattered_writes = false;    // expose_scattered() works
+  /// Payload of at least this many bytes is best written as a whole, none of it sent before its
+  /// receive is known, to peers of which prefers_writes() is true; 0: none is.
+  std::size_t write_whole_from = 0;
   /// Packets longer than this may arrive in pieces, the first of at least this many bytes, or of
   /// half as many where post_lent() made the pieces; 0: every packet arrives whole.
   std::size_t piece_bytes = 0;

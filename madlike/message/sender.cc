@@ -146,8 +146,11 @@ bool Sender::start(Endpoint& to, std::uint8_t handler, Segment header, OutgoingM
 std::uint64_t Sender::head_limit(const Endpoint& to, const OutgoingMessage* message,
                                  std::size_t before, std::size_t most) const {
   if (message == nullptr) return 0;
-  const std::uint64_t limit = std::min<std::uint64_t>(
-      {message->payload_bytes, to.credit, eager_limit(core_.config, to.driver->caps())});
+  const DriverCaps& caps = to.driver->caps();
+  const bool whole = caps.write_whole_from > 0 && message->payload_bytes >= caps.write_whole_from;
+  if (whole && to.driver->prefers_writes(to.connection, message->run_bytes)) return 0;
+  const std::uint64_t limit =
+      std::min<std::uint64_t>({message->payload_bytes, to.credit, eager_limit(core_.config, caps)});
   const bool in_pieces = to.lends_memory && !core_.config.checksum && before <= most / 2;
   return in_pieces ? limit : std::min<std::uint64_t>(limit, most - before);
 }

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "madlike/driver/ip/address.h"
-#include "madlike/driver/ucx/cma.h"
+#include "madlike/driver/memory/process_reader.h"
 #include "madlike/message/messenger.h"
 #include "netmod/abi/costs_file.h"
 #include "netmod/abi/fabric.h"

@@ -36,6 +36,29 @@ class Exposures {
   /// What the peer of `connection` may write by this key, or null: nothing.
   const Exposure* find(ConnectionId connection, std::uint64_t key) const;
 
+  /// Has move(SegmentList) fill the places where `bytes` of such a write belong, one list of at
+  /// most `capacity` after the other, listed in `places`; ends with what move() says if that is not
+  /// ok.  kProtocol: the peer may not write there; kPeerFailed: the memory lists no runs any more.
+  template <typename Move>
+  Status fill(ConnectionId connection, const ExposureToken& at, std::uint64_t bytes,
+              Segment* places, std::size_t capacity, const Move& move) const {
+    const Exposure* const exposure = find(connection, at.key);
+    if (exposure == nullptr || !exposure->holds(at.address, bytes)) {
+      return {StatusCode::kProtocol, "a write where none is allowed"};
+    }
+    for (std::uint64_t done = 0; done < bytes;) {
+      const std::size_t count = exposure->runs(at.address + done, bytes - done, places, capacity);
+      if (count == 0) {
+        return {StatusCode::kPeerFailed, "a write to memory that is not exposed any more"};
+      }
+      const SegmentList list{places, count};
+      Status moved = move(list);
+      if (!moved.ok()) return moved;
+      done += list.bytes();
+    }
+    return {};
+  }
+
  private:
   using Table = std::unordered_map<std::uint64_t, Exposure>;
   Table table_;

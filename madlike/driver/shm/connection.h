@@ -2,6 +2,7 @@
 #ifndef MADLIKE_DRIVER_SHM_CONNECTION_H_
 #define MADLIKE_DRIVER_SHM_CONNECTION_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,6 +12,8 @@
 #include "madlike/base/clock.h"
 #include "madlike/driver/connections/table.h"
 #include "madlike/driver/driver.h"
+#include "madlike/driver/memory/process_reader.h"
+#include "madlike/driver/memory/pull_queue.h"
 #include "madlike/driver/shm/file.h"
 #include "madlike/driver/shm/greeting.h"
 #include "madlike/driver/shm/kept.h"
@@ -23,6 +26,7 @@ namespace mad {
 
 using ShmWriter = RingWriter<ShmMemory>;
 using ShmReader = RingReader<ShmMemory>;
+using ShmPulls = PullQueue<64>;
 
 /// Wakes a peer.
 class ShmPeerWaker final : public ShmWaker {
@@ -42,16 +46,17 @@ struct ShmConnection : ConnectionRecord {
   enum class State {
     kMeeting,  // each side is to map the other's lane
     kConnected,
-    kClosing,  // never: what was written is the peer's to read
+    kClosing,  // disconnect() was called, and the peer is still to read what was written
     kGone
   };
 
   ShmConnection(ConnectionId its_id, const ShmAddress& its_address, std::uint64_t its_session,
-                ShmPostbox& postbox)
+                std::uint64_t its_word, ShmPostbox& postbox)
       : ConnectionRecord(its_id, its_address.bytes()),
         peer(its_address),
         session(its_session),
-        waker(postbox, its_address.secret) {}
+        waker(postbox, its_address.secret),
+        word(its_word) {}
 
   const ShmAddress peer;
   const std::uint64_t session;
@@ -85,6 +90,17 @@ struct ShmConnection : ConnectionRecord {
   std::size_t charged = 0;             // bytes of the engine's memory limit
   bool sent_long = false;              // since the last look at what may shrink
   bool shrinks = false;                // the ring begins anew, and then gives memory back
+
+  // Remote writes.
+  std::atomic<std::uint64_t>
+      word;              // the peer reads it behind what it reads; 0: that counts no more
+  bool we_read = false;  // the memory of the peer's process: of
+  ProcessName process_name;
+  bool they_read = false;                  // ours
+  ShmPulls pulls;                          // of ours, that the peer has not answered
+  std::uint64_t answered = 0, pulled = 0;  // writes of ours and of the peer's that were read
+  std::size_t exposed = 0;                 // memory that the peer may write
+  PolledClock::time_point deadline;        // kClosing
 };
 
 }  // namespace mad

@@ -1,9 +1,11 @@
 // ShmDriver: the class behind open_shm().  Its parts stand in one file each: setup.cc (connections
 // come), meeting.cc (the two sides map each other's memory), ending.cc (and end), post.cc (sends),
-// room.cc (how much memory a lane uses), progress.cc (the poll path).
+// room.cc (how much memory a lane uses), pulls.cc
+// (remote writes), progress.cc (the poll path).
 #ifndef MADLIKE_DRIVER_SHM_DRIVER_H_
 #define MADLIKE_DRIVER_SHM_DRIVER_H_
 
+#include <array>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -12,6 +14,8 @@
 #include "madlike/base/clock.h"
 #include "madlike/driver/connections/table.h"
 #include "madlike/driver/driver.h"
+#include "madlike/driver/memory/exposures.h"
+#include "madlike/driver/memory/process_reader.h"
 #include "madlike/driver/shm/connection.h"
 #include "madlike/driver/shm/shm.h"
 
@@ -37,7 +41,10 @@ class ShmDriver : public Driver {
   bool lends_memory(ConnectionId /*connection*/) const override { return true; }
   Status post_lent(ConnectionId connection, PacketWriter& writer) override;
   Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
+  Result<ExposureToken> expose_scattered(ConnectionId connection, ScatteredMemory& memory,
+                                         std::uint64_t first, std::uint64_t size) override;
   void withdraw(ConnectionId connection, const ExposureToken& token) override;
+  bool prefers_writes(ConnectionId connection, std::uint64_t run_bytes) const override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
@@ -53,6 +60,10 @@ class ShmDriver : public Driver {
 
  private:
   using State = ShmConnection::State;
+  /// Bytes of one write: so long one poll may take for a peer.
+  static constexpr std::size_t kMostPull = std::size_t{1} << 20;
+  // Runs that a write is read to at once.
+  static constexpr std::size_t kMaxRuns = 128;
   /// A greeting of a peer whose earlier connection has not ended here yet.
   struct Waiting {
     ShmGreeting greeting;
@@ -110,9 +121,16 @@ class ShmDriver : public Driver {
   void return_places();
   void forget_left();
   bool end_if_over(ShmConnection& connection);
+  void check_deadlines();
 
   // post.cc
   Status reserve(ShmConnection& connection, std::size_t content);
+
+  // pulls.cc
+  Result<ExposureToken> expose(const Exposure& exposure);
+  Status take_pull(ShmConnection& connection, Segment record);
+  void take_answers();
+  bool misses_answer();
 
   // room.cc
   bool charge(ShmConnection& connection, std::size_t bytes);
@@ -129,7 +147,7 @@ class ShmDriver : public Driver {
   void answer_wish(ShmConnection& connection);
   bool misses_something();
 
-  std::size_t memory_limit_;
+  const ShmOptions options_;
   DriverCaps caps_;
   ShmAddress own_;
   std::vector<std::byte> address_;
@@ -144,10 +162,15 @@ class ShmDriver : public Driver {
   std::vector<ConnectionId> unsettled_;         // meeting
   std::vector<ConnectionId> advancing_;         // scratch of advance_unsettled()
   std::vector<ConnectionId> grown_;             // whose lanes use more than the small limit
+  std::vector<ConnectionId> pulling_;           // whose peers are to read something
   std::vector<Waiting> waiting_;
   std::vector<Leaving> leaving_;
   CompletionQueue completions_;
   ShmKeptPool kept_;
+  Exposures exposures_;
+  ProcessReader reader_;  // scratch of take_pull(), as the next two
+  ListedRuns runs_;
+  std::array<Segment, kMaxRuns> places_;
   std::size_t charged_ = 0;
   std::uint32_t looked_at_ = 0;  // peers that do not ring
   std::uint32_t polls_ = 0;

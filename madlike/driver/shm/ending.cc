@@ -1,30 +1,51 @@
 // How connections end.
 //
 // What was written to a lane is the peer's, who has mapped it, to read: so a connection that is
-// left ends at once.  A record is forgotten when its connection is gone, the caller has left it,
-// and every received packet is released.  A place is used again when the peer's side says that it
-// reads there no more, or the peer's process has ended.
+// left ends at once, unless the peer is still to read from this process's memory.  A record is
+// forgotten when its connection is gone, the caller has left it, and every received packet is
+// released.  A place is used again when the peer's side says that it reads there no more, or the
+// peer's process has ended.
 #include <poll.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "madlike/base/say.h"
+#include "madlike/driver/connections/linger.h"
 #include "madlike/driver/shm/driver.h"
 
 namespace mad {
 
 ShmDriver::~ShmDriver() {
-  for (auto& entry : connections_) {
-    if (entry.second.state != State::kGone) {
-      end(entry.second, StatusCode::kClosed, ShmLaneState::kAbandoned);
+  const auto end_those = [this](bool closing) {
+    for (auto& [id, connection] : connections_) {
+      if ((connection.state == State::kClosing) != closing) continue;
+      end(connection, StatusCode::kClosed, ShmLaneState::kAbandoned);
     }
-  }
+  };
+  end_those(false);
+  linger(*this, options_.linger, [this] { return connections_.any_closing(); });
+  end_those(true);
 }
 
 void ShmDriver::disconnect(ConnectionId id) {
   ShmConnection* const left = connections_.leave(id);
-  if (left) end(*left, left->gone, ShmLaneState::kClosed);
+  if (!left) return;
+  const bool is_read = left->pulls.size() > 0 && !left->dead && !left->doomed;
+  // Memory that the peer may write is the caller's again at once.
+  if (!is_read || left->exposed > 0) return end(*left, left->gone, ShmLaneState::kClosed);
+  connections_.retire(*left);
+  set_state(*left, State::kClosing);
+  left->deadline = clock_.now() + options_.close_timeout;
+  list(*left);  // its end must be seen
+}
+
+void ShmDriver::check_deadlines() {
+  for (const ConnectionId id : pulling_) {
+    const ShmConnection& connection = *find(id);
+    const bool late = connection.state == State::kClosing && clock_.now() >= connection.deadline;
+    if (late) end_soon(id, connection.gone);
+  }
 }
 
 void ShmDriver::end_due() {
@@ -38,6 +59,12 @@ void ShmDriver::end(ShmConnection& connection, const Status& why, ShmLaneState l
   if (connection.state == State::kMeeting && connection.told && !connection.left)
     say_why_not(connection, why);
   unlist(connection);
+  // What the peer reads of our memory from now on it does not take for what we wrote.
+  connection.word.exchange(0);  // before all that is written to that memory again
+  while (connection.pulls.size() > 0) {
+    completions_.push(Completion::Kind::kWritten, connection.id, connection.pulls.pop(), why);
+  }
+  pulling_.erase(std::remove(pulling_.begin(), pulling_.end(), connection.id), pulling_.end());
   if (connection.place) {
     ShmLaneHead& ours = segment_.lane(*connection.place);
     ours.state.store(static_cast<std::uint32_t>(last), std::memory_order_release);
@@ -124,8 +151,9 @@ bool ShmDriver::end_if_over(ShmConnection& connection) {
 
 void ShmDriver::forget_left() {
   last_ = nullptr;
-  connections_.forget_left(
-      [](const ShmConnection& connection) { return !connection.kept.empty(); });
+  connections_.forget_left([](const ShmConnection& connection) {
+    return !connection.kept.empty() || connection.exposed > 0;
+  });
 }
 
 }  // namespace mad

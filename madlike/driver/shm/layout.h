@@ -41,10 +41,14 @@ struct ShmLaneHead {
   std::atomic<std::uint64_t> peer_session;  // that of the reader, once the writer has its lane
   std::atomic<std::uint32_t> state;         // a ShmLaneState
   std::atomic<std::uint32_t> wants;         // 1: the reader is to ring when there is room
+  std::atomic<std::uint64_t> word_address;  // of a word in the writer's process,
+  std::atomic<std::uint64_t> word;          // and what stands there while its writes count
   // The reader's.
   alignas(kShmLine) std::atomic<std::uint64_t> tail;
   alignas(kShmLine) std::atomic<std::uint32_t> attention;  // an Attention
+  std::atomic<std::uint32_t> reads;                        // 1: it can read the writer's process
   std::atomic<std::uint64_t> dropped_session;              // the session whose reader looks no more
+  std::atomic<std::uint64_t> pulled;                       // writes that it has read
   alignas(kShmLine) std::byte unused[kShmLine];
 };
 inline constexpr std::size_t kShmLaneHeadBytes = 4 * kShmLine;

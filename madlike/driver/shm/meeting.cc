@@ -113,6 +113,9 @@ Status ShmDriver::map(ShmConnection& connection, const ShmGreeting& greeting, co
   connection.peer_session = greeting.session;
   connection.out.emplace(ShmMemory(&ours, page, bell, &connection.waker), kShmRingBytes);
   connection.in.emplace(ShmMemory(&theirs, page, bell, &connection.waker), kShmRingBytes);
+  connection.process_name = {greeting.sender.pid, theirs.word_address.load(), theirs.word.load()};
+  connection.we_read = check_readable(connection.process_name).ok();
+  theirs.reads.store(connection.we_read ? 1 : 0, std::memory_order_relaxed);
   ours.peer_session.store(greeting.session, std::memory_order_release);
   return {};
 }
@@ -179,6 +182,8 @@ void ShmDriver::advance_unsettled() {
       if (connection.in) (void)end_if_over(connection);
       continue;
     }
+    connection.they_read =
+        connection.out->memory().head().reads.load(std::memory_order_relaxed) != 0;
     set_state(connection, State::kConnected);
     connection.told = true;
     completions_.push(Completion::Kind::kConnected, id, nullptr, {});

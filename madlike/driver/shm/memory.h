@@ -62,6 +62,8 @@ class ShmMemory {
     head_->attention.store(static_cast<std::uint32_t>(attention), std::memory_order_relaxed);
   }
   void store_wants(bool wants) { head_->wants.store(wants, std::memory_order_relaxed); }
+  std::uint64_t load_pulled() { return head_->pulled.load(std::memory_order_acquire); }
+  void store_pulled(std::uint64_t count) { head_->pulled.store(count, std::memory_order_release); }
   bool take_wants() {
     return head_->wants.load(std::memory_order_relaxed) != 0 &&
            head_->wants.exchange(0, std::memory_order_acq_rel) != 0;

@@ -70,13 +70,4 @@ Status ShmDriver::post_lent(ConnectionId id, PacketWriter& writer) {
   return {};
 }
 
-Result<ExposureToken> ShmDriver::expose(ConnectionId, Segment) {
-  return Status(StatusCode::kInvalidArgument, "shm has no remote writes");
-}
-void ShmDriver::withdraw(ConnectionId, const ExposureToken&) {}
-Status ShmDriver::post_write(ConnectionId, SegmentList, const ExposureToken&, std::uint64_t,
-                             void*) {
-  return {StatusCode::kInvalidArgument, "shm has no remote writes"};
-}
-
 }  // namespace mad

@@ -33,6 +33,7 @@ std::size_t ShmDriver::poll(Completion* out, std::size_t capacity) {
   if (looking_is_due()) look();
   if (segment_.front().news.load(std::memory_order_relaxed) != 0) answer_bells();
   if (!unsettled_.empty() || !waiting_.empty()) advance_unsettled();
+  if (!pulling_.empty()) take_answers();
   std::size_t count = completions_.take(out, capacity);
   if (count > 0) return count;
   for (std::size_t i = 0; i < listed_.size() && count < capacity;) {
@@ -54,7 +55,22 @@ std::size_t ShmDriver::receive(ShmConnection& connection, Completion* out, std::
   while (count < capacity) {
     RingMark mark;
     const std::uint64_t begin = in.position();
-    const auto found = in.peek(&mark);
+    auto found = in.peek(&mark);
+    const bool record = found == ShmReader::Found::kPacket || found == ShmReader::Found::kPull;
+    if (record && connection.state == State::kClosing) {  // who left wants nothing any more
+      in.advance(mark);
+      if (connection.kept.empty()) in.give_back(in.position());
+      return count;
+    }
+    if (found == ShmReader::Found::kPull) {
+      Status taken = take_pull(connection, {in.memory().at(in.content()), mark.bytes});
+      in.advance(mark);
+      if (connection.kept.empty()) in.give_back(in.position());
+      if (taken.ok()) return count;  // others have their turn
+      unlist(connection);
+      end_soon(connection.id, std::move(taken));
+      return count;
+    }
     if (found == ShmReader::Found::kPacket) {
       Completion& received = out[count++];
       received.kind = Completion::Kind::kReceived;
@@ -207,11 +223,12 @@ void ShmDriver::look() {
   if (!leaving_.empty()) return_places();
   if (!grown_.empty()) shrink_idle();
   if (!unsettled_.empty()) greet_again();
+  if (!pulling_.empty()) check_deadlines();
   end_all_due();
 }
 
 bool ShmDriver::misses_something() {
-  if (segment_.front().news.load(std::memory_order_relaxed) != 0) return true;
+  if (segment_.front().news.load(std::memory_order_relaxed) != 0 || misses_answer()) return true;
   const auto has_some = [](ShmConnection* each) {
     return each->in->ready() || each->dead || each->rung;
   };

@@ -27,7 +27,7 @@ namespace mad {
 
 /// The first word of a record.
 struct RingMark {
-  enum class Kind : std::uint8_t { kNothing, kPacket, kWrap };
+  enum class Kind : std::uint8_t { kNothing, kPacket, kWrap, kPull };
   static constexpr std::uint64_t kMostBytes = (1u << 20) - 1;               // of a record's content
   static constexpr std::uint64_t kMostLeft = (std::uint64_t{1} << 40) - 1;  // in later records
 
@@ -137,7 +137,7 @@ class RingWriter {
 template <typename Memory>
 class RingReader {
  public:
-  enum class Found { kNothing, kPacket, kCorrupt };
+  enum class Found { kNothing, kPacket, kPull, kCorrupt };
 
   RingReader(Memory memory, std::size_t capacity) : memory_(memory), capacity_(capacity) {}
 
@@ -155,8 +155,9 @@ class RingReader {
     }
     const std::size_t size = RingShape::record_bytes(mark->bytes);
     const bool fits = offset_ + size + RingShape::kLine <= capacity_;
-    if (mark->kind != RingMark::Kind::kPacket || mark->bytes == 0 || !fits) return Found::kCorrupt;
-    return Found::kPacket;
+    if (mark->bytes == 0 || !fits) return Found::kCorrupt;
+    if (mark->kind == RingMark::Kind::kPacket) return Found::kPacket;
+    return mark->kind == RingMark::Kind::kPull ? Found::kPull : Found::kCorrupt;
   }
   /// Whether something is published, a wrap perhaps.
   bool ready() { return memory_.load_mark(offset_) != 0; }
@@ -187,6 +188,13 @@ enum class Attention : std::uint32_t { kBell, kLooks };
 template <typename Memory>
 void ring_other_side(Memory& memory) {
   memory.ring_bell();
+  memory.fence();
+  if (memory.load_asleep() && memory.take_asleep()) memory.wake();
+}
+
+/// After something was stored that the other side looks at before it sleeps.
+template <typename Memory>
+void wake_other_side(Memory& memory) {
   memory.fence();
   if (memory.load_asleep() && memory.take_asleep()) memory.wake();
 }

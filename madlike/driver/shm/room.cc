@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kShrinkEvery{500};
 }  // namespace
 
 bool ShmDriver::charge(ShmConnection& connection, std::size_t bytes) {
-  if (bytes > memory_limit_ - charged_) return false;
+  if (bytes > options_.memory_limit - charged_) return false;
   charged_ += bytes;
   connection.charged += bytes;
   return true;

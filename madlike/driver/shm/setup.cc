@@ -19,6 +19,8 @@ namespace mad {
 namespace {
 
 constexpr std::size_t kMostSegments = 256;
+// Payload so long is read from its sender's memory as soon as its receive is known.
+constexpr std::size_t kWriteWholeFrom = 32 * 1024;
 constexpr const char* kLimitVariable = "MAD_SHM_LIMIT";  // MiB
 
 Result<std::size_t> limit_of(const ShmOptions& options) {
@@ -46,7 +48,7 @@ Status system_failed(const char* what) {
 
 ShmDriver::ShmDriver(const ShmOptions& options, const DoorSecret& secret, ShmSegment segment,
                      ShmPostbox postbox, ShmFile watch, ShmFile timer)
-    : memory_limit_(options.memory_limit),
+    : options_(options),
       own_{static_cast<std::uint32_t>(getpid()), secret},
       address_(own_.bytes()),
       segment_(std::move(segment)),
@@ -59,6 +61,11 @@ ShmDriver::ShmDriver(const ShmOptions& options, const DoorSecret& secret, ShmSeg
   caps_.max_packet_bytes = kShmPieceBytes;
   caps_.inject_bytes = kShmPieceBytes;
   caps_.piece_bytes = kShmPieceBytes;
+  caps_.remote_write = true;
+  caps_.scattered_writes = true;
+  caps_.max_write_iov = ProcessReader::kMostRuns;
+  caps_.max_write_bytes = kMostPull;
+  caps_.write_whole_from = kWriteWholeFrom;
 }
 
 Result<std::unique_ptr<Driver>> open_shm(const ShmOptions& options) {
@@ -112,7 +119,8 @@ void ShmDriver::set_state(ShmConnection& connection, State state) {
 }
 
 ShmConnection& ShmDriver::add_connection(const ShmAddress& address) {
-  ShmConnection& added = connections_.add(address, random_number<std::uint64_t>(), postbox_);
+  ShmConnection& added = connections_.add(address, random_number<std::uint64_t>(),
+                                          random_number<std::uint64_t>(), postbox_);
   unsettled_.push_back(added.id);
   return added;
 }
@@ -148,7 +156,7 @@ Status ShmDriver::prepare(ShmConnection& connection) {
   if (connection.place) return {};
   if (!charge(connection, kShmPieceLimit + kShmLaneHeadBytes)) {
     return {StatusCode::kNoMemory, "shm: the memory limit of " +
-                                       std::to_string(memory_limit_ >> 10) +
+                                       std::to_string(options_.memory_limit >> 10) +
                                        " KiB leaves no lane for another peer (MAD_SHM_LIMIT)"};
   }
   const Result<std::size_t> place = segment_.take_place();
@@ -156,7 +164,11 @@ Status ShmDriver::prepare(ShmConnection& connection) {
   connection.place = *place;
   if (bells_.size() <= *place) bells_.resize(*place + 1);
   bells_[*place] = &connection;
-  segment_.lane(*place).session.store(connection.session, std::memory_order_release);
+  ShmLaneHead& lane = segment_.lane(*place);
+  lane.word_address.store(reinterpret_cast<std::uintptr_t>(&connection.word),
+                          std::memory_order_relaxed);
+  lane.word.store(connection.word.load(), std::memory_order_relaxed);
+  lane.session.store(connection.session, std::memory_order_release);
   return {};
 }
 

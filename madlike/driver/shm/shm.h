@@ -7,6 +7,7 @@
 #ifndef MADLIKE_DRIVER_SHM_SHM_H_
 #define MADLIKE_DRIVER_SHM_SHM_H_
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -24,6 +25,10 @@ struct ShmOptions {
   /// kMemoryLimit.
   std::size_t memory_limit = 0;
   static constexpr std::size_t kMemoryLimit = std::size_t{256} << 20;
+  /// A peer that disconnect() left while it was still to read something may take so long; and so
+  /// long closing the engine may take for such peers.
+  std::chrono::milliseconds close_timeout{20000};
+  std::chrono::milliseconds linger{2000};
 };
 
 /// Opens the fabric.  kNotFound: this kernel or container has not what it takes.

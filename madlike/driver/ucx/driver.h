@@ -15,7 +15,7 @@
 #include "madlike/driver/door/door.h"
 #include "madlike/driver/driver.h"
 #include "madlike/driver/memory/exposures.h"
-#include "madlike/driver/ucx/cma.h"
+#include "madlike/driver/memory/process_reader.h"
 #include "madlike/driver/ucx/endpoint.h"
 #include "madlike/driver/ucx/fabric.h"
 #include "madlike/driver/ucx/memory.h"
@@ -124,8 +124,8 @@ class UcxDriver : public Driver, private UcxEvents {
 
   // writes.cc
   template <typename Move>
-  Status place(const UcxConnection& connection, const UcxHeader& header, std::uint64_t bytes,
-               const Move& move);
+  bool place(const UcxConnection& connection, const UcxHeader& header, std::uint64_t bytes,
+             const Move& move);
   void take_write(UcxConnection& connection, Segment message);
   void take_pull(UcxConnection& connection, Segment message);
   void answer_pulls();
@@ -163,6 +163,7 @@ class UcxDriver : public Driver, private UcxEvents {
   std::vector<ConnectionId> owing_;       // pulls are to be answered
   std::array<Segment, kMaxRuns> places_;  // scratch of place()
   ProcessReader reader_;                  // scratch of take_pull()
+  ListedRuns listed_;                     // the same
   std::vector<pollfd> armed_;             // scratch of watch()
   CompletionQueue completions_;           // UCX progresses when all of them are told
   bool said_without_posix_ = false, said_without_cma_ = false;

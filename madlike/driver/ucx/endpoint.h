@@ -18,6 +18,7 @@
 #include "madlike/driver/door/silence.h"
 #include "madlike/driver/door/sockets.h"
 #include "madlike/driver/driver.h"
+#include "madlike/driver/memory/pull_queue.h"
 #include "madlike/driver/ucx/lane.h"
 #include "madlike/driver/ucx/offer.h"
 
@@ -38,22 +39,8 @@ struct UcxOperation : uct_completion_t {
   bool busy = false;
 };
 
-/// Contexts of writes that the peer is to read from our memory, oldest first.
-class UcxPulls {
- public:
-  // Half of what shared memory has on its way, so that packets find room beside them.
-  static constexpr std::size_t kMost = UcxLane::kPlaces / 2;
-  std::size_t size() const { return count_; }
-  void push(void* context) { contexts_[(first_ + count_++) % kMost] = context; }
-  void* pop() {
-    --count_;
-    return contexts_[first_++ % kMost];
-  }
-
- private:
-  std::array<void*, kMost> contexts_{};
-  std::size_t first_ = 0, count_ = 0;
-};
+/// Half of what shared memory has on its way, so that packets find room beside them.
+using UcxPulls = PullQueue<UcxLane::kPlaces / 2>;
 
 struct UcxConnection : ConnectionRecord {
   enum class State {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "madlike/base/status.h"
-#include "madlike/driver/ucx/cma.h"
+#include "madlike/driver/memory/process_reader.h"
 
 namespace mad {
 

@@ -1,6 +1,5 @@
 // Remote writes as they come: bytes in a message, or where to read them in the peer's memory.
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 
@@ -8,49 +7,17 @@
 #include "madlike/driver/ucx/driver.h"
 
 namespace mad {
-namespace {
 
-using RunsRoom = std::array<Segment, ProcessReader::kMostRuns>;
-
-/// None: no engine sends such a list.
-SegmentList listed_runs(Segment list, RunsRoom* room) {
-  if (list.size > sizeof(*room) || list.size % sizeof(Segment) != 0) return {};
-  std::memcpy(room->data(), list.data, list.size);
-  return {room->data(), list.size / sizeof(Segment)};
-}
-
-bool hold_at_most(SegmentList runs, std::size_t bytes) {
-  for (const Segment& run : runs) {
-    if (run.size > bytes) return false;
-    bytes -= run.size;
-  }
-  return true;
-}
-
-}  // namespace
-
-// `move` fills one list of places after the other.
+// `move` fills one list of places after the other; false: the connection ends.
 template <typename Move>
-Status UcxDriver::place(const UcxConnection& connection, const UcxHeader& header,
-                        std::uint64_t bytes, const Move& move) {
-  const Exposure* const exposure = exposures_.find(connection.id, header.key);
-  if (!exposure || !exposure->holds(header.offset, bytes)) {
-    return {StatusCode::kProtocol,
-            to_text(connection.peer.socket) + " wrote where it was not allowed to"};
-  }
-  for (std::uint64_t done = 0; done < bytes;) {
-    const std::size_t count =
-        exposure->runs(header.offset + done, bytes - done, places_.data(), kMaxRuns);
-    if (count == 0) {
-      return {StatusCode::kPeerFailed, "memory that " + to_text(connection.peer.socket) +
-                                           " is writing is not exposed any more"};
-    }
-    const SegmentList places{places_.data(), count};
-    Status moved = move(places);
-    if (!moved.ok()) return moved;
-    done += places.bytes();
-  }
-  return {};
+bool UcxDriver::place(const UcxConnection& connection, const UcxHeader& header, std::uint64_t bytes,
+                      const Move& move) {
+  const Status placed = exposures_.fill(connection.id, {header.offset, header.key}, bytes,
+                                        places_.data(), kMaxRuns, move);
+  if (placed.ok()) return true;
+  end_soon(connection.id, Status(placed.code(), to_text(connection.peer.socket) + ": " +
+                                                    std::string(placed.message())));
+  return false;
 }
 
 void UcxDriver::take_write(UcxConnection& connection, Segment message) {
@@ -59,15 +26,13 @@ void UcxDriver::take_write(UcxConnection& connection, Segment message) {
   if (message.size < sizeof(header)) return;
   std::memcpy(&header, message.data, sizeof(header));
   const std::byte* bytes = message.begin() + sizeof(header);
-  Status placed =
-      place(connection, header, message.size - sizeof(header), [&bytes](SegmentList places) {
-        for (const Segment& place : places) {
-          std::memcpy(place.data, bytes, place.size);
-          bytes += place.size;
-        }
-        return Status();
-      });
-  if (!placed.ok()) end_soon(connection.id, std::move(placed));
+  (void)place(connection, header, message.size - sizeof(header), [&bytes](SegmentList places) {
+    for (const Segment& place : places) {
+      std::memcpy(place.data, bytes, place.size);
+      bytes += place.size;
+    }
+    return Status();
+  });
 }
 
 void UcxDriver::take_pull(UcxConnection& connection, Segment message) {
@@ -75,18 +40,16 @@ void UcxDriver::take_pull(UcxConnection& connection, Segment message) {
   UcxHeader header;
   if (message.size < sizeof(header)) return;
   std::memcpy(&header, message.data, sizeof(header));
-  RunsRoom room;
-  const SegmentList runs =
-      listed_runs({message.begin() + sizeof(header), message.size - sizeof(header)}, &room);
-  if (!connection.we_read || runs.count == 0 || !hold_at_most(runs, kMostPull)) {
+  const Segment list{message.begin() + sizeof(header), message.size - sizeof(header)};
+  if (!connection.we_read || !listed_.take(list, kMostPull)) {
     return end_soon(connection.id,
                     Status(StatusCode::kProtocol,
                            to_text(connection.peer.socket) + " wants what no engine reads"));
   }
-  reader_.begin(connection.offered->process, runs);
-  Status placed = place(connection, header, runs.bytes(),
-                        [this](SegmentList places) { return reader_.read(places); });
-  if (!placed.ok()) return end_soon(connection.id, std::move(placed));
+  reader_.begin(connection.offered->process, listed_.runs());
+  const bool placed = place(connection, header, listed_.runs().bytes(),
+                            [this](SegmentList places) { return reader_.read(places); });
+  if (!placed) return;
   if (connection.owed++ == 0) owing_.push_back(connection.id);
 }
 

@@ -1,6 +1,7 @@
-// cma: the memory of another process of this host, read through the kernel (process_vm_readv()).
-#ifndef MADLIKE_DRIVER_UCX_CMA_H_
-#define MADLIKE_DRIVER_UCX_CMA_H_
+// ProcessReader: the memory of another process of this host, read through the kernel
+// (process_vm_readv()).
+#ifndef MADLIKE_DRIVER_MEMORY_PROCESS_READER_H_
+#define MADLIKE_DRIVER_MEMORY_PROCESS_READER_H_
 
 #include <array>
 #include <cstddef>
@@ -53,6 +54,19 @@ class ProcessReader {
   Runs to_, from_;  // of one read()
 };
 
+/// Runs of a peer's memory, as the peer lists them in a message: Segments, one behind the other.
+class ListedRuns {
+ public:
+  /// False: no engine sends such a list: it has no runs or too many, ends within one, or its runs
+  /// have more than `most_bytes` together.
+  [[nodiscard]] bool take(Segment list, std::size_t most_bytes);
+  SegmentList runs() const { return {runs_.data(), count_}; }
+
+ private:
+  std::array<Segment, ProcessReader::kMostRuns> runs_;
+  std::size_t count_ = 0;
+};
+
 }  // namespace mad
 
-#endif  // MADLIKE_DRIVER_UCX_CMA_H_
+#endif  // MADLIKE_DRIVER_MEMORY_PROCESS_READER_H_

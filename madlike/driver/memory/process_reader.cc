@@ -1,4 +1,4 @@
-#include "madlike/driver/ucx/cma.h"
+#include "madlike/driver/memory/process_reader.h"
 
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -78,6 +78,17 @@ Status ProcessReader::read(SegmentList places) {
   }
   if (word == process_.word) return {};
   return unreadable(process_, "it is another process, or wants that no more");
+}
+
+bool ListedRuns::take(Segment list, std::size_t most_bytes) {
+  count_ = list.size / sizeof(Segment);
+  if (count_ == 0 || count_ > runs_.size() || list.size % sizeof(Segment) != 0) return false;
+  std::memcpy(runs_.data(), list.data, list.size);
+  for (const Segment& run : runs()) {
+    if (run.size > most_bytes) return false;
+    most_bytes -= run.size;
+  }
+  return true;
 }
 
 }  // namespace mad

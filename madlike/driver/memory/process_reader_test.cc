@@ -1,4 +1,4 @@
-#include "madlike/driver/ucx/cma.h"
+#include "madlike/driver/memory/process_reader.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -45,7 +45,7 @@ struct HalfForbidden {
 };
 
 // A process may always read its own memory.
-class Cma : public ::testing::Test {
+class ProcessReaderTest : public ::testing::Test {
  protected:
   std::uint64_t word_ = kWord;
   ProcessName self_{static_cast<std::uint64_t>(getpid()), reinterpret_cast<std::uintptr_t>(&word_),
@@ -53,7 +53,7 @@ class Cma : public ::testing::Test {
   ProcessReader reader_;
 };
 
-TEST_F(Cma, WhoHasTheWordIsReadable) {
+TEST_F(ProcessReaderTest, WhoHasTheWordIsReadable) {
   EXPECT_TRUE(check_readable(self_).ok());
   word_ ^= 1;
   const Status other = check_readable(self_);
@@ -61,7 +61,7 @@ TEST_F(Cma, WhoHasTheWordIsReadable) {
   EXPECT_NE(other.message().find(std::to_string(getpid())), std::string_view::npos);
 }
 
-TEST_F(Cma, WhoIsNotThereIsNot) {
+TEST_F(ProcessReaderTest, WhoIsNotThereIsNot) {
   const pid_t child = fork();
   if (child == 0) _exit(0);
   waitpid(child, nullptr, 0);
@@ -69,13 +69,13 @@ TEST_F(Cma, WhoIsNotThereIsNot) {
   EXPECT_EQ(check_readable(self_).code(), StatusCode::kPeerFailed);
 }
 
-TEST_F(Cma, AWordThatCannotBeReadIsNone) {
+TEST_F(ProcessReaderTest, AWordThatCannotBeReadIsNone) {
   const HalfForbidden memory;
   self_.address = reinterpret_cast<std::uintptr_t>(memory.bytes) + HalfForbidden::kHalf;
   EXPECT_EQ(check_readable(self_).code(), StatusCode::kPeerFailed);
 }
 
-TEST_F(Cma, RunsOfEitherSideEndWhereTheyLike) {
+TEST_F(ProcessReaderTest, RunsOfEitherSideEndWhereTheyLike) {
   std::vector<std::byte> source = bytes_of(100000);
   for (const std::size_t from : {391u, 4096u, 100000u}) {
     for (const std::size_t to : {500u, 8192u, 100000u}) {
@@ -91,7 +91,7 @@ TEST_F(Cma, RunsOfEitherSideEndWhereTheyLike) {
   }
 }
 
-TEST_F(Cma, EmptyRunsAreNothing) {
+TEST_F(ProcessReaderTest, EmptyRunsAreNothing) {
   std::vector<std::byte> source = bytes_of(1000), target(1000);
   const std::vector<Segment> sources{{source.data(), 0},
                                      {source.data(), 400},
@@ -105,7 +105,7 @@ TEST_F(Cma, EmptyRunsAreNothing) {
 }
 
 // The kernel ends a call after 2 GiB.
-TEST_F(Cma, MoreThanOneCallTakes) {
+TEST_F(ProcessReaderTest, MoreThanOneCallTakes) {
   constexpr std::size_t kRun = std::size_t{16} << 20;
   std::vector<std::byte> source = bytes_of(kRun), target(kRun), last(kRun);
   std::vector<Segment> sources(ProcessReader::kMostRuns, {source.data(), kRun - 1});
@@ -118,7 +118,7 @@ TEST_F(Cma, MoreThanOneCallTakes) {
   EXPECT_TRUE(last == source);
 }
 
-TEST_F(Cma, MemoryThatEndsInTheMiddle) {
+TEST_F(ProcessReaderTest, MemoryThatEndsInTheMiddle) {
   const HalfForbidden memory;
   std::vector<std::byte> bytes(2 * HalfForbidden::kHalf);
   const Segment whole{bytes.data(), bytes.size()}, half{memory.bytes, bytes.size()};
@@ -129,7 +129,7 @@ TEST_F(Cma, MemoryThatEndsInTheMiddle) {
 }
 
 // What was read counts only if the word still stands there afterwards.
-TEST_F(Cma, WhatWasTakenBackIsNotRead) {
+TEST_F(ProcessReaderTest, WhatWasTakenBackIsNotRead) {
   std::vector<std::byte> source = bytes_of(1000), target(1000);
   const Segment from{source.data(), source.size()};
   const Segment first{target.data(), 500}, second{target.data() + 500, 500};
@@ -139,7 +139,7 @@ TEST_F(Cma, WhatWasTakenBackIsNotRead) {
   EXPECT_EQ(reader_.read({&second, 1}).code(), StatusCode::kPeerFailed);
 }
 
-TEST_F(Cma, AnotherProcessesMemoryAndItsDeath) {
+TEST_F(ProcessReaderTest, AnotherProcessesMemoryAndItsDeath) {
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
   std::vector<std::byte> source(100000), target(source.size());
@@ -164,6 +164,35 @@ TEST_F(Cma, AnotherProcessesMemoryAndItsDeath) {
   EXPECT_TRUE(target == expected);
   reader_.begin(self_, {&from, 1});
   EXPECT_EQ(reader_.read({&to, 1}).code(), StatusCode::kPeerFailed);
+}
+
+TEST(ListedRunsTest, AreThoseThatThePeerWroteDown) {
+  std::vector<std::byte> bytes = bytes_of(1000);
+  const std::vector<Segment> written = cut(bytes, 300);
+  ListedRuns listed;
+  ASSERT_TRUE(listed.take({const_cast<Segment*>(written.data()), written.size() * sizeof(Segment)},
+                          bytes.size()));
+  ASSERT_EQ(listed.runs().count, 4u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(listed.runs().first[i].data, written[i].data);
+    EXPECT_EQ(listed.runs().first[i].size, written[i].size);
+  }
+}
+
+TEST(ListedRunsTest, ThatNoEngineWritesAreRefused) {
+  std::vector<Segment> written(ProcessReader::kMostRuns + 1, {nullptr, 10});
+  ListedRuns listed;
+  const auto takes = [&](std::size_t list_bytes, std::size_t most) {
+    return listed.take({written.data(), list_bytes}, most);
+  };
+  constexpr std::size_t kAll = ProcessReader::kMostRuns * sizeof(Segment);
+  EXPECT_TRUE(takes(kAll, 10 * ProcessReader::kMostRuns));
+  EXPECT_FALSE(takes(kAll, 10 * ProcessReader::kMostRuns - 1)) << "more bytes than a write has";
+  EXPECT_FALSE(takes(kAll + sizeof(Segment), 1 << 20)) << "too many";
+  EXPECT_FALSE(takes(0, 1 << 20)) << "none";
+  EXPECT_FALSE(takes(2 * sizeof(Segment) - 1, 1 << 20)) << "part of one";
+  written[1].size = ~std::size_t{0} - 5;
+  EXPECT_FALSE(takes(3 * sizeof(Segment), 1 << 20)) << "a sum that wraps";
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 #include <random>
 #include <utility>
 
-#include "tests/conformance/ucx/engine.h"
+#include "gtest/gtest.h"
+#include "tests/conformance/pulls/fabrics.h"
+#include "tests/support/bytes.h"
 
 namespace mad {
 namespace {
@@ -18,27 +20,27 @@ constexpr std::size_t kBytes = 200000, kSlots = 16;
 
 /// What the parent tells its child.
 struct Orders {
-  std::byte address[32];
+  std::byte address[64];
+  std::size_t address_bytes;
   unsigned die_after;  // microseconds from the first write's end on
 };
 
-/// A child, forked before this process opens UCX, that runs `live` with an engine that is connected
-/// to the parent's, until it dies.
+/// A child, forked before this process opens the fabric, that runs `live` with an engine that is
+/// connected to the parent's, until it dies.
 class Child {
  public:
   using Life = void (*)(Driver&, ConnectionId, const Orders&);
-  explicit Child(Life live) {
+  Child(const PullFabric& fabric, Life live) {
     EXPECT_EQ(pipe(pipes_), 0);
     pid_ = fork();
     if (pid_ != 0) return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     Orders orders;
     if (read(pipes_[0], &orders, sizeof(orders)) != sizeof(orders)) _exit(1);
-    auto opened = open_ucx(on_lo("ucx:posix,cma"));
-    if (!opened.ok()) _exit(2);
-    const auto to = (*opened)->connect(orders.address, sizeof(orders.address));
+    const std::unique_ptr<Driver> driver = fabric.open();
+    const auto to = driver->connect(orders.address, orders.address_bytes);
     if (!to.ok()) _exit(3);
-    live(**opened, *to, orders);
+    live(*driver, *to, orders);
     _exit(4);
   }
   ~Child() {
@@ -46,10 +48,11 @@ class Child {
     close(pipes_[0]);
     close(pipes_[1]);
   }
-  void meet(const UcxEngine& engine, unsigned die_after) {
+  void meet(const PullEngine& engine, unsigned die_after) {
     Orders orders{};
     const auto& address = engine.driver->address();
-    ASSERT_EQ(address.size(), sizeof(orders.address));
+    ASSERT_LE(address.size(), sizeof(orders.address));
+    orders.address_bytes = address.size();
     std::copy(address.begin(), address.end(), orders.address);
     orders.die_after = die_after;
     ASSERT_EQ(write(pipes_[1], &orders, sizeof(orders)), static_cast<ssize_t>(sizeof(orders)));
@@ -118,12 +121,15 @@ void read_until_death(Driver& driver, ConnectionId to, const Orders&) {
   }
 }
 
+class PullDeath : public ::testing::TestWithParam<PullFabric> {};
+
 // The bytes of every packet that comes are there before it, whenever the sender died.
-TEST(UcxPullDeath, OfTheSender) {
+TEST_P(PullDeath, OfTheSender) {
   std::mt19937 random(4711);
   std::vector<std::unique_ptr<Child>> children;
-  for (int i = 0; i < 20; ++i) children.push_back(std::make_unique<Child>(write_until_death));
-  UcxEngine a(on_lo("ucx:posix,cma"));
+  for (int i = 0; i < 20; ++i)
+    children.push_back(std::make_unique<Child>(GetParam(), write_until_death));
+  PullEngine a(GetParam());
   std::vector<Bytes> expected;
   for (unsigned i = 0; i < kSlots; ++i) expected.push_back(pattern(kBytes, i));
   std::size_t received = 0;
@@ -138,7 +144,7 @@ TEST(UcxPullDeath, OfTheSender) {
     ASSERT_TRUE(token.ok());
     Bytes words(sizeof(*token));
     std::memcpy(words.data(), &*token, sizeof(*token));
-    ASSERT_FALSE(send(a, from, words, {&a}).error());
+    ASSERT_FALSE(post_polling(a, from, words, {&a}).error());
     std::uint64_t next = 0;
     ASSERT_TRUE(pump({&a}, [&] {
       for (const auto& packet : a.station.received) {
@@ -162,11 +168,12 @@ TEST(UcxPullDeath, OfTheSender) {
 }
 
 // Every write has one completion, whenever the receiver died.
-TEST(UcxPullDeath, OfTheReceiver) {
+TEST_P(PullDeath, OfTheReceiver) {
   std::mt19937 random(4711);
   std::vector<std::unique_ptr<Child>> children;
-  for (int i = 0; i < 20; ++i) children.push_back(std::make_unique<Child>(read_until_death));
-  UcxEngine a(on_lo("ucx:posix,cma"));
+  for (int i = 0; i < 20; ++i)
+    children.push_back(std::make_unique<Child>(GetParam(), read_until_death));
+  PullEngine a(GetParam());
   Bytes source = pattern(kBytes, 1);
   std::size_t failed = 0;
   for (auto& child : children) {
@@ -202,6 +209,8 @@ TEST(UcxPullDeath, OfTheReceiver) {
   }
   EXPECT_GT(failed, 0u);
 }
+
+INSTANTIATE_TEST_SUITE_P(Fabrics, PullDeath, ::testing::ValuesIn(pull_fabrics()), pull_fabric_name);
 
 }  // namespace
 }  // namespace mad

@@ -1,0 +1,130 @@
+// Remote writes: the sender lists where the bytes are, and the receiver reads them from there,
+// straight to where they belong: one copy, by the kernel.  How many it has read it says in a word
+// of the lane.
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "madlike/driver/shm/driver.h"
+
+namespace mad {
+namespace {
+
+/// What a record of kind kPull begins with; the runs follow, each a Segment of the sender's.
+struct PullHead {
+  std::uint64_t key;     // of the exposure
+  std::uint64_t offset;  // in it
+};
+
+// Runs shorter than this are cheaper copied into the lane than listed for the kernel.
+constexpr std::uint64_t kLeastRun = 4096;
+
+}  // namespace
+
+bool ShmDriver::prefers_writes(ConnectionId id, std::uint64_t run_bytes) const {
+  const ShmConnection& connection = connections_.at(id);
+  return connection.we_read && connection.they_read && run_bytes >= kLeastRun;
+}
+
+Result<ExposureToken> ShmDriver::expose(ConnectionId id, Segment memory) {
+  return expose(Exposure{id, memory.size, memory, nullptr, 0});
+}
+
+Result<ExposureToken> ShmDriver::expose_scattered(ConnectionId id, ScatteredMemory& memory,
+                                                  std::uint64_t first, std::uint64_t size) {
+  return expose(Exposure{id, size, {}, &memory, first});
+}
+
+Result<ExposureToken> ShmDriver::expose(const Exposure& exposure) {
+  ShmConnection* const found = find(exposure.connection);
+  if (!found || found->state == State::kGone || found->state == State::kClosing) {
+    return not_connected(found);
+  }
+  ++found->exposed;
+  return exposures_.add(exposure);
+}
+
+void ShmDriver::withdraw(ConnectionId id, const ExposureToken& token) {
+  ShmConnection* const connection = find(id);
+  if (connection && exposures_.remove(token.key)) --connection->exposed;
+}
+
+Status ShmDriver::post_write(ConnectionId id, SegmentList packet, const ExposureToken& token,
+                             std::uint64_t offset, void* context) {
+  ShmConnection* const found = find(id);
+  if (!found || found->state != State::kConnected) return not_connected(found);
+  const std::size_t bytes = packet.bytes();
+  if (packet.count > caps_.max_write_iov || bytes > caps_.max_write_bytes || bytes == 0) {
+    return {StatusCode::kInvalidArgument, "write beyond the limits of shm"};
+  }
+  if (!found->they_read) {
+    return {StatusCode::kInvalidArgument, "shm: the peer cannot read this process's memory"};
+  }
+  if (found->pulls.size() == ShmPulls::kMost) return StatusCode::kAgain;
+  const PullHead head{token.key, token.address + offset};
+  const std::size_t list_bytes = packet.count * sizeof(Segment);
+  Status reserved = reserve(*found, sizeof(head) + list_bytes);
+  if (!reserved.ok()) return reserved;
+  ShmWriter& out = *found->out;
+  std::byte* const to = out.memory().at(out.content());
+  std::memcpy(to, &head, sizeof(head));
+  std::memcpy(to + sizeof(head), packet.first, list_bytes);
+  out.publish({RingMark::Kind::kPull, static_cast<std::uint32_t>(sizeof(head) + list_bytes), 0});
+  call_reader(out.memory());
+  if (found->pulls.size() == 0) pulling_.push_back(id);
+  found->pulls.push(context);
+  return StatusCode::kInProgress;
+}
+
+// What is read here the peer may change meanwhile: it is looked at once it has been copied.
+Status ShmDriver::take_pull(ShmConnection& connection, Segment record) {
+  const std::string who = "shm: process " + std::to_string(connection.peer.pid);
+  PullHead head;
+  const bool listed =
+      record.size > sizeof(head) &&
+      runs_.take({record.begin() + sizeof(head), record.size - sizeof(head)}, kMostPull);
+  if (!listed || !connection.we_read) {
+    return {StatusCode::kProtocol, who + " wants what no engine reads"};
+  }
+  std::memcpy(&head, record.data, sizeof(head));
+  reader_.begin(connection.process_name, runs_.runs());
+  const Status read =
+      exposures_.fill(connection.id, {head.offset, head.key}, runs_.runs().bytes(), places_.data(),
+                      places_.size(), [this](SegmentList places) { return reader_.read(places); });
+  if (!read.ok()) return {read.code(), who + ": " + std::string(read.message())};
+  connection.in->memory().store_pulled(++connection.pulled);
+  wake_other_side(connection.in->memory());
+  return {};
+}
+
+// Of peers that were to read something: how far they have come.
+void ShmDriver::take_answers() {
+  const auto answered = [this](ConnectionId id) {
+    ShmConnection& connection = *find(id);
+    const std::uint64_t count = connection.out->memory().load_pulled() - connection.answered;
+    if (count > connection.pulls.size()) {
+      end_soon(id,
+               Status(StatusCode::kProtocol, "shm: process " + std::to_string(connection.peer.pid) +
+                                                 " read what was never written"));
+      return true;
+    }
+    connection.answered += count;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      completions_.push(Completion::Kind::kWritten, id, connection.pulls.pop(), {});
+    }
+    if (connection.pulls.size() > 0) return false;
+    if (connection.state == State::kClosing) end_soon(id, connection.gone);
+    return true;
+  };
+  pulling_.erase(std::remove_if(pulling_.begin(), pulling_.end(), answered), pulling_.end());
+}
+
+// Whether one of them has read more.
+bool ShmDriver::misses_answer() {
+  return std::any_of(pulling_.begin(), pulling_.end(), [this](ConnectionId id) {
+    ShmConnection& connection = *find(id);
+    return connection.out->memory().load_pulled() != connection.answered;
+  });
+}
+
+}  // namespace mad
