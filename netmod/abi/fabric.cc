@@ -1,11 +1,10 @@
 #include "netmod/abi/fabric.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
-#include <system_error>
 #include <utility>
 
+#include "madlike/base/say.h"
 #include "madlike/driver/door/handshake.h"
 #include "madlike/driver/loopback/loopback.h"
 #include "madlike/driver/ofi/ofi.h"
@@ -43,6 +42,26 @@ Result<std::unique_ptr<Driver>> open_provider(const std::string& provider,
   return open_ofi(ofi);
 }
 
+/// A fabric of a list.
+struct Listed {
+  std::string name;
+  bool may_be_missing = false;
+};
+
+std::vector<Listed> listed(const std::string& names) {
+  std::vector<Listed> list;
+  for (std::size_t begin = 0; begin <= names.size();) {
+    std::string name = names.substr(begin, names.find(kBetween, begin) - begin);
+    begin += name.size() + 1;
+    if (name == kAuto) {
+      list.push_back({kShm, true});
+      name = kTcp;
+    }
+    list.push_back({std::move(name)});
+  }
+  return list;
+}
+
 }  // namespace
 
 const char* fabric_names() {
@@ -56,20 +75,10 @@ const std::vector<std::string>& fabrics_to_try() {
   return names;
 }
 
-// The directory first: asking libfabric for verbs takes a third of a second.
-Result<std::unique_ptr<Driver>> open_auto_fabric(const FabricOptions& options,
-                                                 const std::string& rdma_devices) {
-  std::error_code error;
-  const std::filesystem::directory_iterator devices(rdma_devices, error), none;
-  if (!error && devices != none) {
-    auto verbs = open_provider("verbs", options);
-    if (verbs.ok()) return verbs;
-  }
-  return open_fabric(kTcp, options);
-}
-
 Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const FabricOptions& options) {
-  if (name == kAuto) return open_auto_fabric(options);
+  if (name == kAuto) {
+    return Status(StatusCode::kInvalidArgument, "auto is several fabrics: shm and tcp");
+  }
   if (name == kLoopback) {
     return std::unique_ptr<Driver>(std::make_unique<LoopbackDriver>(process_network()));
   }
@@ -105,9 +114,7 @@ Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const Fabri
 
 std::vector<std::string> fabric_list(const std::string& names) {
   std::vector<std::string> list;
-  for (std::size_t begin = 0; begin <= names.size(); begin += list.back().size() + 1) {
-    list.push_back(names.substr(begin, names.find(kBetween, begin) - begin));
-  }
+  for (const Listed& each : listed(names)) list.push_back(each.name);
   return list;
 }
 
@@ -119,15 +126,22 @@ Result<std::vector<std::unique_ptr<Driver>>> open_fabrics(const std::string& nam
                   "the list of fabrics '" + names + "' " + what +
                       "; a list is e.g. ucx:posix;tcp, those first that are preferred");
   };
-  const std::vector<std::string> list = fabric_list(names);
+  const std::vector<Listed> list = listed(names);
   if (list.size() > EngineAddress::kMostFabrics) {
     return wrong("has more than " + std::to_string(EngineAddress::kMostFabrics));
   }
   options.secret = random_secret();
   std::vector<std::unique_ptr<Driver>> drivers;
   std::set<std::string> opened;
-  for (const std::string& each : list) {
-    auto driver = open_fabric(each, options);
+  for (const Listed& each : list) {
+    auto driver = open_fabric(each.name, options);
+    const StatusCode code = driver.ok() ? StatusCode::kOk : driver.status().code();
+    const bool is_missing = code == StatusCode::kNotFound || code == StatusCode::kNoMemory;
+    if (is_missing && each.may_be_missing) {
+      say("auto", "no shared memory with processes of this host: " +
+                      std::string(driver.status().message()));
+      continue;
+    }
     if (!driver.ok()) return driver.status();
     const std::string& name = driver.value()->caps().name;
     if (!opened.insert(name).second) return wrong("names " + name + " twice");

@@ -34,24 +34,20 @@ struct FabricOptions {
   std::chrono::milliseconds linger{2000};
 };
 
-/// Opens the fabric `name`: "auto", "tcp", "ofi", "ofi:PROVIDER", "ucx", "ucx:TRANSPORTS" (see
-/// ucx_options()), "loopback".  kNotFound: no such fabric, provider or interface; the sentence
-/// lists what there is, or says why not; kInvalidArgument: one that needs another.
+/// Opens the fabric `name`, not "auto", which is several: "tcp", "shm", "ofi", "ofi:PROVIDER",
+/// "ucx", "ucx:TRANSPORTS" (see ucx_options()), "loopback".  kNotFound: no such fabric, provider or
+/// interface; the sentence lists what there is, or says why not; kInvalidArgument: one that needs
+/// another.
 Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const FabricOptions& options);
 
-/// The names of a list like "ucx:posix;tcp".
+/// The names of a list like "ucx:posix;tcp"; "auto" is "shm" and "tcp".
 std::vector<std::string> fabric_list(const std::string& names);
 
 /// Opens the fabrics of a list, e.g. "ucx:posix;tcp": at most EngineAddress::kMostFabrics of them,
 /// with semicolons between, none twice, those first that are preferred.  All or none.
-/// Their addresses have one secret.
+/// Their addresses have one secret.  Of "auto" the shared memory may be missing; it is said then.
 Result<std::vector<std::unique_ptr<Driver>>> open_fabrics(const std::string& names,
                                                           FabricOptions options);
-
-/// libfabric's verbs provider where this machine has RDMA devices (entries of the directory) that
-/// it can use on that interface, else tcp.
-Result<std::unique_ptr<Driver>> open_auto_fabric(
-    const FabricOptions& options, const std::string& rdma_devices = "/sys/class/infiniband");
 
 /// A fabric with nobody else on it, for an engine's messages to itself.
 std::unique_ptr<Driver> open_self_fabric();

@@ -235,14 +235,14 @@ typedef struct mad_callbacks {
 } mad_callbacks;
 
 typedef struct mad_config {
-  uint32_t abi_version;  /* MAD_ABI_VERSION */
-  const char* fabric;    /* "auto" (verbs where it works, else tcp), "tcp", "shm", "ofi:PROVIDER",
-                            "ofi" (= ofi:tcp), "ucx" (shared memory or tcp), "ucx:posix",
-                            "ucx:tcp", "ucx:posix,cma", "loopback"; or several, as
-                            "ucx:posix;tcp": each peer is reached by the first that reaches it;
-                            NULL: auto */
-  const char* interface; /* network interface, e.g. "lo", "eth0"; NULL: the fabric's choice */
-  uint64_t eager_limit;  /* 0: default */
+  uint32_t abi_version;     /* MAD_ABI_VERSION */
+  const char* fabric;       /* "auto" (shm on a host, tcp beyond it), "tcp", "shm", "ofi:PROVIDER",
+                               "ofi" (= ofi:tcp), "ucx" (shared memory or tcp), "ucx:posix",
+                               "ucx:tcp", "ucx:posix,cma", "loopback"; or several, as
+                               "ucx:posix;tcp": each peer is reached by the first that reaches it;
+                               NULL: auto */
+  const char* interface;    /* network interface, e.g. "lo", "eth0"; NULL: the fabric's choice */
+  uint64_t eager_limit;     /* 0: default */
   uint64_t flush_threshold; /* bytes prepared before a packet is flushed; 0: default */
   uint64_t max_blocks;      /* runs above which AUTO does not reference; 0: no limit */
   uint64_t staging_bytes;   /* staging budget of the engine; 0: default */

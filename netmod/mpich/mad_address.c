@@ -18,6 +18,21 @@ typedef struct {
   char host[HOST_BYTES];
 } card_t;
 
+/* Whether two lists of fabrics, with semicolons between, name one alike. */
+static bool have_one_in_common(const char* ours, const char* theirs) {
+  size_t own_length, length;
+  const char* each;
+
+  for (; *ours != '\0'; ours += own_length + (ours[own_length] == ';')) {
+    own_length = strcspn(ours, ";");
+    for (each = theirs; *each != '\0'; each += length + (each[length] == ';')) {
+      length = strcspn(each, ";");
+      if (length == own_length && strncmp(ours, each, length) == 0) return true;
+    }
+  }
+  return false;
+}
+
 /* What keeps the two from talking to each other; false: nothing. */
 static bool explain(const card_t* own, const card_t* card, int rank, char* why, size_t room) {
   const char* ours = own->size ? mad_engine_fabric(MPIDI_MAD_global.engine) : "";
@@ -30,10 +45,10 @@ static bool explain(const card_t* own, const card_t* card, int rank, char* why, 
     MPL_snprintf(why, room, "rank %d on %s cannot take part, and says why", rank, card->host);
   } else if (mad_address_fabrics(card->address, card->size, theirs, sizeof(theirs)) < 0) {
     MPL_snprintf(why, room, "rank %d on %s: %s", rank, card->host, mad_last_error());
-  } else if (strcmp(ours, theirs) != 0) {
+  } else if (!have_one_in_common(ours, theirs)) {
     MPL_snprintf(why, room,
                  "rank %d on %s has the fabric %s, rank %d on %s has %s; "
-                 "MPIR_CVAR_CH4_MAD_FABRIC must choose the same on all ranks",
+                 "MPIR_CVAR_CH4_MAD_FABRIC must choose one that is the same on all ranks",
                  MPIR_Process.rank, own->host, ours, rank, card->host, theirs);
   } else {
     return false;

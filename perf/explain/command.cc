@@ -37,7 +37,7 @@ void add_options(CLI::App* app, Options* options) {
   app->add_option("--bytes", options->bytes, "payload, with suffix K or M if you like; default 64K")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(kLeastBytes, kMostBytes));
-  app->add_option("--fabric", options->fabric, "default auto");
+  app->add_option("--fabric", options->fabric, "or several with semicolons between; default auto");
   app->add_option("--interface", options->interface, "network interface; default: the fabric's");
   app->add_option(
       "--costs", options->costs_file,
@@ -61,8 +61,8 @@ Value& valid(mad::Result<Value>& result) {
   return result.value();
 }
 
-mad::Policy policy_of(const Options& options) {
-  auto driver = mad::open_fabric(options.fabric, {options.interface});
+mad::Policy policy_of(const std::string& fabric, const Options& options) {
+  auto driver = mad::open_fabric(fabric, {options.interface});
   const mad::DriverCaps caps = valid(driver)->caps();
   auto costs = mad::read_costs(options.costs_file, caps.name);
   return {caps, valid(costs), options.tuning};
@@ -87,9 +87,13 @@ void print(const Options& options, std::ostream& out) {
   if (options.layouts.empty()) throw std::invalid_argument("name a layout; --list prints them");
   std::vector<const micro::LayoutKind*> kinds;
   for (const std::string& name : options.layouts) kinds.push_back(&kind_named(name));
-  const mad::Policy policy = policy_of(options);
-  out << fabric_text(policy);
-  for (const micro::LayoutKind* kind : kinds) out << "\n" << layout_text(*kind, options, policy);
+  const char* between = "";
+  for (const std::string& fabric : mad::fabric_list(options.fabric)) {
+    const mad::Policy policy = policy_of(fabric, options);
+    out << between << fabric_text(policy);
+    for (const micro::LayoutKind* kind : kinds) out << "\n" << layout_text(*kind, options, policy);
+    between = "\n";
+  }
 }
 
 }  // namespace

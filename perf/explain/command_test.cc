@@ -84,6 +84,14 @@ TEST(Command, wrong_use_is_2_and_says_what_is_wrong) {
   expect({"padded", "--costs", "/no/such/costs.json"}, "/no/such/costs.json");
 }
 
+TEST(Command, of_several_fabrics_each_is_explained) {
+  std::ostringstream out, err;
+  const char* const argv[] = {"explain", "padded", "--interface", "lo"};
+  EXPECT_EQ(command(4, argv, out, err), 0) << err.str();
+  EXPECT_NE(out.str().find("fabric shm: "), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("\nfabric tcp: "), std::string::npos) << out.str();
+}
+
 TEST(Command, a_fabric_that_is_not_there_is_2) {
   std::ostringstream out, err;
   const char* const argv[] = {"explain", "padded", "--fabric", "smoke"};

@@ -110,8 +110,8 @@ std::string text_of(const std::string& fabric, const Options& options, std::stri
   if (options.max_blocks != 0) tuning.max_blocks = options.max_blocks;
   const std::string text =
       explain::fabric_text({caps, *costs, tuning}) + thresholds_text(caps, options);
-  const bool with_cma = caps.name.find(",cma") != std::string::npos;
-  return with_cma ? text + "cma between processes of this host " + cma_text() + "\n" : text;
+  const bool with_cma = caps.name == "shm" || caps.name.find(",cma") != std::string::npos;
+  return with_cma ? text + "single copy between processes of this host " + cma_text() + "\n" : text;
 }
 
 std::string interfaces_text() {
@@ -134,7 +134,8 @@ std::vector<std::string> each_of(const std::vector<std::string>& names) {
 
 /// Whether all of them can be used.
 bool print(const std::vector<std::string>& fabrics, const Options& options, std::ostream& out) {
-  out << interfaces_text();
+  out << interfaces_text()
+      << "auto: shm with processes of this host that it reaches, tcp with all others\n";
   bool all = true;
   for (const std::string& fabric : each_of(fabrics)) {
     std::string why;

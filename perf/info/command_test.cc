@@ -28,6 +28,7 @@ TEST(Info, tells_of_every_fabric_whether_it_can_be_used) {
   const Answer answer = call({"--interface", "lo"});
   EXPECT_EQ(answer.code, 0) << answer.err;
   EXPECT_TRUE(has(answer.out, " lo (127.0.0.1)")) << answer.out;
+  EXPECT_TRUE(has(answer.out, "\nauto: shm with processes of this host")) << answer.out;
   EXPECT_TRUE(has(answer.out, "fabric tcp: ")) << answer.out;
   EXPECT_TRUE(has(answer.out, "built-in costs")) << answer.out;
   EXPECT_TRUE(has(answer.out, "fabric ofi:tcp: ")) << answer.out;
@@ -71,10 +72,11 @@ TEST(Info, a_fabric_that_is_asked_for_and_cannot_be_used_is_1) {
 TEST(Info, cma_is_tried_where_it_is_asked_for) {
   const Answer with = call({"--interface", "lo", "ucx:cma,posix"});
   EXPECT_EQ(with.code, 0) << with.err;
-  EXPECT_TRUE(has(with.out, "cma between processes of this host works") ||
-              has(with.out, "cma between processes of this host cannot be used: "))
+  EXPECT_TRUE(has(with.out, "single copy between processes of this host works") ||
+              has(with.out, "single copy between processes of this host cannot be used: "))
       << with.out;
-  EXPECT_FALSE(has(call({"--interface", "lo", "ucx:posix"}).out, "cma"));
+  EXPECT_FALSE(has(call({"--interface", "lo", "ucx:posix"}).out, "single copy"));
+  EXPECT_TRUE(has(call({"--interface", "lo", "auto"}).out, "single copy between"));
   const Answer alone = call({"--interface", "lo", "ucx:cma"});
   EXPECT_EQ(alone.code, 1);
   EXPECT_TRUE(has(alone.out, "needs posix")) << alone.out;

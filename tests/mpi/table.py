@@ -123,12 +123,14 @@ TESTS = (
     Test("large", "large", 2, timeout=180),
     Test("stress", "stress", 4, timeout=120),
     # Several fabrics in one job; with LISTED below.
-    *(Test(f"{program}-apart", program, 3, env={**_variable("FABRIC", LIST), "MPIR_CVAR_NOLOCAL": "1"}, apart=True,
-           fabric=NONE, expect="prints", texts=(f"ok {program}", "ucx: no shared memory with 127.0.0.1"))
-      for program in ("hello", "collectives")),
+    *(Test(f"{program}-apart-{name}", program, 3, env={**_variable("FABRIC", fabric), "MPIR_CVAR_NOLOCAL": "1"},
+           apart=True, fabric=NONE, expect="prints", texts=(f"ok {program}", said))
+      for program in ("hello", "collectives")
+      for name, fabric, said in (("ucx", LIST, "ucx: no shared memory with 127.0.0.1"),
+                                 ("auto", "auto", "shm: no shared memory with process "))),
     _two_hosts("ucx-posix", "two_hosts", "ucx:posix;tcp"),
     _two_hosts("ucx-posix-cma", "two_hosts", "ucx:posix,cma;tcp"),
-    _two_hosts("shm", "two_hosts", "shm;tcp"),
+    _two_hosts("auto", "two_hosts", "auto"),
     _two_hosts("collectives", "collectives", LIST),
     _two_hosts("ports", "ports", LIST),
     *map(_silence, ("tcp", "ucx:tcp")),
@@ -172,9 +174,11 @@ TESTS = (
     _refused("bad-provider", "FABRIC", "ofi:pigeon", "pigeon"),
     _refused("bad-list", "FABRIC", "tcp;tcp", "'tcp;tcp' names tcp twice", "rank 0 on", "rank 1 on"),
     _refused("bad-in-list", "FABRIC", "tcp;carrier:pigeon", "carrier:pigeon", "ofi:tcp"),
-    Test("init-other-list", "hello", 3, env=_variable("FABRIC", "tcp"), env_of_others=_variable("FABRIC", LIST),
-         expect="refused", texts=("rank 0 on", "has the fabric tcp, rank 1 on", "rank 2 on", LIST,
-                                  "MPIR_CVAR_CH4_MAD_FABRIC must choose the same"), timeout=30, fabric=NONE),
+    Test("init-other-list", "hello", 3, env=_variable("FABRIC", "tcp"), env_of_others=_variable("FABRIC", "shm;ofi:tcp"),
+         expect="refused", texts=("rank 0 on", "has the fabric tcp, rank 1 on", "rank 2 on", "shm;ofi:tcp",
+                                  "MPIR_CVAR_CH4_MAD_FABRIC must choose one that is the same"), timeout=30, fabric=NONE),
+    Test("init-longer-list", "hello", 3, env=_variable("FABRIC", "tcp"), env_of_others=_variable("FABRIC", "auto"),
+         fabric=NONE),
     Test("init-vcis", "hello", 2, env={"MPIR_CVAR_CH4_NUM_VCIS": "2"}, expect="refused", timeout=30, fabric=NONE,
          texts=("[0] ch4:mad: rank 0 on", "[1] ch4:mad: rank 1 on", "MPIR_CVAR_CH4_NUM_VCIS is 2")),
     Test("init-one-cannot", "hello", 3, env=_variable("FABRIC", "tcp"), env_of_others=_variable("FABRIC", "ofi:pigeon"),
@@ -216,7 +220,7 @@ TESTS = (
     Test("pingpong-three", "pingpong", 3, expect="refused", texts=("needs 2 processes, has 3",), fabric=NONE),
 )
 
-# A little of everything, for each fabric but the default one; with the fabric's own numbers.
+# A little of everything, for each fabric but tcp; with the fabric's own numbers.
 SMOKE = ("hello", "first-contact", "combiners", "paths", "truncation", "bursts", "absent", "threads", "crowd", "stress",
          "collectives", "rma", "ports", "parting", "checksum", "foreign", "death-receiving", "death-sending-gapped",
          "death-any-source", "death-one-sided", "death-leaving")  # fmt: skip
@@ -226,8 +230,10 @@ LISTED = ("hello", "collectives", "ports", "spawn", "parting", "death-receiving"
 
 
 def by_default() -> List[Test]:
-    """All there is over the default fabric, with what is about none, and some over a list; the numbers are tcp's."""
-    alone = [test if test.fabric in (EVERY, NONE) else test.over(test.fabric)
+    """All there is over tcp, with what is about no fabric over the default one, and some over a list."""
+    on_tcp = _variable("FABRIC", "tcp")
+    alone = [replace(test, env={**on_tcp, **test.env}) if test.fabric == EVERY else test
+             if test.fabric == NONE else test.over(test.fabric)
              for test in TESTS if test.fabric in (EVERY, NONE, "tcp")]  # fmt: skip
     return alone + [test.over(LIST) for test in TESTS if test.name in LISTED]
 

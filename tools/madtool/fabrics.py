@@ -8,9 +8,9 @@ from madtool import own_program
 from madtool.errors import Failure
 from madtool.stages import Tally
 
-DEFAULT = "tcp"
-OTHERS = ("shm", "ofi:tcp", "ucx:tcp", "ucx:posix,cma")
-FABRICS = (DEFAULT, *OTHERS)
+# tcp has everything at every run, each of the others what differs for it.  auto, between processes of one host, is shm.
+OTHERS = ("auto", "ofi:tcp", "ucx:tcp", "ucx:posix,cma")
+FABRICS = ("tcp", *OTHERS)
 _CANNOT = re.compile(r"^fabric (\S+) cannot be used: (.*)$", re.MULTILINE)
 
 

@@ -88,7 +88,7 @@ def run_programs(end: float = float("inf")) -> Tally:
 
 def run_suite(end: float = float("inf")) -> Tally:
     """MPICH's own test suite."""
-    conditions = Conditions(PATIENCE_S, last_start=end, chosen=lambda test: not _VOLUME.match(test.key))
+    conditions = Conditions(PATIENCE_S, over("tcp"), end, lambda test: not _VOLUME.match(test.key))
     return conformance.run(conformance_suite.mad_suite(), conformance.DEFAULT, conformance.known_differences(),
                            conditions)  # fmt: skip
 
