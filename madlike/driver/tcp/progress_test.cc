@@ -61,9 +61,11 @@ TEST_F(TcpProgress, ARequestThatFailedAtOnceKeepsACallerAwake) {
   std::memcpy(nowhere.socket.data(), &name, sizeof(name));
   const Bytes address = nowhere.bytes();
   ASSERT_TRUE(pump([&] { return may_sleep(); }));
+  connected_ = false;
   ASSERT_TRUE(engine_->connect(address.data(), address.size()).ok());
   EXPECT_FALSE(may_sleep());
   EXPECT_TRUE(pump([&] { return !end_.ok(); }));
+  EXPECT_FALSE(connected_);
   EXPECT_TRUE(pump([&] { return may_sleep(); }));
 }
 

@@ -10,7 +10,7 @@ TEST_F(TcpSetup, TheSmallestPacketsAndPiecesWork) {
   TcpOptions options = on_lo();
   options.max_packet_bytes = options.piece_bytes = 256;
   options.receive_chunks = 1;
-  open(options);
+  ASSERT_NO_FATAL_FAILURE(open(options));
   enter();
   send(packed(Bytes(256)));
   EXPECT_TRUE(pump([&] { return received_.size() == 256; }));
