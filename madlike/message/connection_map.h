@@ -16,7 +16,7 @@
 
 namespace mad {
 
-struct Endpoint;
+class Endpoint;
 
 class ConnectionMap {
  public:

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -75,6 +76,29 @@ TEST(Reconnects, SomeReasonsMayPass) {
   EXPECT_TRUE(may_pass(StatusCode::kAgain) && may_pass(StatusCode::kNoMemory));
   EXPECT_FALSE(may_pass(StatusCode::kUnreachable) || may_pass(StatusCode::kPeerFailed) ||
                may_pass(StatusCode::kVersion) || may_pass(StatusCode::kClosed));
+}
+
+struct NoEvents final : MessageEvents {
+  void on_message(Endpoint&, std::uint8_t, Segment, std::uint64_t, IncomingMessage*) override {}
+  void on_sent(OutgoingMessage&, const Status&) override {}
+  void on_received(void*, std::uint64_t, const Status&) override {}
+  void on_peer_gone(Endpoint&, const Status&) override {}
+};
+
+TEST(Reconnects, ThoseWhoFailTogetherDoNotComeTogetherAgain) {
+  const auto network = std::make_shared<LoopbackNetwork>();
+  NoEvents events;
+  Core core({}, events);
+  Peers peers(core, lacking(network));
+  Reconnects reconnects(core, peers);
+  std::set<PolledClock::time_point::duration> pauses;
+  for (int i = 0; i < 100; ++i) {
+    Endpoint& endpoint = *peers.find({{0, LoopbackDriver(network).address()}}).value();
+    ASSERT_TRUE(peers.contact(endpoint).ok());
+    ASSERT_TRUE(reconnects.later(endpoint, {StatusCode::kAgain, "too many came at once"}));
+    pauses.insert(endpoint.attempts.next - endpoint.attempts.first);
+  }
+  EXPECT_GT(pauses.size(), 1u);
 }
 
 class ForAReason : public ReconnectsTest, public ::testing::WithParamInterface<StatusCode> {};

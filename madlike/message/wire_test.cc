@@ -137,6 +137,10 @@ TEST(Wire, LengthsMustFitThePacket) {
     Bytes longer = packet_of(example.frame, example.body);
     longer.resize(longer.size() + 8);
     EXPECT_EQ(decoded(longer), StatusCode::kProtocol);
+    // A rest which makes up for what is too much, in 64 bits.
+    Frame out;
+    const Status wrapped = decode_frame({longer.data(), longer.size()}, &out, ~std::size_t{7});
+    EXPECT_EQ(wrapped.code(), StatusCode::kProtocol);
     if (example.body == 0) continue;
     Bytes shorter = packet_of(example.frame, example.body);
     shorter.pop_back();

@@ -74,6 +74,7 @@ TEST_P(Message, EmptyPayloadIsAMessage) {
   const TypeHandle none = blocks(0, 4, 8);
   Operation sent;
   a.send(to_b, "empty", nullptr, 5, none.get(), MAD_PATH_AUTO, &sent);
+  EXPECT_FALSE(sent.done) << "b has not looked yet";
   const Arrival got = arrival();
   ASSERT_TRUE(wait([&] { return sent.done; }));
   EXPECT_EQ(sent.status, MAD_SUCCESS);

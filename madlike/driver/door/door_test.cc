@@ -12,6 +12,7 @@
 
 #include "gtest/gtest.h"
 #include "madlike/driver/ip/address.h"
+#include "tests/support/silent_host.h"
 
 namespace mad {
 namespace {
@@ -24,15 +25,19 @@ constexpr DoorMagic kMagic{'M', 'A', 'D', 'D', 'O', 'R'};
 /// A door and what it told.
 struct House {
   explicit House(const DoorMagic& magic = kMagic, milliseconds stranger_timeout = milliseconds(200))
-      : door(open(magic, stranger_timeout)) {}
-  static Door open(const DoorMagic& magic, milliseconds stranger_timeout) {
+      : House(magic, stranger_timeout, stranger_timeout / 4) {}
+  House(const DoorMagic& magic, milliseconds stranger_timeout, milliseconds stranger_grace)
+      : door(open(magic, stranger_timeout, stranger_grace)) {}
+  static Door open(const DoorMagic& magic, milliseconds stranger_timeout,
+                   milliseconds stranger_grace) {
     DoorOptions options;
     options.fabric = "door";
     options.magic = magic;
     options.interface = "lo";
     options.connect_timeout = milliseconds(1000);
     options.stranger_timeout = stranger_timeout;
-    options.stranger_grace = stranger_timeout / 4;
+    options.stranger_grace = stranger_grace;
+    options.silence_timeout = milliseconds(1000);
     Result<Door> opened = Door::open(options);
     EXPECT_TRUE(opened.ok()) << opened.status().message();
     return std::move(*opened);
@@ -150,6 +155,22 @@ TEST(Door, WhoComesInIsNotToldOfAsAFailedCall) {
   EXPECT_TRUE(inside);
 }
 
+// Its engine could be busy for any time, which its host would answer for.
+TEST(Door, AHostThatFallsSilentMeanwhileMayBeCalledAgain) {
+  House a;
+  auto peer = *DoorAddress::parse(a.door.address().data(), a.door.address().size());
+  peer.socket = *listening_address("lo");
+  const auto listener = tcp_listen(&peer.socket);
+  ASSERT_TRUE(listener.ok()) << listener.status().message();
+  a.door.call(peer);
+  TcpSocket accepted;
+  int error = 0;
+  while (!accepted) accepted = tcp_accept(listener->fd(), &error);
+  fall_silent(accepted.fd());
+  ASSERT_TRUE(pump({&a}, [&] { return a.events.size() == 1; }));
+  EXPECT_EQ(a.events[0].why.code(), StatusCode::kAgain);
+}
+
 TEST(Door, AnotherFabricsEngineIsNoPeer) {
   House a, b(DoorMagic{'M', 'A', 'D', 'X', 'Y', 'Z'});
   a.call(b);
@@ -198,7 +219,7 @@ TEST(Door, NobodyOfAHerdIsSentAway) {
 }
 
 TEST(Door, AHerdThatSaysNothingKeepsNobodyOut) {
-  House a, b;
+  House a(kMagic, kLong, milliseconds(50)), b;
   const auto herd = herd_at(a);
   b.call(a);
   ASSERT_TRUE(pump({&a, &b}, [&] { return !a.events.empty() && !b.events.empty(); }));

@@ -212,6 +212,23 @@ TEST(TcpInbox, APacketBeyondTheLimitIsForeign) {
   EXPECT_EQ(inbox.next(&packet), TcpInbox::Found::kForeign);
 }
 
+TEST(TcpInbox, ThereIsRoomForWhatIsMissingAndAsMuchMoreAsIsAsked) {
+  ChunkPool pool(2, TcpInbox::chunk_bytes(kLimits));
+  TcpInbox inbox(pool, kLimits);
+  Segment packet;
+  EXPECT_EQ(inbox.room(0).size, TcpRecord::kFixedBytes);
+  EXPECT_EQ(inbox.room(64).size, TcpRecord::kFixedBytes + 64);
+  TcpRecord record;
+  record.bytes = 100;
+  encode_record(record, inbox.room(64).begin());
+  inbox.filled(TcpRecord::kFixedBytes);
+  EXPECT_EQ(inbox.next(&packet), TcpInbox::Found::kNothing);
+  EXPECT_EQ(inbox.room(0).size, record.bytes);
+  inbox.filled(record.bytes);
+  EXPECT_EQ(inbox.next(&packet), TcpInbox::Found::kPacket);
+  EXPECT_EQ(inbox.room(0).size, record.padding_bytes() + TcpRecord::kFixedBytes);
+}
+
 TEST(TcpInbox, WithoutAChunkThereIsNoRoom) {
   ChunkPool pool(1, TcpInbox::chunk_bytes(kLimits));
   Chunk* const taken = pool.take();

@@ -1,61 +1,33 @@
 #include "madlike/driver/tcp/outbox.h"
 
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <random>
+#include <utility>
 
-#include "gtest/gtest.h"
+#include "madlike/driver/tcp/narrow_socket.h"
 
 namespace mad {
 namespace {
 
-using Bytes = std::vector<std::byte>;
-
-// A socket that takes little, and its other end.
-class TcpOutboxTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair_), 0);
-    const int small = 4096;
-    ASSERT_EQ(setsockopt(pair_[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)), 0);
-  }
-  void TearDown() override {
-    close(pair_[0]);
-    close(pair_[1]);
-  }
-  int near() const { return pair_[0]; }
-  /// Reads at most `limit` bytes of what is there.
-  void read(std::size_t limit) {
-    Bytes bytes(limit);
-    const ssize_t got = ::read(pair_[1], bytes.data(), bytes.size());
-    if (got > 0) read_.insert(read_.end(), bytes.begin(), bytes.begin() + got);
-  }
-  void expect(const TcpRecord& record, const Bytes& bytes) {
-    Bytes header(record.header_bytes());
-    encode_record(record, header.data());
-    expected_.insert(expected_.end(), header.begin(), header.end());
-    expected_.insert(expected_.end(), bytes.begin(), bytes.end());
-    expected_.resize(expected_.size() + record.padding_bytes(), std::byte{0});
-  }
-  int pair_[2] = {-1, -1};
-  Bytes read_, expected_;
-};
+class TcpOutboxTest : public TcpNarrowSocket {};
 
 TEST_F(TcpOutboxTest, WhatFitsGoesAtOnce) {
-  TcpOutbox outbox;
-  Bytes a(13, std::byte{1}), b(0), c(100, std::byte{3});
-  const Segment segments[] = {{a.data(), a.size()}, {b.data(), b.size()}, {c.data(), c.size()}};
-  TcpRecord record;
-  record.bytes = 113;
-  EXPECT_EQ(outbox.send(near(), record, {segments, 3}, nullptr), TcpOutbox::Outcome::kSent);
-  EXPECT_TRUE(outbox.empty());
-  Bytes all(a);
-  all.insert(all.end(), c.begin(), c.end());
-  expect(record, all);
-  read(1000);
-  EXPECT_EQ(read_, expected_);
+  for (const std::size_t size : {100, 2000}) {
+    TcpOutbox outbox;
+    Bytes a(13, std::byte{1}), b(0), c(size, std::byte{3});
+    const Segment segments[] = {{a.data(), a.size()}, {b.data(), b.size()}, {c.data(), c.size()}};
+    TcpRecord record;
+    record.bytes = static_cast<std::uint32_t>(a.size() + c.size());
+    EXPECT_EQ(outbox.send(near(), record, {segments, 3}, nullptr), TcpOutbox::Outcome::kSent);
+    EXPECT_TRUE(outbox.empty());
+    EXPECT_FALSE(outbox.ripe()) << "nothing is to be flushed";
+    Bytes all(a);
+    all.insert(all.end(), c.begin(), c.end());
+    expect(record, all);
+    read(3000);
+    EXPECT_EQ(read_, expected_);
+  }
 }
 
 TEST_F(TcpOutboxTest, WhatDoesNotFitFollowsInOrder) {
@@ -146,28 +118,32 @@ TEST_F(TcpOutboxTest, ACopyIsOverWhenTheSocketHasIt) {
 
 TEST_F(TcpOutboxTest, ACorkKeepsShortRecordsUntilItIsDrawn) {
   TcpOutbox outbox;
-  std::vector<TcpOutbox::Finished> finished;
-  std::vector<int> contexts(20);
-  outbox.cork();
-  for (std::size_t i = 1; i <= 20; ++i) {
-    Bytes bytes(i, static_cast<std::byte>(i));
-    const Segment segment{bytes.data(), bytes.size()};
-    TcpRecord record;
-    record.bytes = static_cast<std::uint32_t>(i);
-    const TcpOutbox::Finished tell{Completion::Kind::kSent, &contexts[i - 1]};
-    ASSERT_EQ(outbox.send(near(), record, {&segment, 1}, &tell), TcpOutbox::Outcome::kWaits);
-    expect(record, bytes);
+  for (int round = 0; round < 2; ++round) {
+    std::vector<TcpOutbox::Finished> finished;
+    std::vector<int> contexts(20);
+    read_.clear();
+    expected_.clear();
+    outbox.cork();
+    for (std::size_t i = 1; i <= 20; ++i) {
+      Bytes bytes(i, static_cast<std::byte>(i));
+      const Segment segment{bytes.data(), bytes.size()};
+      TcpRecord record;
+      record.bytes = static_cast<std::uint32_t>(i);
+      const TcpOutbox::Finished tell{Completion::Kind::kSent, &contexts[i - 1]};
+      ASSERT_EQ(outbox.send(near(), record, {&segment, 1}, &tell), TcpOutbox::Outcome::kWaits);
+      expect(record, bytes);
+    }
+    read(1000);
+    EXPECT_TRUE(read_.empty());
+    EXPECT_FALSE(outbox.ripe());
+    outbox.uncork();
+    EXPECT_TRUE(outbox.ripe());
+    EXPECT_TRUE(outbox.flush(near(), &finished));
+    EXPECT_TRUE(outbox.empty());
+    EXPECT_EQ(finished.size(), contexts.size());
+    read(1000);
+    EXPECT_EQ(read_, expected_);
   }
-  read(1000);
-  EXPECT_TRUE(read_.empty());
-  EXPECT_FALSE(outbox.ripe());
-  outbox.uncork();
-  EXPECT_TRUE(outbox.ripe());
-  EXPECT_TRUE(outbox.flush(near(), &finished));
-  EXPECT_TRUE(outbox.empty());
-  EXPECT_EQ(finished.size(), contexts.size());
-  read(1000);
-  EXPECT_EQ(read_, expected_);
 }
 
 TEST_F(TcpOutboxTest, ACorkKeepsNoLongerRecordsThanItSays) {
@@ -218,11 +194,11 @@ TEST_F(TcpOutboxTest, ManyCopiesManyBytesOrManyRecordsEndTheWaitUnderACork) {
   Bytes bytes(TcpOutbox::kCorkBytes);
   struct {
     std::size_t size, records;
-  } const cases[] = {
-      {TcpOutbox::kCorkCopyBytes, TcpOutbox::kBatchBytes / TcpOutbox::kCorkCopyBytes},
-      {TcpOutbox::kKeptBytes / 4, 4},
-      {TcpOutbox::kCorkCopyBytes / 2 * 3,
-       TcpOutbox::kKeptBytes * 2 / 3 / TcpOutbox::kCorkCopyBytes + 1}};
+  } const cases[] = {{TcpOutbox::kCorkCopyBytes - TcpRecord::kFixedBytes,
+                      TcpOutbox::kBatchBytes / TcpOutbox::kCorkCopyBytes},
+                     {TcpOutbox::kKeptBytes / 4 - TcpRecord::kFixedBytes, 4},
+                     {TcpOutbox::kCorkCopyBytes / 2 * 3,
+                      TcpOutbox::kKeptBytes * 2 / 3 / TcpOutbox::kCorkCopyBytes + 1}};
   for (const auto& one : cases) {
     TcpOutbox outbox;
     outbox.cork();
@@ -268,19 +244,22 @@ TEST_F(TcpOutboxTest, ALongRecordEndsTheWaitUnderACork) {
 // So many short records as the depth has, each in a place of its own or many in one, are all that
 // an outbox copies: its memory is bounded.
 TEST_F(TcpOutboxTest, CopiesOfMoreThanABatchAreInAnotherPlace) {
-  TcpOutbox outbox;
-  Bytes bytes(TcpOutbox::kCopyBytes, std::byte{1});
-  const Segment segment{bytes.data(), bytes.size()};
-  TcpRecord record;
-  record.bytes = static_cast<std::uint32_t>(bytes.size());
-  outbox.cork();  // nothing is written
-  const std::size_t in_a_batch = TcpOutbox::kBatchBytes / record.all_bytes();
-  std::size_t taken = 0;
-  while (outbox.send(near(), record, {&segment, 1}, nullptr) == TcpOutbox::Outcome::kWaits &&
-         taken < 1000000) {
-    ++taken;
+  for (const std::size_t size :
+       {TcpOutbox::kCopyBytes, TcpOutbox::kCopyBytes - TcpRecord::kFixedBytes}) {
+    TcpOutbox outbox;
+    Bytes bytes(size, std::byte{1});
+    const Segment segment{bytes.data(), bytes.size()};
+    TcpRecord record;
+    record.bytes = static_cast<std::uint32_t>(bytes.size());
+    outbox.cork();  // nothing is written
+    const std::size_t in_a_batch = TcpOutbox::kBatchBytes / record.all_bytes();
+    std::size_t taken = 0;
+    while (outbox.send(near(), record, {&segment, 1}, nullptr) == TcpOutbox::Outcome::kWaits &&
+           taken < 1000000) {
+      ++taken;
+    }
+    EXPECT_EQ(taken, TcpOutbox::kDepth * in_a_batch) << size;
   }
-  EXPECT_EQ(taken, TcpOutbox::kDepth * in_a_batch);
 }
 
 TEST_F(TcpOutboxTest, ASocketThatTakesNothingIsTriedRarely) {
@@ -291,6 +270,7 @@ TEST_F(TcpOutboxTest, ASocketThatTakesNothingIsTriedRarely) {
   TcpRecord record;
   record.bytes = static_cast<std::uint32_t>(bytes.size());
   ASSERT_EQ(outbox.send(near(), record, {&segment, 1}, nullptr), TcpOutbox::Outcome::kWaits);
+  EXPECT_FALSE(outbox.ripe()) << "it is full";
   const auto attempts = [&](int turns) {
     int count = 0;
     for (int i = 0; i < turns; ++i) {
@@ -310,6 +290,19 @@ TEST_F(TcpOutboxTest, ASocketThatTakesNothingIsTriedRarely) {
   EXPECT_TRUE(outbox.due()) << "it took something";
 }
 
+TEST_F(TcpOutboxTest, NothingWaitsForASocketThatIsFoundBroken) {
+  close(std::exchange(pair_[1], -1));
+  TcpOutbox outbox;
+  Bytes bytes(1000);
+  for (const std::size_t size : {std::size_t{1}, bytes.size()}) {
+    const Segment segment{bytes.data(), size};
+    TcpRecord record;
+    record.bytes = static_cast<std::uint32_t>(size);
+    EXPECT_EQ(outbox.send(near(), record, {&segment, 1}, nullptr), TcpOutbox::Outcome::kBroken);
+    EXPECT_TRUE(outbox.empty());
+  }
+}
+
 TEST_F(TcpOutboxTest, ABrokenSocketIsToldAndWhatWaitsIsGivenBack) {
   TcpOutbox outbox;
   Bytes bytes(100000, std::byte{1});
@@ -319,8 +312,7 @@ TEST_F(TcpOutboxTest, ABrokenSocketIsToldAndWhatWaitsIsGivenBack) {
   int context = 0;
   const TcpOutbox::Finished tell{Completion::Kind::kWritten, &context};
   ASSERT_EQ(outbox.send(near(), record, {&segment, 1}, &tell), TcpOutbox::Outcome::kWaits);
-  close(pair_[1]);
-  pair_[1] = -1;
+  close(std::exchange(pair_[1], -1));
   std::vector<TcpOutbox::Finished> finished;
   outbox.flush(near(), &finished);
   EXPECT_TRUE(finished.empty());

@@ -144,8 +144,7 @@ std::size_t TcpDriver::receive(TcpConnection& connection, Completion* out, std::
   std::size_t count = 0;
   connection.unread = false;
   connection.rest_is_free = false;
-  const bool resting = connection.inbox.at_rest() && connection.rest_goes_to == nullptr;
-  Read last = resting ? read(connection) : Read::kAllAsked;
+  Read last = connection.inbox.at_rest() ? read(connection) : Read::kAllAsked;
   for (std::size_t reads = 0; last != Read::kNothing; ++reads) {
     const bool all_taken = take_records(connection, out, capacity, &count);
     if (!all_taken || count > 0 || last == Read::kLess || reads == kReadsPerPoll) break;
@@ -161,7 +160,7 @@ bool TcpDriver::take_records(TcpConnection& connection, Completion* out, std::si
   for (;;) {
     if (inbox.write_left() > 0 && !fill_write(connection)) return true;
     if (*count == capacity) {
-      connection.unread = !inbox.empty() || connection.rest_goes_to != nullptr;
+      connection.unread = !inbox.empty();
       return false;
     }
     if (connection.rest_goes_to != nullptr) {  // it is there

@@ -8,6 +8,7 @@
 #include "madlike/driver/door/door.h"
 #include "madlike/driver/ucx/side.h"
 #include "tests/conformance/ucx/engine.h"
+#include "tests/support/silent_host.h"
 
 namespace mad {
 namespace {
@@ -321,6 +322,7 @@ TEST_F(UcxReadStrangers, WhoAnswerWhatNobodyAsked) {
 UcxOptions impatient() {
   UcxOptions options = on_lo();
   options.connect_timeout = options.stranger_timeout = options.close_timeout = milliseconds(10);
+  options.silence_timeout = milliseconds(1000);
   return options;
 }
 
@@ -339,6 +341,13 @@ TEST_F(UcxSilence, InTheAgreementIsWaitedFor) {
   EXPECT_TRUE(engine_.station.disconnected.empty());
   socket_.close();
   expect_end(StatusCode::kAgain);
+}
+
+// What the engine says then is not acknowledged.
+TEST_F(UcxSilence, OfTheHostIsAnEnd) {
+  fall_silent(socket_.fd());
+  say(offer_->pack());
+  expect_end(StatusCode::kPeerFailed);
 }
 
 TEST_F(UcxStrangers, WhoLeavesMeanwhileMayComeAgain) {
