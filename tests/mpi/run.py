@@ -3,7 +3,7 @@
 
     tests/mpi/run.py --prefix DIR [--fabric F]... [--smoke] [NAME...]
 
-NAMEs choose tests by name or by shell pattern ('death-*'). The runs are in table.py; over the default fabric if
+NAMEs choose tests by name or by shell pattern ('death-*'). The runs are in table.py; over tcp if
 none is named. The last line counts what passed, failed and was skipped; the exit status is 1 if anything failed.
 """
 
@@ -276,7 +276,7 @@ def run_all(tests: Sequence[Test], prefix: Path, builder: Builder, factor: float
 
 
 def chosen(fabrics: Sequence[str], smoke: bool, patterns: Sequence[str]) -> List[Test]:
-    """The tests over these fabrics, or over the default one; of them those that a pattern names."""
+    """The tests over these fabrics, or over tcp; of them those that a pattern names."""
     tests = [test for fabric in fabrics for test in over(fabric, smoke)] if fabrics else by_default()
 
     def fits(test: Test, pattern: str) -> bool:

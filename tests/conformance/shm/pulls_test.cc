@@ -1,0 +1,165 @@
+// Remote writes of the shm driver: what only it has, and what peers may get wrong.  What all
+// fabrics whose receiver reads have in common stands in tests/conformance/pulls.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+
+#include "tests/conformance/shm/engine.h"
+
+namespace mad {
+namespace {
+
+class ShmPullsTest : public ::testing::Test {
+ protected:
+  explicit ShmPullsTest(const ShmOptions& of_a = {})
+      : a_(std::make_unique<ShmEngine>(of_a)), b_(std::make_unique<ShmEngine>()) {}
+  void SetUp() override {
+    to_b_ = a().connect(b());
+    from_a_ = b().connect(a());
+    ASSERT_TRUE(pump(both(), [&] {
+      return a().station.connected.count(to_b_) == 1 && b().station.connected.count(from_a_) == 1;
+    }));
+    const auto token = b().driver->expose(from_a_, {target_.data(), target_.size()});
+    ASSERT_TRUE(token.ok());
+    token_ = *token;
+  }
+  std::vector<ShmEngine*> both() { return {a_.get(), b_.get()}; }
+  ShmEngine& a() { return *a_; }
+  ShmEngine& b() { return *b_; }
+  ShmConnection& at_a() { return *a().shm().connection(to_b_); }
+  ShmConnection& at_b() { return *b().shm().connection(from_a_); }
+
+  Status write() {
+    const Segment segment{source_.data(), source_.size()};
+    return a().driver->post_write(to_b_, {&segment, 1}, token_, 0, &source_);
+  }
+  /// Has a write what only who has no driver of ours would: a record of kind pull.
+  void forge(const void* content, std::size_t bytes) {
+    ShmWriter& out = *at_a().out;
+    ASSERT_TRUE(out.reserve(bytes, kShmSmallLimit));
+    std::memcpy(out.memory().at(out.content()), content, bytes);
+    out.publish({RingMark::Kind::kPull, static_cast<std::uint32_t>(bytes), 0});
+    call_reader(out.memory());
+  }
+  void expect_refused_by_b() {
+    ASSERT_TRUE(pump(both(), [&] { return b().station.disconnected.count(from_a_) == 1; }));
+    EXPECT_EQ(b().station.disconnected[from_a_].code(), StatusCode::kProtocol);
+    EXPECT_EQ(target_, Bytes(target_.size()));
+  }
+
+  struct Forged {
+    std::uint64_t key, offset;
+    std::array<Segment, 4> runs;
+  };
+  Forged forged() {
+    Forged record{token_.key, token_.address, {}};
+    record.runs.fill({source_.data(), 100});
+    return record;
+  }
+  static constexpr std::size_t kHead = 2 * sizeof(std::uint64_t);
+
+  Bytes source_ = pattern(100000), target_ = Bytes(3 << 20);
+  std::unique_ptr<ShmEngine> a_, b_;
+  ConnectionId to_b_ = 0, from_a_ = 0;
+  ExposureToken token_;
+};
+
+TEST_F(ShmPullsTest, AreForLongRunsOfPeersThatCanReadUs) {
+  constexpr std::uint64_t kPage = 4096;
+  EXPECT_TRUE(a().driver->prefers_writes(to_b_, kPage));
+  EXPECT_FALSE(a().driver->prefers_writes(to_b_, kPage - 1));
+  at_a().we_read = false;
+  EXPECT_FALSE(a().driver->prefers_writes(to_b_, kPage));
+  at_a().we_read = true;
+  at_a().they_read = false;
+  EXPECT_FALSE(a().driver->prefers_writes(to_b_, kPage));
+  EXPECT_EQ(write().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(ShmPullsTest, AWriteOfNothingOrOfTooManyRunsIsInvalid) {
+  const auto posted = [&](SegmentList runs) {
+    return a().driver->post_write(to_b_, runs, token_, 0, nullptr).code();
+  };
+  const std::vector<Segment> many(a().driver->caps().max_write_iov + 1, {source_.data(), 8});
+  EXPECT_EQ(posted({many.data(), many.size()}), StatusCode::kInvalidArgument);
+  EXPECT_EQ(posted({many.data(), many.size() - 1}), StatusCode::kInProgress);
+  const Segment empty{source_.data(), 0};
+  EXPECT_EQ(posted({&empty, 1}), StatusCode::kInvalidArgument);
+}
+
+TEST_F(ShmPullsTest, AListThatIsNoneIsRefused) {
+  const Forged record = forged();
+  forge(&record, kHead);
+  expect_refused_by_b();
+}
+
+TEST_F(ShmPullsTest, AListThatEndsWithinARunIsRefused) {
+  const Forged record = forged();
+  forge(&record, kHead + sizeof(Segment) + 8);
+  expect_refused_by_b();
+}
+
+TEST_F(ShmPullsTest, MoreBytesThanAWriteHasAreRefused) {
+  Forged record = forged();
+  record.runs[3].size = a().driver->caps().max_write_bytes - 299;
+  forge(&record, sizeof(record));
+  expect_refused_by_b();
+}
+
+TEST_F(ShmPullsTest, WhoSaidThatItCannotReadIsNotAsked) {
+  at_b().we_read = false;
+  const Forged record = forged();
+  forge(&record, sizeof(record));
+  expect_refused_by_b();
+}
+
+TEST_F(ShmPullsTest, AWriteBesideTheMemoryIsRefused) {
+  Forged record = forged();
+  record.offset += target_.size() - 399;
+  forge(&record, sizeof(record));
+  expect_refused_by_b();
+}
+
+TEST_F(ShmPullsTest, AnswersToNothingAreRefused) {
+  ASSERT_TRUE(write().in_progress());
+  at_b().in->memory().store_pulled(2);
+  ASSERT_TRUE(pump({&a()}, [&] { return a().station.disconnected.count(to_b_) == 1; }));
+  EXPECT_EQ(a().station.disconnected[to_b_].code(), StatusCode::kProtocol);
+  EXPECT_TRUE(a().station.finished_status[&source_].error());
+}
+
+// Who has left wants to hear nothing, only that what it wrote is read.
+TEST_F(ShmPullsTest, WhatComesToWhoHasLeftIsDropped) {
+  ASSERT_TRUE(write().in_progress());
+  a().driver->disconnect(to_b_);
+  Bytes word = pattern(8);
+  ASSERT_TRUE(send(b(), from_a_, word, {&a()}).ok());
+  for (int i = 0; i < 100; ++i) a().station.poll();
+  ASSERT_TRUE(pump(both(), [&] { return b().station.disconnected.count(from_a_) == 1; }));
+  EXPECT_TRUE(std::equal(source_.begin(), source_.end(), target_.begin()));
+  EXPECT_TRUE(a().station.received.empty());
+  EXPECT_TRUE(a().station.finished_status[&source_].ok());
+}
+
+class ShmPullsOfTheHasty : public ShmPullsTest {
+ protected:
+  ShmPullsOfTheHasty() : ShmPullsTest(hasty()) {}
+  static ShmOptions hasty() {
+    ShmOptions options;
+    options.close_timeout = milliseconds(20);
+    return options;
+  }
+};
+
+TEST_F(ShmPullsOfTheHasty, AreGivenUpWhenTheReceiverTakesTooLong) {
+  ASSERT_TRUE(write().in_progress());
+  a().driver->disconnect(to_b_);
+  ASSERT_TRUE(pump({&a()}, [&] { return a().station.finished_count == 1; }));
+  EXPECT_TRUE(a().station.finished_status[&source_].error());
+  ASSERT_TRUE(pump(both(), [&] { return b().station.disconnected.count(from_a_) == 1; }));
+  EXPECT_EQ(target_, Bytes(target_.size())) << "what was given up is not read";
+}
+
+}  // namespace
+}  // namespace mad
