@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -120,6 +121,27 @@ TEST(Allocation, AMessageOfAnySizeStaysWithinTheStagingBudget) {
   ASSERT_TRUE(settle(a, b, [&] { return arrived.done == 1; }));
   EXPECT_TRUE(sink.bytes == a.sent[0].bytes);
   EXPECT_LT(test::allocations().bytes - before, (1u << 20) + 64 * 65536 + 100000);
+}
+
+TEST(Allocation, AHeaderThatCannotBeKeptIsNotSent) {
+  auto network = std::make_shared<LoopbackNetwork>();
+  Side a(network), b(network);
+  Endpoint& to_b = a.to(b);
+  ASSERT_TRUE(a.messenger->touch(to_b).ok());  // what is sent now waits for b
+  const std::string header(20000, 'h');
+  test::fail_allocations_from(10000);
+  const Status without = a.send_header(to_b, 1, header);
+  Sent& with = a.send(to_b, 1, {}, header);
+  test::fail_allocations_from(0);
+  EXPECT_EQ(without.code(), StatusCode::kNoMemory);
+  EXPECT_EQ(with.status.code(), StatusCode::kNoMemory);
+  settle(a, b);
+  EXPECT_TRUE(b.arrived.empty());
+  EXPECT_EQ(with.done, 0);
+  EXPECT_TRUE(a.messenger->idle());
+  ASSERT_TRUE(a.send_header(to_b, 1, header).ok());
+  settle(a, b);
+  EXPECT_EQ(b.arrived.size(), 1u);
 }
 
 TEST(Allocation, AHeadThatCannotBeKeptEndsItsPeer) {

@@ -282,6 +282,15 @@ TEST_P(WrongSums, OfAPeerThatWent) {
 INSTANTIATE_TEST_SUITE_P(Packets, WrongSums, ::testing::Values(std::size_t{0}, kPiece),
                          [](const auto& info) { return info.param == 0 ? "Whole" : "InPieces"; });
 
+TEST(Checksum, AHeadOfNothingHasNone) {
+  MessengerConfig config = short_heads(true);
+  config.eager_limit = 0;
+  Pair p({}, config);
+  for (const std::size_t size : kSizes) p.a.send(p.to_b, 1, pattern(size));
+  settle(p.a, p.b);
+  p.expect_all_whole();
+}
+
 // One engine's messages to itself.
 TEST(Checksum, ToOneself) {
   const auto network = std::make_shared<LoopbackNetwork>();

@@ -100,7 +100,7 @@ class Endpoint {
     /// Whether a piece of `bytes`, which `rest` more are said to follow, is what has to come.
     bool may_be_next(std::size_t bytes, std::size_t rest) const {
       if (placed) return bytes == 0 && rest == 0;
-      return bytes > 0 && rest < left && bytes == left - rest;
+      return rest < left && bytes == left - rest;
     }
 
     std::size_t left = 0;                // bytes to come, all of them payload

@@ -1,6 +1,7 @@
 // How peers end: goodbye, death, unreachable addresses, and what becomes of their messages.
 #include <gtest/gtest.h>
 
+#include "madlike/message/late_driver.h"
 #include "madlike/message/side.h"
 
 namespace mad {
@@ -260,6 +261,7 @@ TEST_F(Ends, AFailingDriverOfOursEndsThePeers) {
   a_.driver->fail();
   Sent& sent = a_.send(*to_b_, 1, pattern(500000));
   EXPECT_EQ(sent.done, 0);
+  EXPECT_EQ(a_.send_header(*to_b_, 1, "nor this").code(), StatusCode::kPeerFailed);
   for (int i = 0; i < 1000000 && sent.done == 0; ++i) (void)a_.messenger->progress();
   progress_a();
   EXPECT_EQ(sent.done, 1);
@@ -277,6 +279,56 @@ TEST_F(Ends, AMessengerEndsSilently) {
   for (int i = 0; i < 10; ++i) (void)b_->messenger->progress();
   ASSERT_EQ(b_->gone.size(), 1u);
   EXPECT_EQ(b_->gone[0].second.code(), StatusCode::kPeerFailed);
+}
+
+/// Two who know each other, of whom one is told late what happens.
+class EndsLate : public ::testing::Test {
+ protected:
+  EndsLate() : network_(std::make_shared<LoopbackNetwork>(none_injected())), b_(network_) {
+    auto driver = std::make_unique<LateDriver>(network_);
+    driver->late = false;
+    driver_ = driver.get();
+    std::vector<std::unique_ptr<Driver>> drivers;
+    drivers.push_back(std::move(driver));
+    a_ = std::make_unique<Side>(std::move(drivers));
+    to_b_ = &a_->to(b_);
+    EXPECT_TRUE(a_->messenger->touch(*to_b_).ok());
+    settle(*a_, b_);
+    driver_->late = true;
+  }
+  static LoopbackOptions none_injected() {
+    LoopbackOptions options;
+    options.inject_bytes = 0;
+    return options;
+  }
+  void progress_a() {
+    for (int i = 0; i < 10; ++i) (void)a_->messenger->progress();
+  }
+
+  std::shared_ptr<LoopbackNetwork> network_;
+  Side b_;
+  LateDriver* driver_ = nullptr;
+  std::unique_ptr<Side> a_;
+  Endpoint* to_b_ = nullptr;
+};
+
+TEST_F(EndsLate, WhatArrivedBeforeTheDeathIsAwaitedThoughPostsFail) {
+  ASSERT_TRUE(b_.send_header(b_.to(*a_), 1, "last words").ok());
+  b_.driver->fail();
+  (void)a_->send_header(*to_b_, 1, "the driver refuses this");
+  progress_a();
+  EXPECT_TRUE(a_->gone.empty());
+  driver_->late = false;
+  progress_a();
+  ASSERT_EQ(a_->arrived.size(), 1u);
+  EXPECT_EQ(a_->arrived[0].header, "last words");
+  ASSERT_EQ(a_->gone.size(), 1u);
+  EXPECT_EQ(a_->gone[0].second.code(), StatusCode::kPeerFailed);
+}
+
+TEST_F(EndsLate, CloseSaysSoWhenAGoodbyeIsStillWithTheDriver) {
+  EXPECT_TRUE(a_->messenger->idle());
+  EXPECT_FALSE(a_->messenger->close(20).ok());
 }
 
 class EndsWithWindows : public Ends {

@@ -34,5 +34,13 @@ TEST(IncomingTable, RemovedMessagesAreForgottenAndUsedAgain) {
   EXPECT_EQ(m->received, 0u);
 }
 
+TEST(IncomingTable, EveryIdUpToTheLastNamesItsMessage) {
+  IncomingTable table;
+  IncomingMessage* last = table.add();
+  while (last->id < table.last_id()) last = table.add();
+  EXPECT_EQ(table.find(table.last_id()), last);
+  EXPECT_EQ(table.find(table.last_id() + 1), nullptr);
+}
+
 }  // namespace
 }  // namespace mad

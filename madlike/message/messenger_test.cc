@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -224,6 +225,19 @@ TEST_P(Fabrics, ToOneself) {
   EXPECT_TRUE(p.a.messenger->idle());
 }
 
+TEST_P(Fabrics, TheLongestHeaderFitsAPacket) {
+  SCOPED_TRACE(fabric_.name);
+  Pair p(fabric_.options);
+  const std::string header(p.a.messenger->max_header_bytes(), 'h');
+  ASSERT_TRUE(p.a.send_header(p.to_b, 1, header).ok());
+  p.a.send(p.to_b, 2, pattern(100), header);
+  settle(p.a, p.b);
+  ASSERT_EQ(p.b.arrived.size(), 2u);
+  EXPECT_TRUE(p.b.arrived[0].header == header);
+  EXPECT_TRUE(p.b.arrived[1].header == header);
+  EXPECT_TRUE(p.b.arrived[1].sink->bytes == pattern(100));
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Fabrics, ::testing::Range(0, static_cast<int>(fabrics().size())));
 
 TEST(Messenger, TheFirstMessageNeedsNoPreparation) {
@@ -289,6 +303,50 @@ TEST(Messenger, AnEmptyPayloadIsAHeader) {
   ASSERT_EQ(p.b.arrived.size(), 1u);
   EXPECT_EQ(p.b.arrived[0].message, nullptr);
   EXPECT_EQ(p.b.arrived[0].header, "only this");
+}
+
+// Who looks rarely still gets all that came.
+TEST(Messenger, OneTurnTakesManyPackets) {
+  Pair p;
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(p.a.send_header(p.to_b, 1, "x").ok());
+  (void)p.b.messenger->progress();
+  EXPECT_EQ(p.b.arrived.size(), 60u);
+}
+
+/// Knows whether the hosts of its peers have everything.
+class TellingDriver final : public LoopbackDriver {
+ public:
+  using LoopbackDriver::LoopbackDriver;
+  Result<ConnectionId> connect(const std::byte* address, std::size_t size) override {
+    connected = true;
+    return LoopbackDriver::connect(address, size);
+  }
+  bool arrived(ConnectionId) const override {
+    EXPECT_TRUE(connected) << "asked of no connection";
+    return at_host;
+  }
+  bool connected = false;
+  bool at_host = true;
+};
+
+TEST(Messenger, WhatLeftHasArrivedWhenAllHostsHaveIt) {
+  const auto network = std::make_shared<LoopbackNetwork>();
+  auto own = std::make_unique<TellingDriver>(network);
+  TellingDriver& driver = *own;
+  std::vector<std::unique_ptr<Driver>> drivers;
+  drivers.push_back(std::move(own));
+  Side a(std::move(drivers)), b(network);
+  Endpoint& to_b = a.to(b);
+  EXPECT_TRUE(a.messenger->arrived()) << "nobody was contacted";
+  ASSERT_TRUE(a.send_header(to_b, 1, "hello").ok());
+  settle(a, b);
+  EXPECT_TRUE(a.messenger->arrived());
+  driver.at_host = false;
+  EXPECT_FALSE(a.messenger->arrived());
+  b.driver->fail();
+  settle(a, a);
+  ASSERT_EQ(a.gone.size(), 1u);
+  EXPECT_TRUE(a.messenger->arrived()) << "who is gone is not waited for";
 }
 
 TEST(Messenger, EndpointsCarryTheUsersData) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "madlike/driver/loopback/loopback.h"
 
@@ -76,6 +78,7 @@ TEST_F(PeersTest, WhatIsNoAddressIsRefused) {
   EXPECT_EQ(peers_.find({{0, {}}}).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(peers_.find({{0, bytes}}).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(peers_.find({{1, {8, std::byte{}}}}).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_TRUE(peers_.find({{0, std::vector<std::byte>(kMaxAddressBytes)}}).ok()) << "the longest";
   // Only the driver knows the others; it is asked when the endpoint is contacted.
   Endpoint& foreign = *peers_.find({{0, {8, std::byte{}}}}).value();
   EXPECT_EQ(peers_.contact(foreign).code(), StatusCode::kInvalidArgument);
@@ -150,6 +153,31 @@ TEST_F(PeersTest, ReleasingOneKeepsTheOthers) {
   ASSERT_EQ(peers_.all().size(), 1u);
   EXPECT_EQ(&peers_.all().front(), &second);
   EXPECT_EQ(&find(third), &second);
+}
+
+// Nothing can be said to it any more where the goodbye went.
+TEST(Peers, WhoComesByAnotherRouteWhileWeLeaveIsAnotherEndpoint) {
+  const auto first = std::make_shared<LoopbackNetwork>();
+  const auto second = std::make_shared<LoopbackNetwork>();
+  NoEvents events;
+  Core core(MessengerConfig(), events);
+  std::vector<std::unique_ptr<Driver>> drivers;
+  drivers.push_back(std::make_unique<LoopbackDriver>(first));
+  drivers.push_back(std::make_unique<LoopbackDriver>(second));
+  Peers peers(core, std::move(drivers));
+  const LoopbackDriver mute(first);
+  LoopbackDriver other(second);
+  Endpoint& left = *peers.find({{0, mute.address()}, {1, other.address()}}).value();
+  ASSERT_TRUE(peers.contact(left).ok());
+  left.hello_sent = left.leaving = left.goodbye_sent = true;
+  const std::vector<std::byte>& ours = peers.driver(1).address();
+  ASSERT_TRUE(other.connect(ours.data(), ours.size()).ok());
+  Completion connected;
+  ASSERT_EQ(peers.driver(1).poll(&connected, 1), 1u);
+  Endpoint& come = peers.welcome(1, connected.connection);
+  EXPECT_NE(&come, &left);
+  EXPECT_FALSE(come.goodbye_sent);
+  EXPECT_EQ(left.route().driver, 0u);
 }
 
 }  // namespace

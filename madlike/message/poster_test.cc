@@ -7,67 +7,10 @@
 #include <deque>
 #include <vector>
 
+#include "madlike/message/scripted_driver.h"
+
 namespace mad {
 namespace {
-
-/// Says what the test wrote down, then ok, and keeps the bytes it accepted.
-class ScriptedDriver final : public Driver {
- public:
-  ScriptedDriver() {
-    caps_.max_iov = 4;
-    caps_.max_packet_bytes = 512;
-    caps_.max_write_iov = 2;
-    caps_.max_write_bytes = 4096;
-  }
-  const DriverCaps& caps() const override { return caps_; }
-  const std::vector<std::byte>& address() const override { return address_; }
-  Result<ConnectionId> connect(const std::byte*, std::size_t) override { return ConnectionId{0}; }
-  const std::vector<std::byte>& peer_address(ConnectionId) const override { return address_; }
-  Status post_send(ConnectionId, SegmentList packet, void* context) override {
-    return answer(packet, context);
-  }
-  Result<ExposureToken> expose(ConnectionId, Segment) override { return ExposureToken{}; }
-  void withdraw(ConnectionId, const ExposureToken&) override {}
-  Status post_write(ConnectionId, SegmentList packet, const ExposureToken& token,
-                    std::uint64_t offset, void* context) override {
-    written_to = token.address + offset;
-    return answer(packet, context);
-  }
-  std::size_t poll(Completion*, std::size_t) override { return 0; }
-  Status watch(std::vector<pollfd>*) override { return StatusCode::kNotFound; }
-  void release(void*) override {}
-  void disconnect(ConnectionId) override {}
-
-  std::deque<Status> script;
-  std::vector<std::vector<std::byte>> accepted;
-  void* context = nullptr;  // of the last post
-  std::uint64_t written_to = 0;
-
- private:
-  Status answer(SegmentList packet, void* its_context) {
-    context = its_context;
-    Status status;
-    if (!script.empty()) {
-      status = script.front();
-      script.pop_front();
-    }
-    if (status.again() || status.error()) return status;
-    accepted.emplace_back();
-    for (const Segment& s : packet) {
-      accepted.back().insert(accepted.back().end(), s.begin(), s.end());
-    }
-    return status;
-  }
-  DriverCaps caps_;
-  std::vector<std::byte> address_;
-};
-
-struct NoEvents final : MessageEvents {
-  void on_message(Endpoint&, std::uint8_t, Segment, std::uint64_t, IncomingMessage*) override {}
-  void on_sent(OutgoingMessage&, const Status&) override {}
-  void on_received(void*, std::uint64_t, const Status&) override {}
-  void on_peer_gone(Endpoint&, const Status&) override {}
-};
 
 using Use = OutgoingPacket::Use;
 

@@ -41,7 +41,7 @@ bool Reconnects::later(Endpoint& endpoint, const Status& why) {
   }
   const milliseconds timeout = core_.config.connect_timeout;
   if (timeout.count() > 0 && now - attempts.first >= timeout) return false;
-  if (attempts.failed > 1 && now - attempts.first >= kPatience) tell(endpoint, why);
+  if (now - attempts.first >= kPatience) tell(endpoint, why);
   peers_.leave_connection(endpoint);
   attempts.next = now + pause_after(attempts.failed, random_);
   attempts.waits = true;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "madlike/message/endpoint.h"
 #include "madlike/message/side.h"
 
 namespace mad {
@@ -140,6 +141,16 @@ TEST_F(ReconnectsTest, ThePeerMayComeMeanwhile) {
   EXPECT_TRUE(a_.gone.empty());
 }
 
+TEST_F(ReconnectsTest, WhoSendsMoreDoesNotTryEarlier) {
+  Endpoint& to_b = a_.to(b_);
+  ASSERT_TRUE(a_.send_header(to_b, 1, "one").ok());
+  ASSERT_TRUE(progress_until([&] { return to_b.attempts.waits; }));
+  const int attempts = driver().attempts;
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(a_.send_header(to_b, 1, "more").ok());
+  EXPECT_EQ(driver().attempts, attempts);
+  EXPECT_TRUE(to_b.attempts.waits);
+}
+
 TEST_F(ReconnectsTest, ClosingEndsWhatWaits) {
   const Sent& sent = a_.send(a_.to(b_), 1, pattern(1000));
   ASSERT_TRUE(progress_until([&] { return driver().attempts >= 1; }));
@@ -170,6 +181,24 @@ TEST_F(ImpatientTest, AfterTheTimeoutItIsUnreachable) {
     EXPECT_EQ(why.code(), StatusCode::kUnreachable);
     EXPECT_NE(why.message().find("no room on the moon"), std::string_view::npos) << why.message();
   }
+}
+
+MessengerConfig patient() {
+  MessengerConfig config;
+  config.connect_timeout = std::chrono::milliseconds(0);
+  return config;
+}
+
+class PatientTest : public ReconnectsTest {
+ protected:
+  PatientTest() : ReconnectsTest(patient()) {}
+};
+
+TEST_F(PatientTest, WithoutATimeoutItIsTriedForEver) {
+  driver().failures = 3;
+  ASSERT_TRUE(a_.send_header(a_.to(b_), 1, "one").ok());
+  ASSERT_TRUE(progress_until([&] { return b_.arrived.size() == 1; }));
+  EXPECT_TRUE(a_.gone.empty());
 }
 
 }  // namespace

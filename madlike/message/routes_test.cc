@@ -5,22 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "madlike/message/late_driver.h"
 #include "madlike/message/side.h"
 
 namespace mad {
 namespace {
 
 using Network = std::shared_ptr<LoopbackNetwork>;
-
-/// What happens is told later than it happens.
-class LateDriver : public LoopbackDriver {
- public:
-  using LoopbackDriver::LoopbackDriver;
-  std::size_t poll(Completion* out, std::size_t capacity) override {
-    return LoopbackDriver::poll(out, late ? 0 : capacity);
-  }
-  bool late = true;
-};
 
 /// Reaches nobody, but may be reached.
 class OneWayDriver final : public LateDriver {
@@ -114,6 +105,22 @@ TEST_F(RoutesTest, OneThatTheDriverRefusesIsPassedOver) {
   send_some(a_, to_b, 0, 3);
   settle(a_, b_);
   expect_some(b_, 3);
+}
+
+// Its driver refuses HELLO before it says that the connection ended.
+TEST_F(RoutesTest, WhatIsSentWhileARouteFailsGoesByTheNextOne) {
+  auto first = std::make_unique<LateDriver>(first_);
+  LateDriver& late = *first;
+  Side a(with_second(std::move(first)));
+  Endpoint& to_b = by_the_second(a, b_);
+  send_some(a, to_b, 0, 1);
+  for (int i = 0; i < 3; ++i) (void)a.messenger->progress();
+  send_some(a, to_b, 1, 3);
+  late.late = false;
+  settle(a, b_);
+  expect_some(b_, 3);
+  EXPECT_TRUE(a.all_sent());
+  EXPECT_TRUE(a.gone.empty());
 }
 
 TEST_F(RoutesTest, BothMayPassOneOverAndMeet) {

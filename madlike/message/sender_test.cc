@@ -6,6 +6,13 @@
 namespace mad {
 namespace {
 
+TEST(Sender, HeadsAreLongerWhereTheyAreReceivedInPlace) {
+  DriverCaps caps;
+  EXPECT_EQ(default_eager_limit(caps), 64u * 1024);
+  caps.piece_bytes = 16 * 1024;
+  EXPECT_EQ(default_eager_limit(caps), 256u * 1024);
+}
+
 TEST(Sender, ASmallMessageIsOnePacketAndDoneAtOnce) {
   Pair p;
   const std::uint64_t before = p.a.messenger->counters().drivers[0].packets_sent;
@@ -212,6 +219,17 @@ TEST(Sender, WhatIsNotCollectedTakesTheCollectedAlong) {
   EXPECT_EQ(p.b.arrived[12].header, "complete at once");
 }
 
+TEST(Sender, CollectsWhatTheFabricLetsLeaveTogether) {
+  for (const std::size_t more : {0, 1}) {
+    Pair p(corking());
+    const std::uint64_t before = packets(p.a);
+    for (unsigned i = 0; i < 12; ++i) (void)p.a.send(p.to_b, 1, pattern(4096 - 40 + more, i));
+    EXPECT_EQ(packets(p.a), before + (more == 0 ? 8 : 12));
+    settle(p.a, p.b);
+    p.expect_all_whole();
+  }
+}
+
 // Only their headers leave before their receiver has given back what it granted.
 TEST(Sender, CollectsLongMessagesForWhichThereIsNoCredit) {
   MessengerConfig config;
@@ -243,6 +261,25 @@ TEST(Sender, ClearancesOfOneTurnButTheFirstWaitForItsEnd) {
   EXPECT_EQ(packets(p.b), before + 4);
   settle(p.a, p.b);
   p.expect_all_whole();
+}
+
+TEST(Sender, ClearancesOfOneTurnWaitForItsEndThoughOthersLeave) {
+  MessengerConfig config;
+  config.eager_limit = 0;
+  Pair p({}, config);
+  const std::uint64_t before = packets(p.b);
+  std::vector<std::uint64_t> sent;
+  p.b.on_arrival = [&](Arrived& arrived) {
+    p.b.accept(arrived);
+    p.b.send(p.to_a, 1, pattern(8));
+    sent.push_back(packets(p.b) - before);
+  };
+  for (unsigned i = 0; i < 4; ++i) (void)p.a.send(p.to_b, 1, pattern(20000, i));
+  (void)p.b.messenger->progress();
+  EXPECT_EQ(sent, (std::vector<std::uint64_t>{2, 3, 4, 5}));
+  EXPECT_EQ(packets(p.b), before + 8);
+  settle(p.a, p.b);
+  EXPECT_TRUE(p.a.all_sent() && p.b.all_sent());
 }
 
 // Who accepts what came before may not come back for long.

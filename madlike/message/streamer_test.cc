@@ -1,6 +1,10 @@
 // How the rest of a long payload travels: written in place, or in packets of a chosen size.
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "madlike/message/pair.h"
 
 namespace mad {
@@ -85,6 +89,83 @@ TEST(Streamer, ALongMessageHasAFewMegabytesOnTheirWay) {
   }));
   EXPECT_GT(written, std::uint64_t{39} << 20);
   EXPECT_TRUE(p.b.arrived[0].sink->bytes == p.a.sent[0].bytes);
+}
+
+/// Prefers writes of long runs.
+class CopyingDriver final : public LoopbackDriver {
+ public:
+  CopyingDriver(std::shared_ptr<LoopbackNetwork> network, std::uint64_t least_run)
+      : LoopbackDriver(std::move(network)), least_run_(least_run) {}
+  bool prefers_writes(ConnectionId, std::uint64_t run_bytes) const override {
+    return run_bytes >= least_run_;
+  }
+
+ private:
+  std::uint64_t least_run_;
+};
+
+TEST(Streamer, WindowsInLentMemoryAreUsedWhereWritesArePreferred) {
+  constexpr std::size_t kBytes = 100000;
+  struct Case {
+    std::uint64_t least_run, run_bytes;
+    bool preferred;
+  };
+  const Case cases[] = {{0, 1, true},  // always
+                        {UINT64_MAX, kBytes, false},
+                        {5000, 5000, true},
+                        {5000, 4999, false}};  // the receiver opened a window all the same
+  for (const auto& [least_run, run_bytes, preferred] : cases) {
+    LoopbackOptions options;
+    options.lent_bytes = 300;
+    MessengerConfig config;
+    config.eager_limit = 3000;
+    config.peer_credit = 12000;
+    const auto network = std::make_shared<LoopbackNetwork>(options);
+    const auto side = [&] {
+      std::vector<std::unique_ptr<Driver>> drivers;
+      drivers.push_back(std::make_unique<CopyingDriver>(network, least_run));
+      return std::make_unique<Side>(std::move(drivers), config);
+    };
+    const auto a = side(), b = side();
+    a->run_bytes = run_bytes;
+    a->send(a->to(*b), 1, pattern(kBytes));
+    settle(*a, *b);
+    ASSERT_EQ(b->arrived.size(), 1u);
+    EXPECT_TRUE(b->arrived[0].sink->bytes == a->sent[0].bytes);
+    EXPECT_EQ(a->messenger->counters().written_bytes > 0, preferred) << least_run << run_bytes;
+  }
+}
+
+// Its receiver would wait for ever; whatever it is told instead of payload breaks the protocol.
+TEST(Streamer, ASourceThatHasTooLittleEndsItsPeer) {
+  constexpr std::size_t kHead = 3000;
+  MessengerConfig config;
+  config.eager_limit = kHead;
+  struct Case {
+    bool remote_write;
+    std::size_t lent_bytes, has;
+  };
+  const Case cases[] = {{false, 0, kHead}, {false, 0, kHead + 500}, {true, 0, kHead + 500},
+                        {false, 300, 100}, {false, 300, kHead},     {false, 300, kHead + 500}};
+  for (const auto& [remote_write, lent_bytes, has] : cases) {
+    SCOPED_TRACE(testing::Message() << remote_write << ' ' << lent_bytes << ' ' << has);
+    LoopbackOptions options;
+    options.remote_write = remote_write;
+    options.lent_bytes = lent_bytes;
+    Pair p(options, config);
+    p.a.sent.emplace_back(pattern(has), 1, 1 << 20);
+    Sent& sent = p.a.sent.back();
+    sent.payload_bytes = 30 * kHead;
+    sent.status = p.a.messenger->send(p.to_b, 1, {}, sent);
+    settle(p.a, p.b);
+    ASSERT_EQ(p.a.gone.size(), 1u);
+    EXPECT_EQ(p.a.gone[0].second.code(), StatusCode::kInternal);
+    EXPECT_EQ(sent.done, 1);
+    EXPECT_TRUE(sent.status.error());
+    EXPECT_TRUE(p.a.messenger->idle());
+    ASSERT_EQ(p.b.gone.size(), 1u);
+    EXPECT_EQ(p.b.gone[0].second.code(), StatusCode::kPeerFailed);
+  }
 }
 
 }  // namespace

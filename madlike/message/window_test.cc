@@ -78,6 +78,10 @@ TEST(Window, OverlappingRunsAreNone) {
   EXPECT_TRUE(window.valid());
   window.run = 0;
   EXPECT_FALSE(window.valid());
+  window.stride = 0;
+  EXPECT_FALSE(window.valid()) << "one run has no part before it";
+  window.lead = 0;
+  EXPECT_TRUE(window.valid());
 }
 
 // Every first byte and every end, so that either end of the rest is cut anywhere.

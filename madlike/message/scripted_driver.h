@@ -1,0 +1,91 @@
+// ScriptedDriver, NoEvents: for tests of the parts of a messenger, a fabric that answers each post
+// as the test says, and a user who does not care.
+#ifndef MADLIKE_MESSAGE_SCRIPTED_DRIVER_H_
+#define MADLIKE_MESSAGE_SCRIPTED_DRIVER_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "madlike/message/messenger.h"
+#include "madlike/message/wire.h"
+
+namespace mad {
+
+/// Says what the test wrote down, then ok, and keeps the bytes it accepted.
+class ScriptedDriver final : public Driver {
+ public:
+  ScriptedDriver() {
+    caps_.max_iov = 4;
+    caps_.max_packet_bytes = 512;
+    caps_.max_write_iov = 2;
+    caps_.max_write_bytes = 4096;
+  }
+  const DriverCaps& caps() const override { return caps_; }
+  const std::vector<std::byte>& address() const override { return address_; }
+  Result<ConnectionId> connect(const std::byte*, std::size_t) override { return ConnectionId{0}; }
+  const std::vector<std::byte>& peer_address(ConnectionId) const override { return address_; }
+  Status post_send(ConnectionId, SegmentList packet, void* context) override {
+    return answer(packet, context);
+  }
+  Result<ExposureToken> expose(ConnectionId, Segment) override { return ExposureToken{}; }
+  void withdraw(ConnectionId, const ExposureToken&) override {}
+  Status post_write(ConnectionId, SegmentList packet, const ExposureToken& token,
+                    std::uint64_t offset, void* context) override {
+    written_to = token.address + offset;
+    return answer(packet, context);
+  }
+  void cork(ConnectionId) override { corked = true; }
+  void uncork(ConnectionId) override { corked = false; }
+  std::size_t poll(Completion*, std::size_t) override { return 0; }
+  Status watch(std::vector<pollfd>*) override { return StatusCode::kNotFound; }
+  void release(void*) override {}
+  void disconnect(ConnectionId) override {}
+
+  /// How many of the accepted packets are frames of this kind.
+  std::size_t accepted_of(FrameKind kind) {
+    return static_cast<std::size_t>(
+        std::count_if(accepted.begin(), accepted.end(), [&](std::vector<std::byte>& bytes) {
+          Frame frame;
+          return decode_frame({bytes.data(), bytes.size()}, &frame).ok() && frame.kind == kind;
+        }));
+  }
+
+  std::deque<Status> script;
+  std::vector<std::vector<std::byte>> accepted;
+  void* context = nullptr;  // of the last post
+  std::uint64_t written_to = 0;
+  bool corked = false;
+  std::size_t uncorked_posts = 0;  // accepted while nothing was corked
+
+ private:
+  Status answer(SegmentList packet, void* its_context) {
+    context = its_context;
+    Status status;
+    if (!script.empty()) {
+      status = script.front();
+      script.pop_front();
+    }
+    if (status.again() || status.error()) return status;
+    if (!corked) ++uncorked_posts;
+    accepted.emplace_back();
+    for (const Segment& s : packet) {
+      accepted.back().insert(accepted.back().end(), s.begin(), s.end());
+    }
+    return status;
+  }
+  DriverCaps caps_;
+  std::vector<std::byte> address_;
+};
+
+struct NoEvents final : MessageEvents {
+  void on_message(Endpoint&, std::uint8_t, Segment, std::uint64_t, IncomingMessage*) override {}
+  void on_sent(OutgoingMessage&, const Status&) override {}
+  void on_received(void*, std::uint64_t, const Status&) override {}
+  void on_peer_gone(Endpoint&, const Status&) override {}
+};
+
+}  // namespace mad
+
+#endif  // MADLIKE_MESSAGE_SCRIPTED_DRIVER_H_

@@ -1,0 +1,174 @@
+// What one turn does for one endpoint: what may leave, what never does, and whether there is more
+// to do soon.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "madlike/message/scripted_driver.h"
+#include "madlike/message/sender.h"
+
+namespace mad {
+namespace {
+
+/// As many zeros as are asked for.
+struct Zeros final : PayloadSource {
+  void fill(Packet& packet, std::uint64_t limit) override {
+    packet.stage(std::min<std::uint64_t>(limit, packet.staging_room().size));
+  }
+};
+
+class PumpTest : public ::testing::Test {
+ protected:
+  static MessengerConfig config() {
+    MessengerConfig out;
+    out.packet_bytes = 1024;
+    out.staging_bytes = 64 * 1024;
+    out.peer_credit = 4000;
+    return out;
+  }
+  PumpTest() { to_.has_connection = to_.hello_sent = to_.hello_received = true; }
+
+  void let_frames_wait(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) ASSERT_TRUE(to_.first_frames.push(1, {}, nullptr));
+    core_.waiting += count;
+  }
+  void let_credit_wait() { to_.charged = to_.to_return = core_.credit_threshold; }
+  /// A message whose receiver wants `packets` packets of 100 bytes.
+  OutgoingMessage& stream(std::size_t packets) {
+    OutgoingMessage& message = messages_.emplace_back();
+    message.source = &zeros_;
+    message.flush_bytes = 100;
+    message.payload_bytes = 100 * packets;
+    state_of(message).endpoint = &to_;
+    state_of(message).peer_id = 7;
+    state_of(message).accepted = message.payload_bytes;
+    sender_.stream(message);
+    return message;
+  }
+  void refuse_one() {
+    IncomingMessage& message = *core_.incoming.add();
+    message.endpoint = &to_;
+    message.peer_id = 1;
+    message.phase = IncomingMessage::Phase::kRefusing;
+    ++to_.arrivals;
+    sender_.clear(message, true);
+  }
+  void expect_at_rest() {
+    const std::size_t before = driver_.accepted.size();
+    EXPECT_FALSE(sender_.pump(to_));
+    EXPECT_FALSE(sender_.has_work(to_));
+    EXPECT_EQ(driver_.accepted.size(), before);
+  }
+
+  NoEvents events_;
+  ScriptedDriver driver_;
+  Core core_{config(), events_};
+  Sender sender_{core_};
+  Endpoint to_{{{0, {}}}, &driver_};
+  Zeros zeros_;
+  std::deque<OutgoingMessage> messages_;
+};
+
+// What was refused is missing: whatever follows would be taken for it.
+TEST_F(PumpTest, AfterARefusalNothingIsPosted) {
+  driver_.script = {{StatusCode::kPeerFailed, "it died"}};
+  ASSERT_TRUE(sender_.send_header(to_, 1, {}).ok());
+  ASSERT_TRUE(to_.post_failed);
+  let_credit_wait();
+  expect_at_rest();
+  EXPECT_TRUE(driver_.accepted.empty());
+}
+
+TEST_F(PumpTest, AGoodbyeIsTheLastWord) {
+  to_.leaving = true;
+  EXPECT_FALSE(sender_.pump(to_));
+  EXPECT_EQ(driver_.accepted_of(FrameKind::kGoodbye), 1u);
+  let_credit_wait();
+  let_frames_wait(1);
+  expect_at_rest();
+}
+
+// Its number may be another endpoint's.
+TEST_F(PumpTest, WithoutAConnectionNothingIsPosted) {
+  to_.has_connection = to_.hello_sent = to_.hello_received = false;
+  let_frames_wait(1);
+  expect_at_rest();
+  EXPECT_TRUE(driver_.accepted.empty());
+}
+
+TEST_F(PumpTest, AGoodbyeThatIsPushedBackIsSaidLater) {
+  to_.leaving = true;
+  driver_.script = {StatusCode::kAgain};
+  (void)sender_.pump(to_);
+  EXPECT_TRUE(sender_.has_work(to_));
+  (void)sender_.pump(to_);
+  EXPECT_EQ(driver_.accepted_of(FrameKind::kGoodbye), 1u);
+}
+
+TEST_F(PumpTest, AGoodbyeFollowsAllMessagesThatWait) {
+  let_frames_wait(40);
+  to_.leaving = true;
+  while (sender_.pump(to_)) continue;
+  EXPECT_EQ(driver_.accepted_of(FrameKind::kMessage), 40u);
+  EXPECT_EQ(driver_.accepted_of(FrameKind::kGoodbye), 1u);
+  expect_at_rest();
+}
+
+TEST_F(PumpTest, AGoodbyeFollowsAllPayload) {
+  stream(40);
+  to_.leaving = true;
+  while (sender_.pump(to_)) continue;
+  EXPECT_EQ(driver_.accepted_of(FrameKind::kData), 40u);
+  EXPECT_EQ(driver_.accepted_of(FrameKind::kGoodbye), 1u);
+  expect_at_rest();
+}
+
+// Whoever waits for events meanwhile must not sleep.
+TEST_F(PumpTest, SeveralPacketsOfALongMessageLeaveAndMoreDoSoon) {
+  const OutgoingMessage& message = stream(40);
+  EXPECT_TRUE(sender_.pump(to_));
+  EXPECT_GT(driver_.accepted_of(FrameKind::kData), 1u);
+  EXPECT_LT(driver_.accepted_of(FrameKind::kData), 40u) << "others have their turn, too";
+  while (sender_.pump(to_)) continue;
+  EXPECT_EQ(driver_.accepted_of(FrameKind::kData), 40u);
+  EXPECT_EQ(core_.finished.pop(), &message);
+  expect_at_rest();
+}
+
+// Its packets come back with completions of the driver, which wake up who sleeps.
+TEST_F(PumpTest, AStreamWhoseShareIsWithTheDriverKeepsNobodyAwake) {
+  stream(40);
+  driver_.script.assign(40, StatusCode::kInProgress);
+  for (int turns = 0; sender_.pump(to_); ++turns) ASSERT_LT(turns, 40);
+  EXPECT_GT(driver_.accepted.size(), 1u);
+  EXPECT_LT(driver_.accepted.size(), 40u);
+  EXPECT_TRUE(sender_.has_work(to_));
+}
+
+TEST_F(PumpTest, AQuarterOfTheCreditIsReturnedByItself) {
+  let_credit_wait();
+  --to_.to_return;
+  expect_at_rest();
+  ++to_.to_return;
+  EXPECT_TRUE(sender_.has_work(to_));
+  EXPECT_FALSE(sender_.pump(to_));
+  EXPECT_EQ(driver_.accepted_of(FrameKind::kCredit), 1u);
+  EXPECT_EQ(to_.to_return, 0u);
+}
+
+TEST_F(PumpTest, PacketsOfOneTurnMayLeaveTogether) {
+  let_frames_wait(3);
+  (void)sender_.pump(to_);
+  refuse_one();
+  refuse_one();
+  (void)sender_.pump(to_);
+  stream(3);
+  (void)sender_.pump(to_);
+  EXPECT_EQ(driver_.accepted.size(), 3u + 2u + 3u);
+  EXPECT_EQ(driver_.uncorked_posts, 0u);
+  EXPECT_FALSE(driver_.corked) << "and not wait for the next turn";
+}
+
+}  // namespace
+}  // namespace mad
