@@ -102,13 +102,13 @@ TEST(EngineApi, TheFabricsOfAListAreCountedApart) {
   mad_engine_close(engine);
 }
 
-TEST(EngineApi, TheDefaultFabricIsTcp) {
+TEST(EngineApi, TheDefaultIsSharedMemoryAndTcp) {
   mad_config config;
   mad_config_init(&config);
   config.interface = "lo";
   mad_engine* engine = nullptr;
   ASSERT_EQ(mad_engine_open(&config, &engine), MAD_SUCCESS) << error();
-  EXPECT_STREQ(mad_engine_fabric(engine), "tcp");
+  EXPECT_STREQ(mad_engine_fabric(engine), "shm;tcp");
   mad_engine_close(engine);
 }
 
