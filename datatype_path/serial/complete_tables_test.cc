@@ -145,6 +145,8 @@ TEST(CompleteTables, refuse_wrong_heights_and_so_cycles) {
 TEST(CompleteTables, refuse_parts_of_another_size_than_their_loop) {
   EXPECT_EQ(Hand(0, 8).loop(1, 8, 2, {0, 40}, {6, 8}, {kRun, 1}).leaf(3, 4, {0}, {2}).refusal(),
             "program form: loop 0 gives its part 1 another size than loop 1 has");
+  EXPECT_EQ(Hand(0, 8).loop(1, 8, 2, {0, 40}, {6, 5}, {kRun, 1}).leaf(3, 4, {0}, {2}).refusal(),
+            "program form: loop 0 gives its part 1 another size than loop 1 has");
 }
 
 TEST(CompleteTables, refuse_loops_that_are_not_used) {

@@ -177,14 +177,14 @@ class Reader {
         !number("the number of children", &left_.children)) {
       return false;
     }
-    // Each is looked at alone first, so that the sum cannot overflow.
+    if (left_.loops >= LoopNode::kRun) return wrong("more than 2^32 - 2 loops");
+    // Of the others each is looked at alone first, too, so that the sum cannot overflow.
     const auto room = static_cast<std::uint64_t>(end_ - at_);
-    if (left_.loops > room || left_.parts > room || left_.sizes > room || left_.children > room ||
+    if (left_.parts > room || left_.sizes > room || left_.children > room ||
         kNumbersOfLoop * left_.loops + left_.parts + left_.sizes + left_.children > room) {
       return wrong("the loops announced need more than the " + std::to_string(room) +
                    " bytes that follow");
     }
-    if (left_.loops >= LoopNode::kRun) return wrong("more than 2^32 - 2 loops");
     loops_ = left_.loops;
     return true;
   }

@@ -255,11 +255,12 @@ TEST(Refusals, of_numbers) {
 TEST(Refusals, of_totals) {
   EXPECT_EQ(refusal(Form::of(8, 1, 1, 0, 0)),
             "10: the loops announced need more than the 0 bytes that follow");
-  EXPECT_EQ(refusal(Form::of(8, UINT64_MAX, 1, 0, 0).numbers({1, 16, 1, 1, 8, 0})),
-            "19: the loops announced need more than the 6 bytes that follow");
-  const std::uint64_t wraps = UINT64_MAX / 5 + 1;
-  EXPECT_EQ(refusal(Form::of(8, wraps, 1, 0, 0).numbers({1, 16, 1, 1, 8, 0})),
-            "18: the loops announced need more than the 6 bytes that follow");
+  constexpr std::uint64_t kMost = (std::uint64_t{1} << 32) - 2, kWraps = UINT64_MAX / 5 + 1;
+  EXPECT_EQ(refusal(Form::of(8, kMost, 1, 0, 0).numbers({1, 16, 1, 1, 8, 0})),
+            "14: the loops announced need more than the 6 bytes that follow");
+  EXPECT_EQ(refusal(Form::of(8, kMost + 1, 1, 0, 0)), "14: more than 2^32 - 2 loops");
+  EXPECT_EQ(refusal(Form::of(8, kWraps, 1, 0, 0)), "18: more than 2^32 - 2 loops");
+  EXPECT_EQ(refusal(Form::of(8, UINT64_MAX, 1, 0, 0)), "19: more than 2^32 - 2 loops");
   // Of one loop: with its five numbers the sum is 0.
   const std::uint64_t rest = UINT64_MAX - 4;
   for (const Form& form :

@@ -111,6 +111,8 @@ TEST(ConnectionTable, WhoLeavesIsToldNothingMore) {
   ASSERT_EQ(table.leave(one.id), &one) << "it is to be closed";
   one.state = State::kClosing;
   EXPECT_TRUE(table.any_closing());
+  EXPECT_TRUE(table.any_closing([](const Connection& any) { return any.number == 1; }));
+  EXPECT_FALSE(table.any_closing([](const Connection& any) { return any.number == 2; }));
   EXPECT_EQ(table.leave(one.id), nullptr) << "it was left before";
   EXPECT_FALSE(table.has_left()) << "it is not gone yet";
   EXPECT_EQ(one.gone.code(), StatusCode::kClosed);

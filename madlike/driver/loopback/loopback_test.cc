@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -40,12 +41,19 @@ class LoopbackTest : public ::testing::Test {
     options.max_packet_bytes = 1024;
     options.inject_bytes = 16;
     options.queue_depth = 3;
+    options.max_write_bytes = 512;
     return options;
   }
   Status post(LoopbackDriver& from, ConnectionId to, std::size_t size) {
     Bytes bytes(size, std::byte{7});  // copied at once
     const Segment segment{bytes.data(), bytes.size()};
     return from.post_send(to, {&segment, 1}, nullptr);
+  }
+  Status write(LoopbackDriver& from, ConnectionId to, const ExposureToken& token,
+               std::uint64_t offset, std::size_t size) {
+    Bytes bytes(size, std::byte{2});  // copied at once
+    const Segment segment{bytes.data(), bytes.size()};
+    return from.post_write(to, {&segment, 1}, token, offset, nullptr);
   }
 
   std::shared_ptr<LoopbackNetwork> network;
@@ -58,10 +66,34 @@ TEST_F(LoopbackTest, TheLimitsAreTheNetworks) {
   EXPECT_EQ(a.caps().max_packet_bytes, 1024u);
   EXPECT_EQ(a.caps().inject_bytes, 16u);
   EXPECT_EQ(post(a, to_b, 1025).code(), StatusCode::kInvalidArgument);
-  const std::vector<Segment> segments(a.caps().max_iov + 1);
-  EXPECT_EQ(a.post_send(to_b, {segments.data(), segments.size()}, nullptr).code(),
-            StatusCode::kInvalidArgument);
+  std::vector<Segment> segments(a.caps().max_iov + 1);
+  const auto post_segments = [&] {
+    return a.post_send(to_b, {segments.data(), segments.size()}, nullptr);
+  };
+  EXPECT_EQ(post_segments().code(), StatusCode::kInvalidArgument);
   EXPECT_TRUE(poll_all(b).empty());
+  segments.pop_back();
+  EXPECT_TRUE(post_segments().ok());
+  b.release(poll_all(b).at(0).buffer);
+  EXPECT_TRUE(post(a, to_b, 1024).in_progress());
+  EXPECT_TRUE(post(a, to_b, 17).in_progress());
+  EXPECT_TRUE(post(a, to_b, 16).ok()) << "injected";
+}
+
+TEST_F(LoopbackTest, SoAreThoseOfWrites) {
+  Bytes memory(1000);
+  const ExposureToken token = b.expose(to_a, {memory.data(), memory.size()}).value();
+  EXPECT_EQ(a.caps().max_write_bytes, 512u);
+  EXPECT_EQ(write(a, to_b, token, 0, 513).code(), StatusCode::kInvalidArgument);
+  std::vector<Segment> segments(a.caps().max_write_iov + 1);
+  const auto post_write = [&] {
+    return a.post_write(to_b, {segments.data(), segments.size()}, token, 0, nullptr);
+  };
+  EXPECT_EQ(post_write().code(), StatusCode::kInvalidArgument);
+  segments.pop_back();
+  EXPECT_TRUE(post_write().in_progress());
+  EXPECT_TRUE(write(a, to_b, token, 0, 512).in_progress());
+  for (const Completion& written : poll_all(a)) EXPECT_TRUE(written.status.ok());
 }
 
 TEST_F(LoopbackTest, WithoutRemoteWritesThereIsNothingToExpose) {
@@ -126,29 +158,96 @@ TEST_F(LoopbackTest, AnEngineMayConnectToItself) {
 
 TEST_F(LoopbackTest, WritesStayInsideOfWhatTheirPeerExposed) {
   Bytes memory(100, std::byte{1});
-  Bytes bytes(10, std::byte{2});
-  const Segment source{bytes.data(), bytes.size()};
-  const ExposureToken token = b.expose(to_a, {memory.data() + 20, 50}).value();
-  const auto write = [&](LoopbackDriver& from, ConnectionId to, std::uint64_t offset) {
-    EXPECT_TRUE(from.post_write(to, {&source, 1}, token, offset, &bytes).in_progress());
+  const Segment exposed{memory.data() + 20, 50};
+  ExposureToken token = b.expose(to_a, exposed).value();
+  const auto outcome = [&](LoopbackDriver& from, ConnectionId to, std::uint64_t offset,
+                           std::size_t size = 10) {
+    EXPECT_TRUE(write(from, to, token, offset, size).in_progress());
     const std::vector<Completion> written = poll_all(from);
     EXPECT_EQ(written.back().kind, Completion::Kind::kWritten);
-    EXPECT_EQ(written.back().context, &bytes);
     return written.back().status.code();
   };
-  EXPECT_EQ(write(a, to_b, 40), StatusCode::kOk);
-  EXPECT_EQ(write(a, to_b, 41), StatusCode::kProtocol);
-  EXPECT_EQ(write(a, to_b, ~std::uint64_t{0}), StatusCode::kProtocol);
+  EXPECT_EQ(outcome(a, to_b, 40), StatusCode::kOk);
+  EXPECT_EQ(outcome(a, to_b, 50, 0), StatusCode::kOk) << "nothing, at the end";
+  EXPECT_EQ(outcome(a, to_b, 51, 0), StatusCode::kProtocol);
+  EXPECT_EQ(outcome(a, to_b, 41), StatusCode::kProtocol);
+  EXPECT_EQ(outcome(a, to_b, ~std::uint64_t{0}), StatusCode::kProtocol);
   LoopbackDriver c(network);
   const ConnectionId c_to_b = connect(c, b);
   poll_all(b);
   poll_all(c);
-  EXPECT_EQ(write(c, c_to_b, 0), StatusCode::kProtocol) << "it was exposed to another engine";
+  EXPECT_EQ(outcome(c, c_to_b, 0), StatusCode::kProtocol) << "it was exposed to another engine";
   b.withdraw(to_a, token);
-  EXPECT_EQ(write(a, to_b, 0), StatusCode::kProtocol);
+  EXPECT_EQ(outcome(a, to_b, 0), StatusCode::kProtocol);
+  token = b.expose(connect(b, c), exposed).value();
+  EXPECT_EQ(outcome(a, to_b, 0), StatusCode::kProtocol) << "this one, too";
   for (std::size_t i = 0; i < memory.size(); ++i) {
     ASSERT_EQ(memory[i], i >= 60 && i < 70 ? std::byte{2} : std::byte{1}) << i;
   }
+}
+
+TEST_F(LoopbackTest, TheContextOfAWriteComesBack) {
+  Bytes memory(8), bytes(8);
+  const ExposureToken token = b.expose(to_a, {memory.data(), memory.size()}).value();
+  const Segment source{bytes.data(), bytes.size()};
+  ASSERT_TRUE(a.post_write(to_b, {&source, 1}, token, 0, &bytes).in_progress());
+  EXPECT_EQ(poll_all(a).at(0).context, &bytes);
+}
+
+TEST_F(LoopbackTest, WritesWhoseCompletionsNobodyTakesFillTheQueue) {
+  Bytes memory(100);
+  const ExposureToken token = b.expose(to_a, {memory.data(), memory.size()}).value();
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(write(a, to_b, token, 0, 10).in_progress());
+  EXPECT_TRUE(write(a, to_b, token, 0, 10).again());
+  EXPECT_EQ(poll_all(a).size(), 3u);
+  EXPECT_TRUE(write(a, to_b, token, 0, 10).in_progress());
+}
+
+/// A packet whose every byte is 3.
+class Threes : public PacketWriter {
+ public:
+  explicit Threes(std::size_t size) : left_(size) {}
+  std::size_t left() const override { return left_; }
+  void write(Segment room) override {
+    const std::size_t size = std::min(left_, room.size);
+    std::fill_n(room.begin(), size, std::byte{3});
+    left_ -= size;
+  }
+
+ private:
+  std::size_t left_;
+};
+
+TEST_F(LoopbackTest, NothingIsPostedWhileItConnects) {
+  LoopbackOptions options;
+  options.lent_bytes = 100;
+  auto lending = std::make_shared<LoopbackNetwork>(options);
+  LoopbackDriver c(lending), d(lending);
+  const ConnectionId to_d = connect(c, d);
+  EXPECT_TRUE(post(c, to_d, 10).again());
+  EXPECT_TRUE(write(c, to_d, {}, 0, 10).again());
+  Threes packet(10);
+  EXPECT_TRUE(c.post_lent(to_d, packet).again());
+  EXPECT_EQ(packet.left(), 10u);
+  EXPECT_TRUE(poll_all(c).empty());
+}
+
+TEST_F(LoopbackTest, LentMemoryIsOfTheQueue) {
+  LoopbackOptions options = small();
+  options.lent_bytes = 100;
+  auto lending = std::make_shared<LoopbackNetwork>(options);
+  LoopbackDriver c(lending), d(lending);
+  const ConnectionId to_d = connect(c, d);
+  poll_all(d);
+  Threes packet(400);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(c.post_lent(to_d, packet).ok());
+  EXPECT_TRUE(c.post_lent(to_d, packet).again());
+  EXPECT_EQ(packet.left(), 100u);
+  std::vector<Completion> received = poll_all(d);
+  EXPECT_EQ(received.size(), 3u);
+  d.release(received.back().buffer);
+  EXPECT_TRUE(c.post_lent(to_d, packet).ok());
+  EXPECT_TRUE(c.post_lent(to_d, packet).again());
 }
 
 TEST_F(LoopbackTest, AFailedEngineIsDeadToEverybody) {
@@ -183,6 +282,90 @@ TEST_F(LoopbackTest, AWithdrawnRequestConnectsNobody) {
   const ConnectionId to_a_again = connect(c, a);
   ASSERT_EQ(poll_all(a).size(), 1u);
   EXPECT_EQ(poll_all(c).at(0).connection, to_a_again);
+}
+
+/// Packets of more than 100 bytes come in pieces; `c` and `d` are connected to b, too.
+class LoopbackPiecesTest : public LoopbackTest {
+ protected:
+  LoopbackPiecesTest() : LoopbackTest(in_pieces()), c(network), d(network) {
+    for (LoopbackDriver* const driver : {&c, &d}) {
+      (void)connect(*driver, b);
+      poll_all(b);
+      poll_all(*driver);
+    }
+    to_c = connect(b, c);
+    to_d = connect(b, d);
+  }
+  static LoopbackOptions in_pieces() {
+    LoopbackOptions options = small();
+    options.piece_bytes = 100;
+    return options;
+  }
+  /// c's packet of `size` bytes has come, or its first piece.
+  Completion receive_from_c(std::size_t size) {
+    EXPECT_TRUE(post(c, connect(c, b), size).in_progress());
+    return poll_one();
+  }
+  Completion poll_one() {
+    std::array<Completion, 2> found;
+    EXPECT_EQ(b.poll(found.data(), found.size()), 1u);
+    return found[0];
+  }
+
+  struct Rest : ScatteredMemory {
+    std::size_t runs(std::uint64_t offset, std::uint64_t size, Segment* out, std::size_t) override {
+      *out = {bytes.data() + offset, static_cast<std::size_t>(size)};
+      return 1;
+    }
+    Bytes bytes = Bytes(1000);
+  };
+
+  LoopbackDriver c, d;
+  ConnectionId to_c = 0, to_d = 0;
+  Rest memory, other;
+};
+
+TEST_F(LoopbackPiecesTest, APieceIsAWholePacketIfNothingFollows) {
+  const Completion whole = receive_from_c(100);
+  EXPECT_EQ(whole.bytes.size, 100u);
+  EXPECT_EQ(whole.rest, 0u);
+  ASSERT_NE(whole.buffer, nullptr);
+  b.release(whole.buffer);
+  const Completion first = receive_from_c(101);
+  EXPECT_EQ(first.rest, 1u);
+  EXPECT_EQ(poll_one().bytes.size, 1u);
+}
+
+TEST_F(LoopbackPiecesTest, TheRestIsPlacedOnceForItsConnection) {
+  EXPECT_TRUE(b.place_rest(to_c, memory, 0).again()) << "there is none";
+  EXPECT_EQ(receive_from_c(350).rest, 250u);
+  EXPECT_TRUE(b.place_rest(to_a, other, 0).again());
+  EXPECT_TRUE(b.place_rest(to_d, other, 0).again());
+  EXPECT_TRUE(b.place_rest(to_c, memory, 10).ok());
+  EXPECT_TRUE(b.place_rest(to_c, other, 0).again()) << "it has its place";
+  const Completion placed = poll_one();
+  EXPECT_EQ(placed.connection, to_c);
+  EXPECT_EQ(placed.bytes.size + placed.rest, 0u);
+  EXPECT_EQ(other.bytes, Bytes(1000));
+  for (std::size_t i = 0; i < 1000; ++i) {
+    ASSERT_EQ(memory.bytes[i], i >= 10 && i < 260 ? std::byte{7} : std::byte{0}) << i;
+  }
+}
+
+TEST_F(LoopbackPiecesTest, WhatHasBegunToComeInPiecesGoesOn) {
+  EXPECT_EQ(receive_from_c(350).rest, 250u);
+  EXPECT_EQ(poll_one().rest, 150u);
+  EXPECT_TRUE(b.place_rest(to_c, memory, 0).again()) << "only after the first piece";
+  EXPECT_EQ(poll_one().rest, 50u);
+  EXPECT_EQ(poll_one().bytes.size, 50u);
+}
+
+TEST_F(LoopbackPiecesTest, NothingIsPlacedOfAConnectionThatWasLeft) {
+  EXPECT_EQ(receive_from_c(350).rest, 250u);
+  b.disconnect(to_c);
+  EXPECT_TRUE(b.place_rest(to_c, memory, 0).again());
+  poll_all(b);
+  EXPECT_EQ(memory.bytes, Bytes(1000));
 }
 
 TEST(Loopback, OnlyAnEngineThatIsAloneMaySleep) {

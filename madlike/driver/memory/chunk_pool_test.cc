@@ -1,6 +1,18 @@
 #include "madlike/driver/memory/chunk_pool.h"
 
+#include <cstddef>
+
 #include "gtest/gtest.h"
+
+// The sanitizers' allocators end the process by default where the system's returns null.
+extern "C" const char* __asan_default_options();   // NOLINT(bugprone-reserved-identifier)
+extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-identifier)
+  return "allocator_may_return_null=1";
+}
+extern "C" const char* __tsan_default_options();   // NOLINT(bugprone-reserved-identifier)
+extern "C" const char* __tsan_default_options() {  // NOLINT(bugprone-reserved-identifier)
+  return "allocator_may_return_null=1";
+}
 
 namespace mad {
 namespace {
@@ -33,6 +45,12 @@ TEST(ChunkPool, AChunkIsFreeWhenNobodyUsesIt) {
   EXPECT_EQ(pool.take(), nullptr);
   pool.drop_user(*chunk);
   EXPECT_EQ(pool.take(), chunk);
+}
+
+TEST(ChunkPool, MemoryThatCannotBeHadIsNoChunk) {
+  ChunkPool pool(1, std::size_t{1} << 60);
+  EXPECT_EQ(pool.take(), nullptr);
+  EXPECT_EQ(pool.available(), 1u) << "it is not in use";
 }
 
 }  // namespace

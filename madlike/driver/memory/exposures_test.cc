@@ -30,6 +30,7 @@ TEST(Exposures, OnlyTheOnePeerAndOnlyUntilRemoved) {
     EXPECT_NE(token.key, last) << "a key is used once";
     last = token.key;
     ASSERT_NE(exposures.find(3, token.key), nullptr);
+    EXPECT_EQ(exposures.find(2, token.key), nullptr);
     EXPECT_EQ(exposures.find(4, token.key), nullptr);
     EXPECT_EQ(exposures.find(3, token.key + 1), nullptr);
     EXPECT_TRUE(exposures.remove(token.key));

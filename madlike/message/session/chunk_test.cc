@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <vector>
 
@@ -33,6 +35,7 @@ TEST(Chunk, WhatNoEngineSendsIsRefused) {
   const auto good = ChunkHeader().encode();
   ASSERT_TRUE(decode(good, 1).ok());
   EXPECT_EQ(decode(good, 0).status().code(), StatusCode::kProtocol) << "empty";
+  EXPECT_TRUE(decode(good, kMaxChunkBytes).ok()) << "64 KiB may be staged";
   EXPECT_EQ(decode(good, kMaxChunkBytes + 1).status().code(), StatusCode::kProtocol);
   auto bad = good;
   bad[0] = std::byte{2};
@@ -42,9 +45,12 @@ TEST(Chunk, WhatNoEngineSendsIsRefused) {
     bad[static_cast<std::size_t>(place)] = static_cast<std::byte>(value);
     EXPECT_EQ(decode(bad, 1).status().code(), StatusCode::kProtocol) << place << ": " << value;
   }
-  auto bytes = good;
-  EXPECT_EQ(ChunkHeader::decode({bytes.data(), bytes.size() - 1}, 1).status().code(),
-            StatusCode::kProtocol);
+  std::array<std::byte, ChunkHeader::kBytes + 1> longer{};
+  std::copy(good.begin(), good.end(), longer.begin());
+  for (const std::size_t size : {good.size() - 1, good.size() + 1}) {
+    EXPECT_EQ(ChunkHeader::decode({longer.data(), size}, 1).status().code(), StatusCode::kProtocol)
+        << "a header of " << size << " bytes";
+  }
   ChunkHeader last_long;
   last_long.kind = ChunkHeader::Kind::kLong;
   last_long.last = true;

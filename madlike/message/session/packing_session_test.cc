@@ -1,4 +1,5 @@
 // Packing: when memory is the caller's again, how pieces share chunks, a receiver that dies.
+#include <algorithm>
 #include <cstring>
 
 #include "madlike/message/session/session_fixture.h"
@@ -84,6 +85,61 @@ TEST_F(SessionTest, CopiesBehindALaterPieceAreBounded) {
                  }}});
   EXPECT_EQ(got, 7);
   EXPECT_EQ(got_big, big);
+}
+
+TEST_F(SessionTest, CopiesBehindALaterPieceMayFillTheirRoom) {
+  SessionTuning tuning;
+  tuning.held_bytes = 100;
+  SessionParty c(network, FaultPlan{}, tuning);
+  Bytes later = pattern(10, 1), most = pattern(60, 2), rest = pattern(40, 3), one(1);
+  Bytes got_later(10), got_most(60), got_rest(40);
+  run_together({{&c,
+                 [&] {
+                   PackingSession& session = c.begin_packing(b);
+                   EXPECT_TRUE(session.pack(of(later), SendMode::kLater).ok());
+                   EXPECT_TRUE(session.pack(of(most), SendMode::kSafer).ok());
+                   EXPECT_TRUE(session.pack(of(rest), SendMode::kSafer).ok());
+                   EXPECT_TRUE(session.pack(Segment{}, SendMode::kSafer).ok()) << "nothing to copy";
+                   EXPECT_EQ(session.pack(of(one), SendMode::kSafer).code(),
+                             StatusCode::kInvalidArgument);
+                   EXPECT_TRUE(c.hub().end(session).ok());
+                 }},
+                {&b, [&] {
+                   EXPECT_TRUE(receive([&](UnpackingSession& session) {
+                                 (void)session.unpack(of(got_later), ReceiveMode::kCheaper);
+                                 (void)session.unpack(of(got_most), ReceiveMode::kCheaper);
+                                 (void)session.unpack(of(got_rest), ReceiveMode::kCheaper);
+                                 (void)session.unpack(Segment{}, ReceiveMode::kCheaper);
+                               }).ok());
+                 }}});
+  EXPECT_EQ(got_later, later);
+  EXPECT_EQ(got_most, most);
+  EXPECT_EQ(got_rest, rest);
+}
+
+TEST_F(SessionTest, LongPiecesAreMessagesOfTheirOwn) {
+  SessionTuning tuning;
+  tuning.long_bytes = 500;
+  SessionParty c(network, FaultPlan{}, tuning);
+  Bytes data = pattern(500, 1);
+  for (const std::size_t size : {std::size_t{499}, std::size_t{500}}) {
+    Bytes got(size);
+    run_together({{&c,
+                   [&] {
+                     PackingSession& session = c.begin_packing(b);
+                     (void)session.pack({data.data(), size}, SendMode::kCheaper);
+                     EXPECT_TRUE(c.hub().end(session).ok());
+                   }},
+                  {&b, [&] {
+                     EXPECT_TRUE(receive([&](UnpackingSession& session) {
+                                   EXPECT_EQ(session.message().front().kind,
+                                             size < 500 ? ChunkHeader::Kind::kStaged
+                                                        : ChunkHeader::Kind::kLong);
+                                   (void)session.unpack(of(got), ReceiveMode::kCheaper);
+                                 }).ok());
+                   }}});
+    EXPECT_TRUE(std::equal(got.begin(), got.end(), data.begin())) << size;
+  }
 }
 
 TEST_F(SessionTest, TwoMessagesToOnePeerMayBePackedAtOnce) {

@@ -3,10 +3,8 @@
 #include "madlike/message/session/session_hub.h"
 
 #include <cstring>
-#include <deque>
 
-#include "madlike/message/session/chunk.h"
-#include "madlike/message/session/session_fixture.h"
+#include "madlike/message/session/chunk_fixture.h"
 
 namespace mad {
 namespace {
@@ -14,59 +12,7 @@ namespace {
 using test::run_together;
 using test::SessionParty;
 
-/// A chunk as the test wants it, on its way from `a` to `b`.
-struct RawChunk final : OutgoingOperation {
-  void finished(const Status&) override { done = true; }
-  bool done = false;
-  Bytes bytes;
-  BytesSource run;
-};
-
-class SessionHubTest : public SessionTest {
- protected:
-  /// Moves both engines until nothing happens any more.
-  void pump() {
-    for (int quiet = 0; quiet < 20; ++quiet) {
-      if (a.messenger().progress() + b.messenger().progress() > 0) quiet = 0;
-    }
-  }
-  RawChunk& send(const ChunkHeader& chunk, Bytes bytes,
-                 std::size_t header_bytes = ChunkHeader::kBytes) {
-    RawChunk& raw = chunks_.emplace_back();
-    raw.bytes = std::move(bytes);
-    raw.run = BytesSource(of(raw.bytes));
-    raw.source = &raw.run;
-    raw.payload_bytes = raw.bytes.size();
-    auto header = chunk.encode();
-    const Status status =
-        a.messenger().send(a.endpoint(b), kMadeleineHandler, {header.data(), header_bytes}, raw);
-    EXPECT_FALSE(status.error()) << status.message();
-    if (!status.in_progress()) raw.done = true;
-    pump();
-    return raw;
-  }
-  /// A chunk of one piece, the byte `value`; the last one ends its message.
-  RawChunk& send_byte(std::uint32_t message, std::uint32_t sequence, bool last, int value) {
-    ChunkHeader chunk;
-    chunk.message = message;
-    chunk.sequence = sequence;
-    chunk.last = last;
-    Bytes bytes{std::byte{2}, static_cast<std::byte>(value)};
-    if (last) bytes.push_back(std::byte{0});
-    return send(chunk, std::move(bytes));
-  }
-  static Status unpack_byte(UnpackingSession& session, int expected) {
-    std::byte got{};
-    Status status = session.unpack(of(got), ReceiveMode::kExpress);
-    if (status.ok()) {
-      EXPECT_EQ(std::to_integer<int>(got), expected);
-    }
-    return status;
-  }
-
- private:
-  std::deque<RawChunk> chunks_;
-};
+using SessionHubTest = ChunkTest;
 
 TEST_F(SessionHubTest, MessagesAreTakenInTheOrderOfTheirFirstChunks) {
   send_byte(7, 0, false, 70);
@@ -169,6 +115,38 @@ TEST_F(SessionHubTest, AChunkThatNobodyCanReadBreaksWhatIsUnderWay) {
   EXPECT_EQ(b.hub().begin_unpacking(0), nullptr) << "one is enough";
 }
 
+TEST_F(SessionHubTest, AFaultIsToldThoughAWholeMessageWaits) {
+  send_byte(7, 0, true, 70);
+  send(ChunkHeader(), Bytes(20), 5);
+  UnpackingSession* const whole = b.hub().begin_unpacking(0);
+  UnpackingSession* const teller = b.hub().begin_unpacking(0);
+  ASSERT_TRUE(whole != nullptr && teller != nullptr);
+  EXPECT_TRUE(unpack_byte(*whole, 70).ok());
+  EXPECT_TRUE(b.hub().end(*whole).ok());
+  EXPECT_EQ(b.hub().end(*teller).code(), StatusCode::kProtocol);
+}
+
+TEST_F(SessionHubTest, AFaultOfOneSenderIsNotOfAnother) {
+  SessionParty c(network, FaultPlan{});
+  engines.push_back(&c);
+  std::uint32_t number = 1;
+  for (const auto& [faulty, other] : {std::pair(&a, &c), std::pair(&c, &a)}) {
+    for (SessionParty* const from : {faulty, other}) send_byte(number, 0, false, 70, from);
+    send(ChunkHeader(), Bytes(20), 5, faulty);
+    send_byte(number, 1, true, 71, other);
+    UnpackingSession* const broken = b.hub().begin_unpacking(0);
+    UnpackingSession* const whole = b.hub().begin_unpacking(0);
+    ASSERT_TRUE(broken != nullptr && whole != nullptr);
+    EXPECT_EQ(&broken->message().from(), &b.endpoint(*faulty));
+    EXPECT_TRUE(unpack_byte(*broken, 70).ok());
+    EXPECT_EQ(b.hub().end(*broken).code(), StatusCode::kProtocol);
+    EXPECT_TRUE(unpack_byte(*whole, 70).ok());
+    EXPECT_TRUE(unpack_byte(*whole, 71).ok());
+    EXPECT_TRUE(b.hub().end(*whole).ok());
+    ++number;
+  }
+}
+
 TEST_F(SessionHubTest, GapsAndNoiseAreAnErrorNotAHang) {
   ChunkHeader gap;
   gap.message = 77;
@@ -241,6 +219,33 @@ TEST_F(SessionHubTest, ShortMessagesToOneselfArriveLongOnesAreRefused) {
   const Status status = a.hub().end(too_long);
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << status.message();
   EXPECT_EQ(a.hub().begin_unpacking(20), nullptr) << "half a message must not be left";
+}
+
+TEST_F(SessionHubTest, ARefusedMessageToOneselfTakesNoOtherWithIt) {
+  const auto send_number = [&](int number) {
+    PackingSession& session = a.begin_packing(a);
+    EXPECT_TRUE(session.pack(of(number), SendMode::kSafer).ok());
+    EXPECT_TRUE(a.hub().end(session).ok());
+  };
+  const auto expect_number = [&](UnpackingSession* session, int number) {
+    ASSERT_NE(session, nullptr);
+    int got = 0;
+    EXPECT_TRUE(session->unpack(of(got), ReceiveMode::kExpress).ok());
+    EXPECT_EQ(got, number);
+    EXPECT_TRUE(a.hub().end(*session).ok());
+  };
+  send_number(1);
+  send_number(2);
+  UnpackingSession* const first = a.hub().begin_unpacking(kLong);
+  Bytes big = pattern(5000000, 2);
+  PackingSession& too_long = a.begin_packing(a);
+  send_number(3);
+  EXPECT_EQ(too_long.pack(of(big), SendMode::kSafer).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(a.hub().end(too_long).code(), StatusCode::kInvalidArgument);
+  expect_number(first, 1);
+  expect_number(a.hub().begin_unpacking(kLong), 2);
+  expect_number(a.hub().begin_unpacking(kLong), 3);
+  EXPECT_EQ(a.hub().begin_unpacking(0), nullptr);
 }
 
 TEST_F(SessionHubTest, WaitingForAMessageEnds) {
