@@ -367,27 +367,5 @@ TEST(Messenger, AddressesAndDriversThatDoNotExist) {
   EXPECT_EQ(p.a.messenger->touch(**endpoint).code(), StatusCode::kInvalidArgument);
 }
 
-/// Says when its peers' hosts have what left.
-class TellingDriver final : public LoopbackDriver {
- public:
-  using LoopbackDriver::LoopbackDriver;
-  bool arrived(ConnectionId) const override { return all_there; }
-  bool all_there = false;
-};
-
-TEST(Messenger, WhatLeftHasArrivedWhenTheDriverSaysSo) {
-  const auto network = std::make_shared<LoopbackNetwork>();
-  std::vector<std::unique_ptr<Driver>> drivers;
-  drivers.push_back(std::make_unique<TellingDriver>(network));
-  auto& driver = static_cast<TellingDriver&>(*drivers[0]);
-  Side a(std::move(drivers)), b(network);
-  EXPECT_TRUE(a.messenger->arrived()) << "nothing left";
-  ASSERT_TRUE(a.send_header(a.to(b), 1, "one").ok());
-  settle(a, b);
-  EXPECT_FALSE(a.messenger->arrived());
-  driver.all_there = true;
-  EXPECT_TRUE(a.messenger->arrived());
-}
-
 }  // namespace
 }  // namespace mad
