@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "madlike/base/status.h"
 
 namespace mad {
 
@@ -49,6 +50,8 @@ class NoFiles {
     for (int file = 0; file < 1024 && static_cast<rlim_t>(file) < most.rlim_cur; ++file) {
       if (fcntl(file, F_GETFD) >= 0) highest = file;
     }
+    const Status for_ubsan(StatusCode::kNoMemory, "as there will be"), copied = for_ubsan;
+    EXPECT_FALSE(copied.ok());
     held_.reserve(static_cast<std::size_t>(highest));
     for (int file = dup(0); file >= 0; file = dup(0)) {
       if (file > highest) {
