@@ -51,6 +51,11 @@ ucs_status_t uct_query_components(uct_component_h** components, unsigned* count)
   return call(uct_query_components, __func__, components, count);
 }
 
+ucs_status_t uct_md_open(uct_component_h component, const char* name, const uct_md_config_t* config,
+                         uct_md_h* md) {
+  return call(uct_md_open, __func__, component, name, config, md);
+}
+
 ucs_status_t uct_md_query_tl_resources(uct_md_h md, uct_tl_resource_desc_t** resources,
                                        unsigned* count) {
   return call(uct_md_query_tl_resources, __func__, md, resources, count);

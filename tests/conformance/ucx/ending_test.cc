@@ -1,9 +1,7 @@
 // What is asked of a connection that does not stand yet or any more, and how its end goes on.
 #include <memory>
-#include <thread>
 #include <utility>
 
-#include "madlike/driver/ucx/few_files.h"
 #include "tests/conformance/ucx/engine.h"
 
 namespace mad {
@@ -74,23 +72,6 @@ TEST_P(UcxEnding, NothingIsSentToWhoIsLeftOrWrittenByHim) {
 
 INSTANTIATE_TEST_SUITE_P(Ucx, UcxEnding, ::testing::Values("ucx:posix", "ucx:tcp", "ucx:posix,cma"),
                          transports_name);
-
-// Nothing can come any more, so that tcp is not given time to bring it.
-TEST(UcxEndingOfTcp, IsNotPutOffOnceThePeerHasTakenLeave) {
-  UcxEngine a(on_lo("ucx:tcp")), b(on_lo("ucx:tcp"));
-  const std::size_t before = open_files();
-  const ConnectionId to_b = a.connect(b), from_a = b.connect(a);
-  ASSERT_TRUE(pump({&a, &b}, [&] {
-    return a.station.connected.count(to_b) == 1 && b.station.connected.count(from_a) == 1;
-  }));
-  a.driver->disconnect(to_b);
-  ASSERT_TRUE(pump({&a, &b}, [&] { return b.station.disconnected.count(from_a) == 1; }));
-  for (int i = 0; i < 1000 && open_files() > before; ++i) {
-    a.station.poll();
-    std::this_thread::yield();
-  }
-  EXPECT_LE(open_files(), before);
-}
 
 /// Bytes of a packet that is kept in UCX's memory, or is copied to ours.
 class UcxLastPackets : public ::testing::TestWithParam<std::size_t> {};

@@ -1,4 +1,8 @@
 // Who came in by the door and then sends over UCX what no engine sends.
+#include <array>
+#include <thread>
+
+#include "madlike/driver/ucx/few_files.h"
 #include "tests/conformance/ucx/stranger.h"
 
 namespace mad {
@@ -60,11 +64,19 @@ TEST_F(UcxConnectedStrangers, AreHeardOnTheirOwnLaneOnly) {
   EXPECT_TRUE(engine_.station.disconnected.empty());
 }
 
+TEST_F(UcxConnectedStrangers, MaySayNothingElseOnTheControlSocket) {
+  std::array<std::byte, UcxNote::kBytes> foreign{};
+  foreign.fill(std::byte{'G'});
+  stranger_.say(foreign);
+  stranger_.expect_end(StatusCode::kProtocol);
+}
+
 TEST_F(UcxConnectedStrangers, WhoHangUpAndGoOnSendingAreGone) {
   stranger_.socket.close();
   ASSERT_TRUE(pump({&engine_}, [&] {
     std::uint64_t word = 1;
     const Segment segment{&word, sizeof(word)};
+    side_.progress();
     while (side_.lane->send(side_.endpoint.get(), UcxMessage::kPacket, {stranger_.offer.tag, 0, 0},
                             {&segment, 1}, sizeof(word), nullptr) == UCS_OK) {
     }
@@ -94,6 +106,25 @@ TEST_F(UcxStrangers, WhoEndsTheControlSocketAloneIsGoneInTheEnd) {
   stranger_.connect_by_tcp(side);
   stranger_.socket.close();
   stranger_.expect_end(StatusCode::kPeerFailed);
+}
+
+// The engine has taken its leave: it waits for nothing that they might have sent.
+TEST_F(UcxStrangers, WhoEndTheControlSocketAfterALeaveAreGoneAtOnce) {
+  Side side(UcxTransport::kTcp);
+  stranger_.connect_by_tcp(side);
+  engine_.driver->disconnect(stranger_.connection);
+  ASSERT_TRUE(pump({&engine_}, [&] {
+    side.progress();
+    return !side.messages.empty() && side.messages.back().kind == UcxMessage::kLast;
+  }));
+  const std::size_t files = open_files();
+  stranger_.socket.close();
+  const std::size_t of_engine = 2;  // its control socket, and UCX's
+  for (int i = 0; i < 1000 && open_files() >= files - of_engine; ++i) {
+    engine_.station.poll();
+    std::this_thread::yield();
+  }
+  EXPECT_LT(open_files(), files - of_engine);
 }
 
 // The engine's own address in our offer: its hello comes back to it, by another's name.
