@@ -22,14 +22,17 @@ ucs_status_t call(ucs_status_t (*)(Parameters...), const char* name, Arguments..
 UctDouble::UctDouble() { current = this; }
 UctDouble::~UctDouble() { current = nullptr; }
 
-void UctDouble::break_sends(const UcxLane* lane) {
+void UctDouble::refuse_sends(const UcxLane* lane) {
   uct_iface_ops_t& ops = opened.at(lane).interface->ops;
   ops.ep_am_short = [](uct_ep_h, std::uint8_t, std::uint64_t, const void*, unsigned) {
-    return UCS_ERR_CONNECTION_RESET;
+    return current->status;
   };
   ops.ep_am_bcopy = [](uct_ep_h, std::uint8_t, uct_pack_callback_t, void*, unsigned) -> ssize_t {
-    return UCS_ERR_CONNECTION_RESET;
+    return current->status;
   };
+  ops.ep_am_zcopy = [](uct_ep_h, std::uint8_t, const void*, unsigned, const uct_iov_t*, std::size_t,
+                       unsigned, uct_completion_t*) { return current->status; };
+  ops.ep_pending_add = [](uct_ep_h, uct_pending_req_t*, unsigned) { return UCS_OK; };
 }
 
 void UctDouble::bring(const UcxLane* lane, std::uint8_t kind, void* message, std::size_t size) {

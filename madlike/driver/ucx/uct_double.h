@@ -22,8 +22,9 @@ struct UctDouble {
   UctDouble(const UctDouble&) = delete;
   UctDouble& operator=(const UctDouble&) = delete;
 
-  /// From now on nothing is sent from this lane, which was opened while this existed.
-  void break_sends(const UcxLane* lane);
+  /// From now on sends from this lane, which was opened while this existed, fail with `status`; and
+  /// who asks to be told when something has left is not told.
+  void refuse_sends(const UcxLane* lane);
   /// UCX brings a message that the receiver may not keep.
   void bring(const UcxLane* lane, std::uint8_t kind, void* message, std::size_t size);
 

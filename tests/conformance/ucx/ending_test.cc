@@ -73,6 +73,33 @@ TEST_P(UcxEnding, NothingIsSentToWhoIsLeftOrWrittenByHim) {
 INSTANTIATE_TEST_SUITE_P(Ucx, UcxEnding, ::testing::Values("ucx:posix", "ucx:tcp", "ucx:posix,cma"),
                          transports_name);
 
+// A socket that is closed while something is unread takes back what is on its way.
+TEST(UcxEndingOfTcp, DeliversEverythingThoughThePeerGoesOnSending) {
+  Bytes bytes = pattern(12 * 1024);
+  UcxEngine a(on_lo("ucx:tcp")), b(on_lo("ucx:tcp"));
+  const ConnectionId to_b = a.connect(b), from_a = b.connect(a);
+  ASSERT_TRUE(pump({&a, &b}, [&] {
+    return a.station.connected.count(to_b) == 1 && b.station.connected.count(from_a) == 1;
+  }));
+  const Segment segment{bytes.data(), bytes.size()};
+  const auto fill = [&segment](UcxEngine& from, ConnectionId to) {
+    std::size_t sent = 0;
+    for (Status status; !status.again() && !status.error(); ++sent) {
+      status = from.driver->post_send(to, {&segment, 1}, nullptr);
+    }
+    return sent - 1;
+  };
+  fill(b, from_a);
+  const std::size_t sent = fill(a, to_b);
+  a.driver->disconnect(to_b);
+  ASSERT_TRUE(pump({&a, &b}, [&] {
+    fill(b, from_a);
+    return b.station.disconnected.count(from_a) == 1;
+  }));
+  EXPECT_EQ(b.station.disconnected[from_a].code(), StatusCode::kClosed);
+  EXPECT_EQ(b.station.received.size(), sent);
+}
+
 /// Bytes of a packet that is kept in UCX's memory, or is copied to ours.
 class UcxLastPackets : public ::testing::TestWithParam<std::size_t> {};
 

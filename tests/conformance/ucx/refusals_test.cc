@@ -57,17 +57,24 @@ TEST_F(UcxRefusals, ToWakeAnEngineKeepItAwake) { expect_sleepless("uct_iface_eve
 TEST_F(UcxRefusalsOfTcp, ToWakeAnEngineKeepItAwake) { expect_sleepless("uct_iface_event_fd_get"); }
 
 TEST_F(UcxRefusals, ToSendEndTheConnection) {
-  ucx_.break_sends(lane_of(a_, to_b_));
+  ucx_.refuse_sends(lane_of(a_, to_b_));
   const Status why = a_.driver->post_send(to_b_, {&segment_, 1}, &bytes_);
   EXPECT_EQ(why.code(), StatusCode::kPeerFailed);
-  EXPECT_NE(why.message().find(ucs_status_string(UCS_ERR_CONNECTION_RESET)), std::string_view::npos)
+  EXPECT_NE(why.message().find(ucs_status_string(ucx_.status)), std::string_view::npos)
       << why.message();
   ASSERT_TRUE(pump({&a_, &b_}, [&] { return b_.station.disconnected.count(from_a_) == 1; }));
   EXPECT_EQ(a_.station.disconnected[to_b_].code(), StatusCode::kPeerFailed);
 }
 
+// As while UCX has a message of its own.
+TEST_F(UcxRefusalsOfTcp, ToSendForNowAreBackPressure) {
+  ucx_.status = UCS_ERR_NO_RESOURCE;
+  ucx_.refuse_sends(lane_of(a_, to_b_));
+  EXPECT_TRUE(a_.driver->post_send(to_b_, {&segment_, 1}, &bytes_).again());
+}
+
 TEST_F(UcxRefusals, ToTakeLeaveEndTheConnection) {
-  ucx_.break_sends(lane_of(a_, to_b_));
+  ucx_.refuse_sends(lane_of(a_, to_b_));
   a_.driver->disconnect(to_b_);
   ASSERT_TRUE(pump({&a_, &b_}, [&] { return b_.station.disconnected.count(from_a_) == 1; }));
   EXPECT_EQ(b_.station.disconnected[from_a_].code(), StatusCode::kPeerFailed);
@@ -78,7 +85,7 @@ TEST_F(UcxRefusals, ToSayWhatWasReadEndTheConnection) {
   const auto token = b_.driver->expose(from_a_, {target.data(), target.size()});
   ASSERT_TRUE(token.ok());
   ASSERT_TRUE(a_.driver->post_write(to_b_, {&segment_, 1}, *token, 0, &bytes_).in_progress());
-  ucx_.break_sends(lane_of(b_, from_a_));
+  ucx_.refuse_sends(lane_of(b_, from_a_));
   ASSERT_TRUE(pump({&a_, &b_}, [&] {
     return a_.station.disconnected.count(to_b_) == 1 && b_.station.disconnected.count(from_a_) == 1;
   }));

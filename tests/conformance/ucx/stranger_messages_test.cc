@@ -108,8 +108,13 @@ TEST_F(UcxStrangers, WhoEndsTheControlSocketAloneIsGoneInTheEnd) {
   stranger_.expect_end(StatusCode::kPeerFailed);
 }
 
+class UcxTcpStrangers : public UcxStrangers {
+ protected:
+  UcxTcpStrangers() : UcxStrangers(on_lo("ucx:tcp")) {}
+};
+
 // The engine has taken its leave: it waits for nothing that they might have sent.
-TEST_F(UcxStrangers, WhoEndTheControlSocketAfterALeaveAreGoneAtOnce) {
+TEST_F(UcxTcpStrangers, WhoEndTheControlSocketAfterALeaveAreGoneAtOnce) {
   Side side(UcxTransport::kTcp);
   stranger_.connect_by_tcp(side);
   engine_.driver->disconnect(stranger_.connection);
