@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -66,7 +68,9 @@ TEST_F(ProcessReaderTest, WhoIsNotThereIsNot) {
   if (child == 0) _exit(0);
   waitpid(child, nullptr, 0);
   self_.pid = static_cast<std::uint64_t>(child);
-  EXPECT_EQ(check_readable(self_).code(), StatusCode::kPeerFailed);
+  const Status why = check_readable(self_);
+  EXPECT_EQ(why.code(), StatusCode::kPeerFailed);
+  EXPECT_NE(why.message().find(std::strerror(ESRCH)), std::string_view::npos) << why.message();
 }
 
 TEST_F(ProcessReaderTest, AWordThatCannotBeReadIsNone) {

@@ -56,8 +56,7 @@ void ShmDriver::end_due() {
 
 void ShmDriver::end(ShmConnection& connection, const Status& why, ShmLaneState last) {
   if (connection.state == State::kGone) return;
-  if (connection.state == State::kMeeting && connection.told && !connection.left)
-    say_why_not(connection, why);
+  if (connection.state == State::kMeeting && connection.told) say_why_not(connection, why);
   unlist(connection);
   // What the peer reads of our memory from now on it does not take for what we wrote.
   connection.word.exchange(0);  // before all that is written to that memory again
@@ -129,14 +128,14 @@ void ShmDriver::return_places() {
 // Of a connection whose lane has nothing more now: whether its peer said that this is all, or can
 // say no more.
 bool ShmDriver::end_if_over(ShmConnection& connection) {
-  const bool dead = connection.dead;  // before its last words are looked at
-  const auto state = static_cast<ShmLaneState>(
-      connection.in->memory().head().state.load(std::memory_order_acquire));
-  if (state == ShmLaneState::kOpen && !dead) {
-    connection.rung = false;
-    return false;
-  }
-  if (connection.in->ready()) return false;  // written before that
+  auto state = ShmLaneState::kOpen;
+  const auto has_ended = [&] {
+    state = static_cast<ShmLaneState>(
+        connection.in->memory().head().state.load(std::memory_order_acquire));
+    connection.rung = state != ShmLaneState::kOpen;  // else it rang for something else
+    return connection.rung || connection.dead;
+  };
+  if (!is_read_out(*connection.in, has_ended)) return false;
   if (state == ShmLaneState::kClosed) {
     end_soon(connection.id, Status(StatusCode::kClosed, "the peer disconnected"));
     return true;

@@ -4,6 +4,7 @@
 #include <sodium.h>
 
 #include <cstring>
+#include <limits>
 
 #include "madlike/driver/door/handshake.h"
 
@@ -23,8 +24,12 @@ constexpr std::size_t kNonceAt = sizeof(kLetterPrefix);
 constexpr std::size_t kSealedAt = kNonceAt + sizeof(DoorNonce);
 static_assert(kSealedAt + sizeof(Plain) + crypto_secretbox_MACBYTES == ShmGreeting::kBytes);
 
+constexpr std::uint32_t kMostPid = std::numeric_limits<pid_t>::max();
+
 // Each letter has a nonce of its own and so a key of its own.
 constexpr unsigned char kOnce[crypto_secretbox_NONCEBYTES] = {};
+
+Status wrong_address() { return {StatusCode::kInvalidArgument, "not the address of a shm engine"}; }
 
 unsigned char* raw(std::byte* bytes) { return reinterpret_cast<unsigned char*>(bytes); }
 const unsigned char* raw(const std::byte* bytes) {
@@ -35,11 +40,12 @@ const unsigned char* raw(const std::byte* bytes) {
 
 Result<ShmAddress> ShmAddress::parse(const std::byte* bytes, std::size_t size) {
   if (size != kBytes || std::memcmp(bytes, kAddressPrefix, sizeof(kAddressPrefix)) != 0) {
-    return Status(StatusCode::kInvalidArgument, "not the address of a shm engine");
+    return wrong_address();
   }
   ShmAddress address;
   std::memcpy(&address.pid, bytes + 4, sizeof(address.pid));
   address.pid = le32toh(address.pid);
+  if (address.pid == 0 || address.pid > kMostPid) return wrong_address();
   std::memcpy(address.secret.data(), bytes + 8, address.secret.size());
   return address;
 }

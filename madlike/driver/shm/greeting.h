@@ -21,7 +21,7 @@ struct ShmAddress {
   static Result<ShmAddress> parse(const std::byte* bytes, std::size_t size);
   std::vector<std::byte> bytes() const;
 
-  std::uint32_t pid = 0;  // as its own process sees it
+  std::uint32_t pid = 0;  // a pid_t, as its own process sees it; no engine has 0
   DoorSecret secret{};
 };
 

@@ -38,6 +38,18 @@ TEST(ShmAddress, OthersAreRefused) {
   EXPECT_FALSE(ShmAddress::parse(bytes.data(), bytes.size()).ok());
 }
 
+// 0 is what the system says of a process that we cannot see, and no engine's own number.
+TEST(ShmAddress, NamesAProcess) {
+  for (const std::uint32_t pid : {1u, 0x7fffffffu}) {
+    const auto bytes = ShmAddress{pid, random_secret()}.bytes();
+    EXPECT_TRUE(ShmAddress::parse(bytes.data(), bytes.size()).ok()) << pid;
+  }
+  for (const std::uint32_t pid : {0u, 0x80000000u, ~0u}) {
+    const auto bytes = ShmAddress{pid, random_secret()}.bytes();
+    EXPECT_FALSE(ShmAddress::parse(bytes.data(), bytes.size()).ok()) << pid;
+  }
+}
+
 TEST(ShmGreeting, WhoKnowsTheSecretReadsAll) {
   const DoorSecret receiver = random_secret();
   ShmGreeting sent = greeting();
@@ -72,6 +84,10 @@ TEST(ShmGreeting, OfAStrangerOrDamagedItIsNone) {
   EXPECT_TRUE(ShmGreeting::open(letter.data(), letter.size(), receiver));
   ShmGreeting odd = greeting();
   odd.session = 0;
+  letter = odd.seal(receiver);
+  EXPECT_FALSE(ShmGreeting::open(letter.data(), letter.size(), receiver));
+  odd = greeting();
+  odd.sender.pid = 0;
   letter = odd.seal(receiver);
   EXPECT_FALSE(ShmGreeting::open(letter.data(), letter.size(), receiver));
 }

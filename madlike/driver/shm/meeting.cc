@@ -59,7 +59,8 @@ void ShmDriver::read_letters() {
 
 void ShmDriver::on_greeting(ShmPostbox::Letter& letter, const ShmGreeting& greeting) {
   if (letter.uid != getuid()) return refuse(greeting, Reason::kOtherUser);
-  if (letter.pid <= 0 || static_cast<std::uint32_t>(letter.pid) != greeting.sender.pid) {
+  // Of a process that we cannot see the letter says 0, which is no sender's.
+  if (static_cast<std::uint32_t>(letter.pid) != greeting.sender.pid) {
     return refuse(greeting, Reason::kOtherPids);
   }
   if (greeting.place_bytes != kShmPlaceBytes || greeting.piece_bytes != kShmPieceBytes) {

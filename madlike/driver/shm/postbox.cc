@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "madlike/driver/door/sockets.h"
+
 namespace mad {
 namespace {
 
@@ -17,8 +19,7 @@ constexpr int kMostWaiting = 4096;  // letters
 constexpr std::size_t kHashBytes = 16;
 
 Status failed(const std::string& what, int error) {
-  const bool lacks = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
-  return {lacks ? StatusCode::kNoMemory : StatusCode::kNotFound,
+  return {is_lack(error) ? StatusCode::kNoMemory : StatusCode::kNotFound,
           "shm: " + what + ": " + std::strerror(error)};
 }
 

@@ -38,6 +38,10 @@ class ShmSocketName {
 class ShmPostbox {
  public:
   static constexpr std::size_t kMostBytes = 128;  // of a letter
+  /// Who has connected and not sent its letter yet: how many have a file here, and how many calls
+  /// of receive() long.
+  static constexpr std::size_t kMostCallers = 64;
+  static constexpr int kMostLooks = 1000;
   struct Letter {
     std::array<std::byte, kMostBytes> bytes;
     std::size_t size = 0;
@@ -72,8 +76,6 @@ class ShmPostbox {
     ShmFile socket;
     int looks = 0;
   };
-  static constexpr std::size_t kMostCallers = 64;
-  static constexpr int kMostLooks = 1000;
   enum class Got { kNothing, kLetter, kEnd };
   static Got read(const ShmFile& from, Letter* letter);
 

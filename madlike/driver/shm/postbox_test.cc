@@ -1,15 +1,19 @@
 #include "madlike/driver/shm/postbox.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "madlike/driver/door/handshake.h"
+#include "tests/support/lack.h"
 
 namespace mad {
 namespace {
@@ -21,6 +25,12 @@ class Postbox : public ::testing::Test {
   static bool readable(int fd) {
     pollfd one{fd, POLLIN, 0};
     return ::poll(&one, 1, 0) > 0;
+  }
+  /// Somebody who has connected and says nothing.
+  ShmFile caller() const {
+    ShmFile silent(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(connect(silent.fd(), letters_.address(), letters_.size()), 0);
+    return silent;
   }
   DoorSecret secret_ = random_secret();
   Result<ShmPostbox> box_ = ShmPostbox::open(secret_);
@@ -68,11 +78,7 @@ TEST_F(Postbox, ManyLettersWaitForWhoDoesNotLook) {
 
 // Between its two calls a sender may lose its core.
 TEST_F(Postbox, WhoSendsLaterThanItConnectsIsHeard) {
-  const ShmFile slow(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  const ShmFile silent(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  for (const ShmFile* each : {&slow, &silent}) {
-    ASSERT_EQ(connect(each->fd(), letters_.address(), letters_.size()), 0);
-  }
+  const ShmFile slow = caller(), silent = caller();
   EXPECT_FALSE(box_->receive(&letter_));
   EXPECT_TRUE(box_->expects_letter());
   ASSERT_EQ(send(slow.fd(), "late", 4, MSG_NOSIGNAL), 4);
@@ -81,6 +87,53 @@ TEST_F(Postbox, WhoSendsLaterThanItConnectsIsHeard) {
   EXPECT_EQ(letter_.pid, getpid());
   for (int i = 0; i < 2000; ++i) EXPECT_FALSE(box_->receive(&letter_));
   EXPECT_FALSE(box_->expects_letter()) << "who says nothing is not waited for";
+}
+
+// So many that say nothing do not take all files that there are.
+TEST_F(Postbox, WhoConnectsAfterManySilentOnesIsHeardWhenTheyAreGivenUp) {
+  std::vector<ShmFile> silent;
+  for (std::size_t i = 0; i < ShmPostbox::kMostCallers; ++i) silent.push_back(caller());
+  ASSERT_TRUE(ShmPostbox::send(letters_, "x", 1).ok());
+  EXPECT_FALSE(box_->receive(&letter_));
+  int looks = 1;
+  while (looks <= ShmPostbox::kMostLooks && !box_->receive(&letter_)) ++looks;
+  EXPECT_LE(looks, ShmPostbox::kMostLooks);
+  EXPECT_EQ(letter_.size, 1u);
+  EXPECT_FALSE(box_->expects_letter());
+}
+
+TEST_F(Postbox, WhoHangsUpWithoutALetterIsForgotten) {
+  for (const int of_an_earlier_call : {EINTR, EAGAIN}) {
+    caller().reset();
+    errno = of_an_earlier_call;
+    EXPECT_FALSE(box_->receive(&letter_));
+    EXPECT_FALSE(box_->expects_letter());
+  }
+  ShmFile later = caller();
+  EXPECT_FALSE(box_->receive(&letter_));
+  EXPECT_TRUE(box_->expects_letter());
+  later.reset();
+  EXPECT_FALSE(box_->receive(&letter_));
+  EXPECT_FALSE(box_->expects_letter());
+}
+
+TEST_F(Postbox, WithoutFilesThereMayBeOneLater) {
+  const DoorSecret secret = random_secret();
+  for (const rlim_t spare : {0, 1}) {
+    const NoFiles none(spare);
+    EXPECT_EQ(ShmPostbox::open(secret).status().code(), StatusCode::kNoMemory);
+  }
+  EXPECT_TRUE(ShmPostbox::open(secret).ok());
+  {
+    const NoFiles none;
+    EXPECT_EQ(ShmPostbox::send(letters_, "x", 1).code(), StatusCode::kNoMemory);
+  }
+  ASSERT_TRUE(ShmPostbox::send(letters_, "x", 1).ok());
+  {
+    const NoFiles none;
+    EXPECT_FALSE(box_->receive(&letter_));
+  }
+  EXPECT_TRUE(box_->receive(&letter_));
 }
 
 TEST_F(Postbox, LongLettersAreCut) {

@@ -215,6 +215,13 @@ bool stop_looking(RingReader<Memory>& reader) {
   return reader.ready();
 }
 
+/// For a reader that found nothing: whether nothing comes any more, as the writer `has_ended()`.
+template <typename Memory, typename Ended>
+bool is_read_out(RingReader<Memory>& reader, const Ended& has_ended) {
+  // In this order: the last record may have come with the end, after the reader looked.
+  return has_ended() && !reader.ready();
+}
+
 /// Announces that a side sleeps, unless `something_is_there()`, which looks at all that it could
 /// miss.
 template <typename Memory, typename Look>
@@ -230,7 +237,6 @@ bool fall_asleep(Memory& memory, const Look& something_is_there) {
 template <typename Memory>
 bool reserve_or_ask(RingWriter<Memory>& writer, std::size_t content, std::size_t limit) {
   if (writer.reserve(content, limit)) return true;
-  if (writer.corrupt()) return false;
   writer.memory().store_wants(true);
   writer.memory().fence();
   if (writer.reserve(content, limit)) return true;

@@ -14,11 +14,11 @@ namespace {
 
 /// A lane in ordinary memory.
 struct Lane : ShmWaker {
-  Lane()
+  explicit Lane(std::size_t capacity = kShmRingBytes)
       : memory(kShmPlaceBytes / sizeof(ShmLaneHead)),
         words(memory.data(), &page, 5, this),
-        out(words, kShmRingBytes),
-        in(words, kShmRingBytes) {}
+        out(words, capacity),
+        in(words, capacity) {}
   void wake() override { ++woken; }
   std::uint64_t& word(std::size_t offset) {
     return *reinterpret_cast<std::uint64_t*>(words.at(offset));
@@ -91,6 +91,58 @@ TEST(Ring, IsFullAndHasRoomAgain) {
   EXPECT_TRUE(lane.out.reserve(kShmPieceBytes, kShmPieceLimit));
 }
 
+TEST(Ring, WhatIsEnoughIsEnoughForEver) {
+  std::mt19937 random(4711);
+  for (const std::size_t most : {1u, 56u, 57u, 500u}) {
+    const std::size_t enough = RingShape::enough_for(most);
+    for (const std::size_t capacity : {enough, kShmRingBytes}) {
+      Lane lane(capacity);
+      for (int i = 0; i < 1000; ++i) {
+        const std::size_t bytes = i % 3 == 0 ? most : 1 + random() % most;
+        ASSERT_TRUE(lane.out.reserve(bytes, enough)) << most << ' ' << i;
+        const auto value = static_cast<unsigned char>(i);
+        lane.write(bytes, value);
+        ASSERT_TRUE(lane.read(bytes, value));
+        lane.in.give_back(lane.in.position());
+      }
+    }
+  }
+}
+
+TEST(Ring, BeginsAnewOnceNothingUnreadStandsThere) {
+  Lane lane;
+  EXPECT_FALSE(lane.out.rewind()) << "it has just begun";
+  for (unsigned char value = 1; value <= 3; ++value) {
+    ASSERT_TRUE(lane.out.reserve(8, kShmRingBytes));
+    lane.write(8, value);
+  }
+  for (unsigned char value = 1; value <= 2; ++value) {
+    EXPECT_FALSE(lane.out.rewind()) << "its mark would take the place of what is unread";
+    ASSERT_TRUE(lane.read(8, value));
+    lane.in.give_back(lane.in.position());
+  }
+  EXPECT_TRUE(lane.out.rewind());
+  EXPECT_EQ(lane.out.offset(), 0u);
+  EXPECT_FALSE(lane.out.rewind());
+  ASSERT_TRUE(lane.read(8, 3));
+  lane.in.give_back(lane.in.position());
+  ASSERT_TRUE(lane.out.reserve(8, kShmRingBytes));
+  lane.write(8, 4);
+  EXPECT_TRUE(lane.read(8, 4));
+}
+
+TEST(Ring, ARecordLeavesALineBehindIt) {
+  constexpr std::size_t kMost = kShmRingBytes - RingShape::kLine - RingShape::kMarkBytes;
+  for (const std::size_t bytes : {kMost, kMost + 1}) {
+    Lane lane;
+    lane.word(0) = RingMark{RingMark::Kind::kPacket, static_cast<std::uint32_t>(bytes), 0}.word();
+    RingMark mark;
+    const auto found = lane.in.peek(&mark);
+    EXPECT_EQ(found,
+              bytes == kMost ? Lane::ShmRing::Found::kPacket : Lane::ShmRing::Found::kCorrupt);
+  }
+}
+
 // Whatever stands there.
 TEST(Ring, LiesOfTheWriterAreNoRecords) {
   std::mt19937_64 random(4711);
@@ -104,9 +156,14 @@ TEST(Ring, LiesOfTheWriterAreNoRecords) {
     lane.in.advance(mark);
     EXPECT_LE(lane.in.content(), kShmRingBytes);
   }
+  RingMark mark;
+  for (const auto kind : {RingMark::Kind::kPacket, static_cast<RingMark::Kind>(3)}) {
+    Lane lane;
+    lane.word(0) = RingMark{kind, kind == RingMark::Kind::kPacket ? 0u : 8u, 0}.word();
+    EXPECT_EQ(lane.in.peek(&mark), RingReader<ShmMemory>::Found::kCorrupt);
+  }
   Lane lane;
   lane.word(0) = RingMark{RingMark::Kind::kWrap, 0, 0}.word();
-  RingMark mark;
   EXPECT_EQ(lane.in.peek(&mark), RingReader<ShmMemory>::Found::kCorrupt) << "for ever";
 }
 

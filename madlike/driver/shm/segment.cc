@@ -13,6 +13,8 @@
 #include <string>
 #include <utility>
 
+#include "madlike/driver/door/sockets.h"
+
 namespace mad {
 namespace {
 
@@ -31,8 +33,7 @@ Result<ShmSegment> ShmSegment::open() {
   segment.file_ = ShmFile(memfd_create("mad-shm", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const int fd = segment.fd();
   if (fd < 0) {
-    const bool lacks = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
-    return failed(lacks ? StatusCode::kNoMemory : StatusCode::kNotFound,
+    return failed(is_lack(errno) ? StatusCode::kNoMemory : StatusCode::kNotFound,
                   "no memory without a name (memfd_create)");
   }
   if (fchmod(fd, S_IRUSR | S_IWUSR) != 0 || ftruncate(fd, kShmPage) != 0 ||

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "gtest/gtest.h"
+#include "tests/support/lack.h"
 
 namespace mad {
 namespace {
@@ -72,6 +74,66 @@ TEST(ShmSegment, ManyPeers) {
   EXPECT_EQ(own.places(), 100u);
 }
 
+TEST(ShmSegment, HasAPlaceForEachBell) {
+  ShmSegment own = segment();
+  for (std::size_t i = 0; i < kShmMostPlaces; ++i) {
+    const auto place = own.take_place();
+    ASSERT_TRUE(place.ok()) << place.status().message();
+    ASSERT_EQ(*place, i);
+  }
+  EXPECT_EQ(own.take_place().status().code(), StatusCode::kNoMemory);
+}
+
+// Beyond it the process would get a signal.
+TEST(ShmSegment, GrowsWithinTheLimitOfFileSizes) {
+  ShmSegment first = segment(), second = segment(), third = segment();
+  ASSERT_TRUE(first.take_place().ok());
+  struct stat facts {};
+  ASSERT_EQ(fstat(first.fd(), &facts), 0);
+  {
+    const Lack just_enough(RLIMIT_FSIZE, static_cast<rlim_t>(facts.st_size));
+    EXPECT_TRUE(second.take_place().ok());
+  }
+  const Lack too_little(RLIMIT_FSIZE, static_cast<rlim_t>(facts.st_size) - 1);
+  const auto place = third.take_place();
+  EXPECT_EQ(place.status().code(), StatusCode::kNoMemory);
+  EXPECT_NE(place.status().message().find("ulimit -f"), std::string_view::npos);
+}
+
+// As every peer can do that has the descriptor.
+TEST(ShmSegment, WhatAPeerSealsGrowsNoMore) {
+  for (const int seal : {F_SEAL_GROW, F_SEAL_FUTURE_WRITE}) {
+    ShmSegment own = segment();
+    ASSERT_EQ(fcntl(own.fd(), F_ADD_SEALS, seal), 0);
+    EXPECT_EQ(own.take_place().status().code(), StatusCode::kNoMemory);
+  }
+}
+
+TEST(ShmSegment, WithoutAFileThereMayBeOneLater) {
+  const NoFiles none;
+  EXPECT_EQ(ShmSegment::open().status().code(), StatusCode::kNoMemory);
+}
+
+TEST(ShmSegment, WithoutAddressesForItThereMayBeSomeLater) {
+  StatusCode of_segment = StatusCode::kOk, of_front = of_segment, of_lane = of_segment;
+  for (int round = 0; round < 2; ++round) {  // the first one has the allocator's memory ready
+    ShmSegment own = segment();
+    const std::size_t place = *own.take_place();
+    const rlim_t mapped = mapped_bytes();
+    const auto code = [&](rlim_t spare, bool of_peer) {
+      const Lack none(RLIMIT_AS, mapped + spare);
+      return of_peer ? ShmPeerLane::open(own.fd(), place).status().code()
+                     : ShmSegment::open().status().code();
+    };
+    of_segment = code(0, false);
+    of_front = code(0, true);
+    of_lane = code(16 * kShmPage, true);
+  }
+  EXPECT_EQ(of_segment, StatusCode::kNoMemory);
+  EXPECT_EQ(of_front, StatusCode::kNoMemory);
+  EXPECT_EQ(of_lane, StatusCode::kNoMemory);
+}
+
 /// A file that says it is a segment.
 ShmFile pretender(int flags, int seals, mode_t mode, std::size_t bytes) {
   ShmFile file(memfd_create("pretender", MFD_CLOEXEC | MFD_ALLOW_SEALING | flags));
@@ -104,10 +166,43 @@ TEST(ShmPeerLane, OnlySafeMemoryIsMapped) {
   expect_refused(pretender(0, F_SEAL_SHRINK, 0600, enough), ~std::size_t{0}, "too short");
   expect_refused(ShmFile(open("/dev/zero", O_RDWR | O_CLOEXEC)), 0, "another kind");
   expect_refused(ShmFile(), 0, "none");
-  ShmFile other = pretender(0, F_SEAL_SHRINK, 0600, enough);
-  const std::uint64_t word = 1;
-  ASSERT_EQ(pwrite(other.fd(), &word, sizeof(word), 0), static_cast<ssize_t>(sizeof(word)));
-  expect_refused(other, 0, "version");
+  for (const std::uint64_t word :
+       {std::uint64_t{1}, kShmMagic - 1, kShmMagic + 1, ~std::uint64_t{0}}) {
+    ShmFile other = pretender(0, F_SEAL_SHRINK, 0600, enough);
+    ASSERT_EQ(pwrite(other.fd(), &word, sizeof(word), 0), static_cast<ssize_t>(sizeof(word)));
+    expect_refused(other, 0, "version");
+  }
+}
+
+TEST(ShmPeerLane, WithoutABellThereIsNoPlace) {
+  const ShmFile file = pretender(0, F_SEAL_SHRINK, 0600, shm_place_offset(kShmMostPlaces + 1));
+  EXPECT_TRUE(ShmPeerLane::open(file.fd(), kShmMostPlaces - 1).ok());
+  expect_refused(file, kShmMostPlaces, "too short");
+}
+
+// Its owner could cut it, or it has pages of another size.
+TEST(ShmPeerLane, FilesOfOtherSystemsAreNotMapped) {
+  expect_refused(ShmFile(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)), 0, "another kind");
+  const ShmFile huge(memfd_create("pretender", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB));
+  if (!huge) GTEST_SKIP() << "this system has no huge pages";
+  ASSERT_EQ(fchmod(huge.fd(), 0600), 0);
+  ASSERT_EQ(ftruncate(huge.fd(), std::int64_t{1} << 30), 0);
+  ASSERT_EQ(fcntl(huge.fd(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  expect_refused(huge, 0, "another kind");
+}
+
+TEST(ShmPeerLane, WhatIsAnotherUsersIsNotMapped) {
+  constexpr uid_t kOther = 65534;
+  const ShmFile ours = pretender(0, F_SEAL_SHRINK, 0600, shm_place_offset(1));
+  const ShmFile theirs = pretender(0, F_SEAL_SHRINK, 0600, shm_place_offset(1));
+  EXPECT_TRUE(ShmPeerLane::open(ours.fd(), 0).ok());
+  const uid_t self = geteuid();
+  if (fchown(theirs.fd(), kOther, static_cast<gid_t>(-1)) != 0 || seteuid(kOther) != 0) {
+    GTEST_SKIP() << "may not be another user here";
+  }
+  expect_refused(ours, 0, "another user's");
+  ASSERT_EQ(seteuid(self), 0);
+  expect_refused(theirs, 0, "another user's");
 }
 
 }  // namespace

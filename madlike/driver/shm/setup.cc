@@ -13,6 +13,7 @@
 #include <string>
 
 #include "madlike/driver/door/handshake.h"
+#include "madlike/driver/door/sockets.h"
 #include "madlike/driver/shm/driver.h"
 
 namespace mad {
@@ -29,8 +30,8 @@ Result<std::size_t> limit_of(const ShmOptions& options) {
   if (text == nullptr) return ShmOptions::kMemoryLimit;
   std::size_t mebibytes = 0;
   const char* const end = text + std::strlen(text);
-  const auto [stop, error] = std::from_chars(text, end, mebibytes);
-  if (error != std::errc() || stop != end || mebibytes == 0 || mebibytes > (1u << 20)) {
+  const char* const stop = std::from_chars(text, end, mebibytes).ptr;  // 0 stays if there is none
+  if (stop != end || mebibytes == 0 || mebibytes > (1u << 20)) {
     return Status(StatusCode::kInvalidArgument, std::string("shm: ") + kLimitVariable + " is '" +
                                                     text + "', not a number of MiB");
   }
@@ -39,8 +40,7 @@ Result<std::size_t> limit_of(const ShmOptions& options) {
 
 Status system_failed(const char* what) {
   const int error = errno;
-  const bool lacks = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOSPC;
-  return {lacks ? StatusCode::kNoMemory : StatusCode::kNotFound,
+  return {is_lack(error) ? StatusCode::kNoMemory : StatusCode::kNotFound,
           std::string("shm: ") + what + ": " + std::strerror(error)};
 }
 
@@ -176,11 +176,9 @@ Status ShmDriver::prepare(ShmConnection& connection) {
 // number is the peer still.
 Status ShmDriver::watch_process(ShmConnection& connection) {
   const auto pid = static_cast<pid_t>(connection.peer.pid);
-  ShmFile process(pid > 0 ? static_cast<int>(syscall(SYS_pidfd_open, pid, 0)) : -1);
+  ShmFile process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!process) {
-    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
-      return system_failed("watching a peer's process");
-    }
+    if (is_lack(errno)) return system_failed("watching a peer's process");
     return {StatusCode::kUnreachable,
             "shm: there is no process " + std::to_string(pid) + " here (any more)"};
   }

@@ -122,9 +122,9 @@ bool UcxDriver::on_offer(UcxConnection& connection) {
 
 bool UcxDriver::on_note(UcxConnection& connection) {
   const auto note = UcxNote::parse(connection.reader.bytes());
-  if (!note) return false;
-  if (connection.state != State::kAgreeing) return true;  // its hello came first, or we leave
-  if (note->transport != connection.candidates[connection.candidate]) return false;
+  // Its hello came first, or we leave.
+  if (connection.state != State::kAgreeing) return note.has_value();
+  if (!note || note->transport != connection.candidates[connection.candidate]) return false;
   const bool yes = note->kind == UcxNote::Kind::kYes;
   if (connection.they && !yes) return false;  // a yes stands: our hello may have left
   connection.they = yes;

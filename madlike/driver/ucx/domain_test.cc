@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "gtest/gtest.h"
+#include "madlike/driver/ucx/uct_double.h"
 
 namespace mad {
 namespace {
@@ -12,16 +13,48 @@ constexpr std::size_t kSegment = 4096;
 Status refused(const UcxDomain::Options& options) { return UcxDomain::open(options).status(); }
 
 TEST(UcxDomain, AnotherDeviceIsNotFoundAndThoseThatAreThereAreNamed) {
-  const Status why = refused({UcxTransport::kTcp, "eth4711", 0});
-  EXPECT_EQ(why.code(), StatusCode::kNotFound);
-  EXPECT_NE(why.message().find("eth4711"), std::string_view::npos) << why.message();
-  EXPECT_NE(why.message().find(" lo"), std::string_view::npos) << why.message();
+  for (const char* device :
+       {"eth4711", "zz4711", "a4711"}) {  // by their names among those, and around
+    const Status why = refused({UcxTransport::kTcp, device, 0});
+    EXPECT_EQ(why.code(), StatusCode::kNotFound);
+    EXPECT_NE(why.message().find(device), std::string_view::npos) << why.message();
+    EXPECT_NE(why.message().find(" lo"), std::string_view::npos) << why.message();
+  }
+}
+
+TEST(UcxDomain, WhatUcxRefusesIsSaid) {
+  const struct {
+    const char* function;
+    StatusCode code;
+  } refusals[] = {{"uct_query_components", StatusCode::kInternal},
+                  {"uct_md_open", StatusCode::kNotFound},
+                  {"uct_md_query_tl_resources", StatusCode::kInternal}};
+  UctDouble ucx;
+  for (const auto& each : refusals) {
+    ucx.refused = each.function;
+    const Status why = refused({UcxTransport::kTcp, "lo", 0});
+    EXPECT_EQ(why.code(), each.code) << each.function;
+    EXPECT_NE(why.message().find(ucs_status_string(ucx.status)), std::string_view::npos)
+        << why.message();
+  }
+}
+
+// One is of UCX's shared memory itself, the other of how it is used.
+TEST(UcxDomain, WhatUcxDoesNotUnderstandInTheEnvironmentIsInvalid) {
+  for (const char* variable : {"UCX_POSIX_HUGETLB_MODE", "UCX_MM_FIFO_SIZE"}) {
+    setenv(variable, "perhaps", 1);
+    const Status why = refused({UcxTransport::kPosix, "", kSegment});
+    unsetenv(variable);
+    EXPECT_EQ(why.code(), StatusCode::kInvalidArgument) << variable;
+    EXPECT_NE(why.message().find("UCX_ options"), std::string_view::npos) << why.message();
+  }
 }
 
 // The length of a message has 16 bits.
 TEST(UcxDomain, SegmentsThatUcxCouldNotFillAreInvalid) {
   EXPECT_EQ(refused({UcxTransport::kPosix, "", 64 * 1024}).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(refused({UcxTransport::kPosix, "", 1023}).code(), StatusCode::kInvalidArgument);
+  EXPECT_TRUE(refused({UcxTransport::kPosix, "", 1024}).ok());
   EXPECT_TRUE(refused({UcxTransport::kPosix, "", 61440}).ok());
 }
 

@@ -10,6 +10,7 @@
 
 #include "madlike/driver/door/sockets.h"
 #include "madlike/driver/ucx/side.h"
+#include "madlike/driver/ucx/uct_double.h"
 
 namespace mad {
 namespace {
@@ -133,6 +134,18 @@ TEST(UcxFabric, AcceptsOnlyWhereFilesAreLeft) {
     return a.lane->send(a.endpoint.get(), UcxMessage::kHello, {}, {}, 0, nullptr) == UCS_OK;
   }));
   EXPECT_TRUE(pump(a, b, [&] { return b.messages.size() == 1; }));
+}
+
+TEST(UcxFabric, WhatUcxRefusesIsSaid) {
+  NoEvents events;
+  UctDouble ucx;
+  for (const char* function : {"ucs_async_context_create", "uct_worker_create"}) {
+    ucx.refused = function;
+    const Status why = UcxFabric::open(UcxOptions(), "lo", events).status();
+    EXPECT_EQ(why.code(), StatusCode::kNoMemory) << function;
+    EXPECT_NE(why.message().find(ucs_status_string(ucx.status)), std::string_view::npos)
+        << function;
+  }
 }
 
 TEST(UcxFabric, WithoutTheInterfaceThereIsNone) {

@@ -108,6 +108,9 @@ Status UcxLane::open_interface(const UcxDomain& domain, uct_worker_h worker) {
   handle(UcxMessage::kPull, on_am<UcxMessage::kPull>);
   handle(UcxMessage::kPulled, on_am<UcxMessage::kPulled>);
   handle(UcxMessage::kPiece, on_am<UcxMessage::kPiece>);
+  if (transport_ == UcxTransport::kTcp) {
+    uct_iface_progress_enable(interface_.get(), UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
+  }
   return {};
 }
 
@@ -217,16 +220,6 @@ Status UcxLane::wire(UctEndpoint* endpoint, const UcxLaneOffer& peer) {
 
 // UCX's worker moves few interfaces well: those of shared memory are moved one by one.  tcp has
 // more to do there than its interface says.
-void UcxLane::add_user() {
-  if (users_++ > 0 || transport_ == UcxTransport::kPosix) return;
-  uct_iface_progress_enable(interface_.get(), UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
-}
-
-void UcxLane::drop_user() {
-  if (--users_ > 0 || transport_ == UcxTransport::kPosix) return;
-  uct_iface_progress_disable(interface_.get(), UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
-}
-
 unsigned UcxLane::progress() {
   return transport_ == UcxTransport::kTcp ? uct_worker_progress(worker_)
                                           : uct_iface_progress(interface_.get());

@@ -102,9 +102,9 @@ class UcxLane {
   Result<UctEndpoint> prepare(UcxLaneOffer* offer);
   /// Connects it to a peer that made this offer.  kUnreachable.
   Status wire(UctEndpoint* endpoint, const UcxLaneOffer& peer);
-  /// Wired endpoints: the lane makes progress while there are any.
-  void add_user();
-  void drop_user();
+  /// Wired endpoints: progress() is of use while there are any.
+  void add_user() { ++users_; }
+  void drop_user() { --users_; }
   bool used() const { return users_ > 0; }
 
   /// Brings what has come; 0: nothing.  Only with has_room().

@@ -6,7 +6,9 @@
 #include <cstring>
 #include <vector>
 
+#include "madlike/driver/ucx/few_files.h"
 #include "madlike/driver/ucx/side.h"
+#include "madlike/driver/ucx/uct_double.h"
 
 namespace mad {
 namespace {
@@ -145,8 +147,8 @@ TEST(UcxLane, TheEnvironmentDoesNotTakeItsBuffers) {
                            nullptr),
               UCS_OK);
     EXPECT_TRUE(pump(a, b, [&] { return b.messages.size() == sent; })) << sent << " is lost";
+    EXPECT_EQ(b.lane->has_room(), sent + UcxLane::kMessagesAtOnce <= UcxLane::kMostKept) << sent;
   }
-  EXPECT_FALSE(b.lane->has_room());
   for (UcxKept* const each : b.kept) b.lane->release(each);
   EXPECT_TRUE(b.lane->has_room());
 }
@@ -165,6 +167,80 @@ TEST_P(UcxLaneTest, WrongAddressesAreUnreachable) {
             GetParam() == UcxTransport::kPosix)
       << why.message();
   EXPECT_FALSE(none);
+}
+
+// It may have them later.
+TEST(UcxLane, WhoLacksFilesIsNotUnreachable) {
+  Side a(UcxTransport::kPosix), b(UcxTransport::kPosix);
+  const FewFiles none;
+  const Status why = a.lane->wire(&a.endpoint, b.offer);
+  EXPECT_EQ(why.code(), StatusCode::kNoMemory) << why.message();
+  EXPECT_NE(why.message().find("ulimit -n"), std::string_view::npos) << why.message();
+}
+
+struct NoEvents : UcxEvents {
+  bool on_message(UcxLane&, UcxMessage, Segment, bool) override { return false; }
+  void on_failed(uct_ep_h) override {}
+};
+
+/// Of a fabric of tcp alone.
+Status opened() {
+  NoEvents events;
+  UcxOptions options;
+  options.posix = false;
+  return UcxFabric::open(options, "lo", events).status();
+}
+
+TEST(UcxLane, WhatUcxRefusesIsSaid) {
+  Side a(UcxTransport::kTcp);
+  UctDouble ucx;
+  for (const char* function :
+       {"uct_iface_query", "uct_iface_get_device_address", "uct_iface_get_address"}) {
+    ucx.refused = function;
+    const Status why = opened();
+    EXPECT_EQ(why.code(), StatusCode::kInternal) << function;
+    EXPECT_NE(why.message().find(ucs_status_string(ucx.status)), std::string_view::npos)
+        << function;
+  }
+  UcxLaneOffer offer;
+  ucx.refused = "uct_ep_create";
+  EXPECT_EQ(a.lane->prepare(&offer).status().code(), StatusCode::kNoMemory);
+  ucx.refused = "uct_ep_get_address";
+  EXPECT_EQ(a.lane->prepare(&offer).status().code(), StatusCode::kInternal);
+}
+
+// As of a later UCX.
+TEST(UcxLane, AddressesFillTheRoomOfAnOfferAtMost) {
+  UctDouble ucx;
+  const auto with = [&ucx](std::size_t device, std::size_t interface, std::size_t endpoint) {
+    ucx.change_attributes = [=](uct_iface_attr_t* attributes) {
+      attributes->device_addr_len = device;
+      attributes->iface_addr_len = interface;
+      attributes->ep_addr_len = endpoint;
+    };
+    return opened().code();
+  };
+  constexpr std::size_t kDevice = UcxLaneOffer::kMostDevice,
+                        kInterface = UcxLaneOffer::kMostInterface,
+                        kEndpoint = UcxLaneOffer::kMostEndpoint;
+  EXPECT_EQ(with(kDevice, kInterface, kEndpoint), StatusCode::kOk);
+  EXPECT_EQ(with(kDevice + 1, kInterface, kEndpoint), StatusCode::kVersion);
+  EXPECT_EQ(with(kDevice, kInterface + 1, kEndpoint), StatusCode::kVersion);
+  EXPECT_EQ(with(kDevice, kInterface, kEndpoint + 1), StatusCode::kVersion);
+}
+
+// For ever, else.
+TEST_P(UcxLaneTest, NobodySleepsWhereNothingWakesHim) {
+  const Side a(GetParam());
+  int file = -1;
+  UctDouble ucx;
+  for (const char* function : {"uct_iface_event_arm", "uct_iface_event_fd_get"}) {
+    ucx.refused = function;
+    EXPECT_EQ(a.lane->arm(&file).code(), StatusCode::kAgain) << function;
+  }
+  ucx.refused.clear();
+  EXPECT_TRUE(a.lane->arm(&file).ok());
+  EXPECT_GE(file, 0);
 }
 
 // Of the library, not of its headers: the sides share memory that it lays out.

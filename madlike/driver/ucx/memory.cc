@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t kChunkBytes = 64 * 1024;
 constexpr std::size_t kAlignment = 8;
+static_assert(kChunkBytes % kAlignment == 0);
 // Of two chunks in a row, more than one is full of packets; the one begun has some room.
 constexpr std::size_t kChunksAtOnce =
     UcxLane::kSocketsAtOnce * 2 * UcxLane::kSocketBytes / kChunkBytes + 1;
@@ -35,7 +36,6 @@ ReceivedMemory::Kept ReceivedMemory::copy(Segment packet) {
   std::byte* const place = chunk_->bytes + filled_;
   std::memcpy(place, packet.data, packet.size);
   filled_ += (packet.size + kAlignment - 1) / kAlignment * kAlignment;
-  if (filled_ > kChunkBytes) filled_ = kChunkBytes;
   chunks_.add_user(*chunk_);
   return {{place, packet.size},
           reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(chunk_) | kOwn)};

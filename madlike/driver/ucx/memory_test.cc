@@ -72,6 +72,26 @@ TEST(UcxReceivedMemory, WithRoomEverythingUcxBringsFits) {
   EXPECT_GT(full, 10);
 }
 
+// Nothing is brought, else, to an engine that has as little as it may have.
+TEST(UcxReceivedMemory, RoomForTwiceWhatUcxBringsAndTheChunkBegunIsEnough) {
+  constexpr std::size_t kEnough =
+      2 * UcxLane::kSocketsAtOnce * UcxLane::kSocketBytes / (64 * 1024) + 1;
+  EXPECT_TRUE(ReceivedMemory(kEnough).has_room());
+  EXPECT_FALSE(ReceivedMemory(kEnough - 1).has_room());
+}
+
+TEST(UcxReceivedMemory, PacketsFillAChunkToItsEnd) {
+  ReceivedMemory memory(kChunks);
+  std::vector<std::byte> packet(32 * 1024);
+  std::vector<void*> kept;
+  for (std::size_t i = 0; i < 2 * kChunks; ++i) {
+    kept.push_back(memory.copy(bytes_of(packet)).buffer);
+    ASSERT_NE(kept.back(), nullptr) << i;
+  }
+  EXPECT_EQ(memory.copy(bytes_of(packet)).buffer, nullptr);
+  for (void* buffer : kept) memory.release(buffer);
+}
+
 TEST(UcxReceivedMemory, WhatIsReleasedLeavesTheRoomItTook) {
   std::size_t chunks = 1;
   while (!ReceivedMemory(chunks).has_room()) ++chunks;

@@ -48,7 +48,7 @@ TEST(UcxNames, WhatIsNoTransportIsNamedBesideThoseThereAre) {
   } names[] = {{"ucx:", "''"},       {"ucx:pigeon", "'pigeon'"},
                {"ucx:posix,", "''"}, {"ucx:posix,rc", "'rc'"},
                {"ucx:TCP", "'TCP'"}, {"ucx:posix;tcp", "'posix;tcp'"},
-               {"ucx:,tcp", "''"}};
+               {"ucx:,tcp", "''"},   {"ucx:udp", "'udp'"}};
   for (const auto& each : names) {
     const auto options = ucx_options(each.name, "");
     ASSERT_FALSE(options.ok()) << each.name;

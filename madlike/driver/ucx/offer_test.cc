@@ -55,6 +55,9 @@ TEST(UcxOffer, ForeignBytesAreRefused) {
     foreign[place] = std::byte{0x7F};  // another version, a length beyond the room
     EXPECT_FALSE(UcxOffer::parse(foreign.data())) << place;
   }
+  auto older = bytes;
+  older[0] = std::byte{2};
+  EXPECT_FALSE(UcxOffer::parse(older.data()));
 }
 
 TEST(UcxOffer, TransportsInCommon) {
@@ -95,9 +98,11 @@ TEST(UcxOffer, AnotherGeometryIsAnotherVersion) {
     for (std::size_t i = 0; i < own.lanes[lane].geometry.size(); ++i) {
       UcxOffer other = own;
       ++other.lanes[lane].geometry[i];
-      const auto common = transports_in_common(own, other);
-      ASSERT_FALSE(common.ok());
-      EXPECT_EQ(common.status().code(), StatusCode::kVersion);
+      for (const auto& common :
+           {transports_in_common(own, other), transports_in_common(other, own)}) {
+        ASSERT_FALSE(common.ok());
+        EXPECT_EQ(common.status().code(), StatusCode::kVersion);
+      }
     }
   }
 }
@@ -114,6 +119,9 @@ TEST(UcxNote, ComesBackAndForeignBytesAreRefused) {
     foreign[place] = std::byte{9};
     EXPECT_FALSE(UcxNote::parse(foreign.data())) << place;
   }
+  auto another = bytes;
+  another[4] = std::byte{2};  // the first transport that there is not
+  EXPECT_FALSE(UcxNote::parse(another.data()));
 }
 
 }  // namespace

@@ -51,13 +51,13 @@ Status UcxDriver::open_fabric() {
   if (!received_.has_room()) {
     return {StatusCode::kInvalidArgument, "ucx: too few receive chunks"};
   }
+  timer_ = TcpSocket(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  if (!timer_) return tcp_status(StatusCode::kNoMemory, "a timer for ucx", errno);
   const Result<std::string> device = interface_of(door_.address());
   if (!device.ok()) return device.status();
   auto fabric = UcxFabric::open(options_, *device, *this);
   if (!fabric.ok()) return fabric.status();
   fabric_ = std::move(*fabric);
-  timer_ = TcpSocket(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
-  if (!timer_) return tcp_status(StatusCode::kNoMemory, "a timer for ucx", errno);
   caps_.name = ucx_name(options_);
   caps_.beyond_host = options_.tcp;
   caps_.remote_write = true;

@@ -49,6 +49,28 @@ inline Status send(ShmEngine& from, ConnectionId to, Bytes& bytes,
   return post_polling(from, to, bytes, engines);
 }
 
+/// Two that are connected.
+struct Met {
+  Met() {
+    to_b = a.connect(b);
+    EXPECT_TRUE(pump({&a, &b}, [&] {
+      return a.station.connected.count(to_b) == 1 && b.station.connected.size() == 1;
+    }));
+    to_a = b.connect(a);
+  }
+  ShmEngine a, b;
+  ConnectionId to_b = 0, to_a = 0;
+};
+
+inline std::vector<std::byte> address_of(pid_t pid, const DoorSecret& secret) {
+  return ShmAddress{static_cast<std::uint32_t>(pid), secret}.bytes();
+}
+
+inline Status end_of(ShmEngine& engine, ConnectionId id, const std::vector<ShmEngine*>& all) {
+  EXPECT_TRUE(pump(all, [&] { return engine.station.disconnected.count(id) == 1; }));
+  return engine.station.disconnected[id];
+}
+
 }  // namespace mad
 
 #endif  // TESTS_CONFORMANCE_SHM_ENGINE_H_

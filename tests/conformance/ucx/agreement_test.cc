@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "tests/conformance/ucx/engine.h"
 
@@ -19,6 +20,18 @@ TEST(UcxAgreement, SharedMemoryOnOneHost) {
   EXPECT_EQ(b.station.received[0].bytes, bytes);
   EXPECT_EQ(a.transport(to_b), UcxTransport::kPosix);
   EXPECT_EQ(b.transport(b.station.received[0].connection), UcxTransport::kPosix);
+}
+
+// A look at the door is not left to the clock's next tick.
+TEST(UcxAgreement, TakesFewPolls) {
+  UcxEngine a, b;
+  const ConnectionId to_b = a.connect(b);
+  for (int i = 0; i < 1000 && a.station.connected.empty(); ++i) {
+    a.station.poll();
+    b.station.poll();
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(a.station.connected.count(to_b), 1u);
 }
 
 // One engine has peers over both at once.

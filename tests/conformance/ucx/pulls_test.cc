@@ -59,6 +59,38 @@ TEST_F(UcxPullsTest, AnswersThatFindNoRoomAreNotForgotten) {
   EXPECT_TRUE(a().station.finished_status[&source_].ok());
 }
 
+UcxOptions pulling(std::size_t least_bytes) {
+  UcxOptions options = on_lo(kCma);
+  options.least_pull_bytes = least_bytes;
+  return options;
+}
+
+class UcxLongPulls : public UcxPullsTest {
+ protected:
+  UcxLongPulls() : UcxPullsTest(pulling(4096)) {}
+};
+
+TEST_F(UcxLongPulls, AreAsLongAsAskedFor) {
+  EXPECT_TRUE(a().driver->prefers_writes(to_b_, 4096));
+  EXPECT_FALSE(a().driver->prefers_writes(to_b_, 4095)) << "packets are as good";
+  source_.resize(4096);
+  EXPECT_TRUE(write(source_).in_progress());
+  source_.resize(4095);
+  EXPECT_TRUE(write(source_).ok()) << "a message";
+}
+
+class UcxLongestMessages : public UcxPullsTest {
+ protected:
+  UcxLongestMessages() : UcxPullsTest(pulling(1 << 20)) {}
+};
+
+TEST_F(UcxLongestMessages, AreAllThatOneHolds) {
+  source_.resize(a().driver->caps().max_write_bytes);
+  EXPECT_TRUE(write(source_).ok());
+  source_.resize(source_.size() + 1);
+  EXPECT_TRUE(write(source_).in_progress()) << "it is read instead";
+}
+
 // Every write of one of them is a message, as without cma.
 class UcxWithAndWithout : public UcxPullsTest {
  protected:

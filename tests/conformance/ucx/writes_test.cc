@@ -27,9 +27,12 @@ class UcxWrites : public ::testing::TestWithParam<const char*> {
   void expect_refused(const ExposureToken& token, std::uint64_t offset, std::size_t size,
                       StatusCode code = StatusCode::kProtocol) {
     ASSERT_FALSE(write(token, offset, size).error());
+    const Segment behind{bytes_.data(), 8};
+    ASSERT_FALSE(b_.driver->post_send(to_a_, {&behind, 1}, nullptr).error());
     ASSERT_TRUE(pump(all_, [&] { return a_.station.disconnected.count(from_b_) == 1; }));
     EXPECT_EQ(a_.station.disconnected[from_b_].code(), code);
     EXPECT_EQ(memory_, Bytes(64, std::byte{0}));
+    EXPECT_TRUE(a_.station.received.empty()) << "nothing is taken from who wrote that";
   }
 
   Bytes memory_ = Bytes(64, std::byte{0});

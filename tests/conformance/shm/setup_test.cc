@@ -1,0 +1,158 @@
+// How connections come, and what it takes.
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/conformance/shm/correspondent.h"
+#include "tests/support/lack.h"
+
+namespace mad {
+namespace {
+
+TEST(ShmSetup, TheMemoryLimitIsANumberOfMebibytes) {
+  const char* const variable = "MAD_SHM_LIMIT";
+  for (const char* const text :
+       {"", "0", "-1", "x", "12x", " 1", "1048577", "18446744073709551617"}) {
+    ASSERT_EQ(setenv(variable, text, 1), 0);
+    const Status why = open_shm({}).status();
+    EXPECT_EQ(why.code(), StatusCode::kInvalidArgument) << text;
+    EXPECT_NE(why.message().find(variable), std::string_view::npos) << why.message();
+  }
+  ASSERT_EQ(setenv(variable, "1048576", 1), 0);
+  EXPECT_TRUE(open_shm({}).ok());
+  ASSERT_EQ(setenv(variable, "1", 1), 0);
+  ShmEngine a;
+  ASSERT_EQ(unsetenv(variable), 0);
+  std::optional<ConnectionId> last;
+  for (std::size_t used = 0; used <= std::size_t{1} << 20;) {
+    last = a.connect(address_of(getpid(), random_secret()));
+    used += kShmPieceLimit + kShmLaneHeadBytes;
+  }
+  const Status why = end_of(a, *last, {&a});
+  EXPECT_EQ(why.code(), StatusCode::kNoMemory);
+  EXPECT_NE(why.message().find(" 1024 KiB"), std::string_view::npos) << why.message();
+}
+
+TEST(ShmSetup, WithoutFilesItMayBeOpenedLater) {
+  EXPECT_TRUE(open_shm({}).ok());
+  rlim_t spare = 0;
+  StatusCode code = StatusCode::kNoMemory;
+  for (; code == StatusCode::kNoMemory && spare < 20; ++spare) {
+    const NoFiles none(spare);
+    code = open_shm({}).status().code();
+  }
+  EXPECT_EQ(code, StatusCode::kOk) << spare;
+  EXPECT_GT(spare, 1u);
+}
+
+/// This process may not call `number` any more, as on old systems and in their containers.
+bool forbid(unsigned number) {
+  sock_filter rules[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{sizeof(rules) / sizeof(rules[0]), rules};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/// What open_shm() says in a process that `prepare` was called in, if that was possible.
+std::optional<StatusCode> opened_in_child(const std::function<bool()>& prepare) {
+  constexpr int kImpossible = 100;
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!prepare()) _exit(kImpossible);
+    _exit(static_cast<int>(open_shm({}).status().code()));
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << status;
+  if (WEXITSTATUS(status) == kImpossible) return std::nullopt;
+  return static_cast<StatusCode>(WEXITSTATUS(status));
+}
+
+// Without the one there is no memory, without the other the end of a process would go unnoticed.
+TEST(ShmSetup, WhereTheSystemLacksCallsThereIsNoShm) {
+  for (const unsigned number : {SYS_memfd_create, SYS_pidfd_open}) {
+    const auto code = opened_in_child([&] { return forbid(number); });
+    if (!code) GTEST_SKIP() << "may not forbid calls here";
+    EXPECT_EQ(*code, StatusCode::kNotFound) << number;
+  }
+}
+
+// As daemons do: then its first file has the number 0.
+TEST(ShmSetup, AProcessMayHaveClosedItsInput) {
+  EXPECT_EQ(opened_in_child([] { return close(0) == 0; }), StatusCode::kOk);
+}
+
+// One file is the peer's process, another the socket of a letter.
+TEST(ShmSetup, WithoutFilesAPeerMayBeReachedLater) {
+  Met met;
+  ShmEngine c;
+  testing::internal::CaptureStderr();
+  for (const rlim_t spare : {0, 1}) {
+    ConnectionId id = 0;
+    {
+      const NoFiles none(spare);
+      id = met.a.connect(c);
+    }
+    EXPECT_EQ(end_of(met.a, id, {&met.a}).code(), StatusCode::kNoMemory) << spare;
+    met.a.driver->disconnect(id);
+  }
+  (void)testing::internal::GetCapturedStderr();
+  const ConnectionId id = met.a.connect(c);
+  EXPECT_TRUE(pump({&met.a, &c}, [&] { return met.a.station.connected.count(id) == 1; }));
+}
+
+// Of an engine whose process goes on nobody else tells.
+TEST(ShmSetup, WhoLeftWithoutReadingItsLettersIsMissed) {
+  testing::internal::CaptureStderr();
+  ShmEngine a;
+  auto other = std::make_unique<Correspondent>(a);
+  const ConnectionId id = a.connect(other->address());
+  a.station.poll();
+  other.reset();
+  const Status why = end_of(a, id, {&a});
+  EXPECT_EQ(why.code(), StatusCode::kUnreachable);
+  EXPECT_NE(why.message().find("left before we were connected"), std::string_view::npos)
+      << why.message();
+  (void)testing::internal::GetCapturedStderr();
+}
+
+TEST(ShmSetup, AlsoByWhoSleeps) {
+  testing::internal::CaptureStderr();
+  ShmEngine a;
+  auto other = std::make_unique<Correspondent>(a);
+  const ConnectionId id = a.connect(other->address());
+  while (a.station.disconnected.count(id) == 0) {
+    std::vector<pollfd> sleep;
+    const Status may = a.driver->watch(&sleep);
+    ASSERT_TRUE(may.ok() || may.again());
+    other.reset();
+    if (may.ok()) {
+      ASSERT_GT(::poll(sleep.data(), sleep.size(), 20000), 0);
+    }
+    a.station.poll();
+  }
+  EXPECT_EQ(a.station.disconnected[id].code(), StatusCode::kUnreachable);
+  (void)testing::internal::GetCapturedStderr();
+}
+
+}  // namespace
+}  // namespace mad
