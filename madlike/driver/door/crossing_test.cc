@@ -17,7 +17,7 @@ namespace {
 /// An engine's listening socket and words, for `house` to talk to.
 class Peer {
  public:
-  /// `above`: whether its address is greater than that of the house, or smaller.
+  /// `above`: whether this engine's address is greater than that of the house, or smaller.
   Peer(House& house, bool above) : house_(house), theirs_(parsed(house.door.address())) {
     sockaddr_in name{};
     std::memcpy(&name, theirs_.socket.data(), sizeof(name));
@@ -119,7 +119,7 @@ TEST(DoorCrossing, TheRequestOfTheGreaterAddressIsRefusedDuringOurOwnCall) {
   EXPECT_TRUE(house.events.empty()) << "the call goes on";
 }
 
-// As it said when it refused ours.
+// The refusal promised that the peer's own request comes.
 TEST(DoorCrossing, WhoRefusedOurCallForItsOwnIsAccepted) {
   House house;
   Peer peer(house, true);

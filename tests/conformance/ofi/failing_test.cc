@@ -78,7 +78,8 @@ TEST_F(OfiPair, AConnectionWhoseLastPacketFailsEnds) {
   EXPECT_TRUE(pump({&a}, [&] { return a.driver->connections() == 0; }));
 }
 
-// It names them by their place in memory, and says nothing of those it has told of.
+// The provider names operations by their place in memory, so their record stays until the last is
+// back.
 TEST_F(OfiPair, WhatTheProviderGivesBackLateIsToldOnceAndRemembered) {
   a.provider.holds = true;
   Bytes bytes(8);
@@ -127,7 +128,7 @@ TEST(OfiFailing, WhoCannotBeAcceptedMayAskAgain) {
   EXPECT_TRUE(pump({&a, &b}, [&] { return a.station.connected.count(again) == 1; }));
 }
 
-// It opens none for a peer's request, and later can.
+// The engine that is asked opens no endpoint for the request, and later can.
 TEST(OfiFailing, WhoFindsNoEndpointForAPeerIsAskedAgain) {
   OfiEngine a, b;
   b.provider.endpoint = -FI_ENOMEM;

@@ -119,7 +119,7 @@ TEST_F(OfiPair, NothingIsPostedOrExposedWhereNoConnectionStands) {
   EXPECT_FALSE(a.driver->expose(nobody, segment).ok());
 }
 
-// It closes at once, as a write may be half done, and sends no last packet.
+// Such a connection closes at once, as a write may be half done, and sends no last packet.
 TEST_F(OfiPair, AConnectionWithExposedMemoryEndsThoughALookIsDue) {
   Bytes memory(8);
   const auto token = b.driver->expose(to_a, {memory.data(), memory.size()});
@@ -127,7 +127,7 @@ TEST_F(OfiPair, AConnectionWithExposedMemoryEndsThoughALookIsDue) {
   b.driver->disconnect(to_a);
   std::this_thread::sleep_for(milliseconds(20));  // deadlines are looked at again
   ASSERT_TRUE(pump(both, [&] { return a.station.disconnected.count(to_b) == 1; }));
-  EXPECT_EQ(b.driver->connections(), 1u) << "its token has a name";
+  EXPECT_EQ(b.driver->connections(), 1u) << "its token was not withdrawn";
   b.driver->withdraw(to_a, *token);
   EXPECT_TRUE(pump({&b}, [&] { return b.driver->connections() == 0; }));
 }
