@@ -196,6 +196,7 @@ TEST(TcpSockets, WhatIsWatchedOnceCannotBeWatchedAgain) {
 }
 
 TEST(TcpSockets, NothingIsWatchedWithoutFiles) {
+  ASSERT_TRUE(TcpWatch::open().ok());
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit none{0, before.rlim_max};

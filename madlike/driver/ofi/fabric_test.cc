@@ -2,6 +2,7 @@
 #include "madlike/driver/ofi/fabric.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <rdma/fi_errno.h>
 
 #include <cstdlib>
@@ -115,14 +116,18 @@ TEST_F(OfiFabricTest, WhoCannotListenIsNotOpen) {
 
 TEST_F(OfiFabricTest, OnlyOnTcpEnginesSleep) {
   for (const char* const provider : {"tcp", "sockets"}) {
+    const bool tcp = provider == std::string("tcp");
+    lacks.trywait = tcp ? 0 : -FI_EAGAIN;  // which would have its caller try for ever
     const auto opened = open(provider);
     ASSERT_TRUE(opened.ok()) << opened.status().message();
     std::vector<pollfd> descriptors;
     std::vector<int> sets;
-    const bool tcp = provider == std::string("tcp");
     EXPECT_EQ((*opened)->watch(&descriptors).code(), tcp ? StatusCode::kOk : StatusCode::kNotFound);
     (*opened)->watched_by(&sets);
     EXPECT_EQ(descriptors.size(), tcp ? 2u : 0u);
+    for (const pollfd& descriptor : descriptors) {
+      EXPECT_GE(fcntl(descriptor.fd, F_GETFD), 0) << "nothing to sleep on";
+    }
     EXPECT_EQ(sets.size(), tcp ? 2u : 0u);
   }
 }

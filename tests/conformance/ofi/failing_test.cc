@@ -162,19 +162,11 @@ TEST(OfiFailing, WhoHasEventsOfAPeerDoesNotSleep) {
   OfiEngine a, b;
   const ConnectionId to_a = b.connect(a);
   a.provider.connects_nowhere = true;
-  const auto stays_awake = [&a] {
-    for (int i = 0; i < 20; ++i) {
-      if (!a.watch().again()) return false;
-    }
-    return true;
-  };
-  bool awake = false;
-  for (std::uint16_t port = 1; port <= 200 && !awake; ++port) {  // each is a file
+  for (std::uint16_t port = 1; port <= 100; ++port) {  // each is a file
     for (int i = 0; i < 20; ++i) b.station.poll();
     a.connect(address_of(port));
-    awake = stays_awake();
   }
-  EXPECT_TRUE(awake);
+  EXPECT_TRUE(a.watch().again());
   EXPECT_TRUE(pump({&a, &b}, [&] { return b.station.connected.count(to_a) == 1; }));
 }
 

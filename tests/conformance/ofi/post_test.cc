@@ -97,6 +97,17 @@ TEST_F(OfiPair, AnInjectedPacketIsCopiedBehindOthersThatWait) {
   EXPECT_TRUE(b.station.received.back().bytes == injected);
 }
 
+// libfabric refuses to inject more than it says, and may keep what is not injected.
+TEST_F(OfiPair, PacketsOfAtMostTheInjectedBytesAreInjected) {
+  const std::size_t most = a.driver->caps().inject_bytes;
+  Bytes injected(most), kept(most + 1);
+  ASSERT_TRUE(post(injected).in_progress());
+  EXPECT_NE(a.provider.flags & FI_INJECT, 0u);
+  ASSERT_TRUE(post(kept).in_progress());
+  EXPECT_EQ(a.provider.flags & FI_INJECT, 0u);
+  EXPECT_TRUE(pump(both, [&] { return a.station.finished_count == 2; }));
+}
+
 TEST_F(OfiPair, NothingIsPostedOrExposedWhereNoConnectionStands) {
   OfiEngine c;
   const ConnectionId to_c = a.connect(c);  // which does not look

@@ -66,6 +66,7 @@ class Provider {
 
   int endpoint = 0, enable = 0, connect = 0, accept = 0;
   int expose = 0, send = 0, write = 0;
+  std::uint64_t flags = 0;        // of the last packet
   bool connects_nowhere = false;  // connection requests are taken and do not leave
   bool swallows = false;          // packets are taken and do not leave
   std::vector<void*> swallowed;   // their contexts
@@ -112,6 +113,7 @@ class Provider {
     hook(opened.msg)->sendmsg = [](fid_ep* ep, const fi_msg* packet,
                                    std::uint64_t flags) -> ssize_t {
       const auto& hooked = of(ep->msg);
+      hooked.provider->flags = flags;
       if (hooked.provider->swallows) {
         hooked.provider->swallowed.push_back(packet->context);
         return 0;

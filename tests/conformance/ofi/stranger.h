@@ -25,6 +25,11 @@ class Stranger {
     }
   }
 
+  /// A request that nobody has read would not be freed.
+  ~Stranger() {
+    for (int i = 0; i < 20; ++i) look();
+  }
+
   const Bytes& address() const { return fabric_->address(); }
   /// What an engine here would ask with.
   Greeting request() const {
