@@ -107,8 +107,8 @@ class Provider {
     };
     connections->accept = [](fid_ep* ep, const void* data, std::size_t size) {
       const auto& hooked = of(ep->cm);
-      const int error = hooked.provider->accept;
-      return error != 0 ? error : hooked.real->accept(ep, data, size);
+      const int error = hooked.real->accept(ep, data, size);  // it frees what there is of a request
+      return hooked.provider->accept != 0 ? hooked.provider->accept : error;
     };
     hook(opened.msg)->sendmsg = [](fid_ep* ep, const fi_msg* packet,
                                    std::uint64_t flags) -> ssize_t {

@@ -25,9 +25,9 @@ class Stranger {
     }
   }
 
-  /// A request that nobody has read would not be freed.
   ~Stranger() {
     for (int i = 0; i < 20; ++i) look();
+    drop_request();
   }
 
   const Bytes& address() const { return fabric_->address(); }
@@ -55,10 +55,12 @@ class Stranger {
   /// Of an engine that has asked.
   void accept(const Bytes& data) {
     endpoint_ = std::move(*fabric_->open_endpoint(request_.get()));
+    request_.reset();
     EXPECT_EQ(fi_accept(endpoint_.get(), data.data(), data.size()), 0);
   }
   void refuse(const Bytes& data) {
     EXPECT_EQ(fi_reject(fabric_->listener(), request_->handle, data.data(), data.size()), 0);
+    request_.reset();
   }
 
   /// Takes what there is.
@@ -76,7 +78,10 @@ class Stranger {
       event_ = Greeting::parse(error.err_data, error.err_data_size);
     } else if (size >= static_cast<ssize_t>(sizeof(fi_eq_cm_entry))) {
       const auto* const entry = reinterpret_cast<const fi_eq_cm_entry*>(bytes.data());
-      if (type == FI_CONNREQ) request_.reset(entry->info);
+      if (type == FI_CONNREQ) {
+        drop_request();
+        request_.reset(entry->info);
+      }
       if (type == FI_CONNECTED) connected_ = true;
       event_ = Greeting::parse(bytes.data() + sizeof(*entry),
                                static_cast<std::size_t>(size) - sizeof(*entry));
@@ -104,6 +109,12 @@ class Stranger {
   }
 
  private:
+  /// libfabric frees what it has of a request when that is answered; who asked may have left.
+  void drop_request() {
+    if (request_) (void)fi_reject(fabric_->listener(), request_->handle, nullptr, 0);
+    request_.reset();
+  }
+
   static constexpr std::uint64_t kTag = 0x1234567800;  // that the engine's packets are to have
 
   std::vector<Bytes> buffers_;
