@@ -128,6 +128,7 @@ TEST_F(OfiPair, NothingIsPostedOrExposedWhereNoConnectionStands) {
   const ConnectionId nobody = to_c + 4711;
   EXPECT_TRUE(write(nobody).error());
   EXPECT_FALSE(a.driver->expose(nobody, segment).ok());
+  EXPECT_TRUE(pump({&a, &c}, [&] { return a.station.connected.count(to_c) == 1; }));
 }
 
 // Such a connection closes at once, as a write may be half done, and sends no last packet.
