@@ -7,60 +7,15 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
-#include <thread>
 
 #include "gtest/gtest.h"
+#include "madlike/driver/door/house.h"
 #include "madlike/driver/ip/address.h"
+#include "tests/conformance/ip/ipv6_host.h"
 #include "tests/support/silent_host.h"
 
 namespace mad {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
-
-constexpr DoorMagic kMagic{'M', 'A', 'D', 'D', 'O', 'R'};
-
-/// A door and what it told.
-struct House {
-  explicit House(const DoorMagic& magic = kMagic, milliseconds stranger_timeout = milliseconds(200))
-      : House(magic, stranger_timeout, stranger_timeout / 4) {}
-  House(const DoorMagic& magic, milliseconds stranger_timeout, milliseconds stranger_grace)
-      : door(open(magic, stranger_timeout, stranger_grace)) {}
-  static Door open(const DoorMagic& magic, milliseconds stranger_timeout,
-                   milliseconds stranger_grace) {
-    DoorOptions options;
-    options.fabric = "door";
-    options.magic = magic;
-    options.interface = "lo";
-    options.connect_timeout = milliseconds(1000);
-    options.stranger_timeout = stranger_timeout;
-    options.stranger_grace = stranger_grace;
-    options.silence_timeout = milliseconds(1000);
-    Result<Door> opened = Door::open(options);
-    EXPECT_TRUE(opened.ok()) << opened.status().message();
-    return std::move(*opened);
-  }
-  void call(const House& other) {
-    const auto peer = door.parse(other.door.address().data(), other.door.address().size());
-    ASSERT_TRUE(peer.ok()) << peer.status().message();
-    door.call(*peer);
-  }
-  Door door;
-  std::vector<Door::Event> events;
-  std::vector<std::uint32_t> ready;
-};
-
-bool pump(const std::vector<House*>& houses, const std::function<bool()>& done) {
-  const auto deadline = Clock::now() + milliseconds(10000);
-  while (!done()) {
-    for (House* house : houses) house->door.look(&house->events, &house->ready);
-    if (Clock::now() > deadline) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
 
 TEST(Door, BothSidesGetASocketAndTheOthersAddress) {
   House a, b;
@@ -187,6 +142,20 @@ TEST(Door, OwnAndForeignAddressesAreRefused) {
     ASSERT_FALSE(parsed.ok()) << size;
     EXPECT_EQ(parsed.status().code(), StatusCode::kInvalidArgument);
   }
+}
+
+TEST(Door, AnAddressOfAnotherFamilyIsRefused) {
+  const Ipv6Host host;
+  if (!host.has_ipv6("lo")) GTEST_SKIP() << "lo has no IPv6 address";
+  const House six;
+  const auto refuses = [](const House& house, const House& other) {
+    const auto parsed = house.door.parse(other.door.address().data(), other.door.address().size());
+    EXPECT_EQ(parsed.ok() ? StatusCode::kOk : parsed.status().code(), StatusCode::kInvalidArgument);
+  };
+  host.allow_ipv4();
+  const House four;
+  refuses(six, four);
+  refuses(four, six);
 }
 
 TcpSocket dial(const House& house) {

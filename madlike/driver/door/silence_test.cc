@@ -2,8 +2,12 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <array>
 
 #include "gtest/gtest.h"
+#include "madlike/driver/door/sockets.h"
 
 namespace mad {
 namespace {
@@ -54,6 +58,46 @@ TEST_F(SilenceTest, AClosedWindowIsNoSilence) {
   EXPECT_EQ(look(milliseconds(100), 0, 0, 10), milliseconds(0));
   EXPECT_EQ(look(milliseconds(60000), 0, 1, 60000), milliseconds(0));
   EXPECT_EQ(look(milliseconds(1000), 0, 1, 61000), milliseconds(1000));
+}
+
+// Of a host that drops what we ask: a listener's queue is full.
+class SilentHost : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(name);
+    auto* const any = reinterpret_cast<sockaddr*>(&name);
+    listener_ = TcpSocket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(bind(listener_.fd(), any, size), 0);
+    ASSERT_EQ(listen(listener_.fd(), 0), 0);
+    ASSERT_EQ(getsockname(listener_.fd(), any, &size), 0);
+    for (TcpSocket& each : asking_) {
+      each = TcpSocket(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+      (void)connect(each.fd(), any, size);
+    }
+  }
+  bool lasts(PolledClock::time_point now, milliseconds timeout) {
+    return silence_.lasts(asking_.back().fd(), now, timeout);
+  }
+  TcpSocket listener_;
+  std::array<TcpSocket, 4> asking_;
+  Silence silence_;
+};
+
+TEST_F(SilentHost, LastsFromTheTimeoutOn) {
+  const PolledClock::time_point now{};
+  const milliseconds timeout(1);
+  EXPECT_FALSE(lasts(now, timeout)) << "it was seen first";
+  EXPECT_FALSE(lasts(now + timeout - std::chrono::nanoseconds(1), timeout));
+  EXPECT_TRUE(lasts(now + timeout, timeout));
+}
+
+TEST_F(SilentHost, IsWaitedForWithoutATimeout) {
+  const PolledClock::time_point now{};
+  EXPECT_FALSE(lasts(now, milliseconds(0)));
+  EXPECT_FALSE(lasts(now + std::chrono::hours(1), milliseconds(0)));
 }
 
 }  // namespace

@@ -1,10 +1,14 @@
 #include "madlike/driver/door/sockets.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -112,6 +116,95 @@ TEST(TcpSockets, NobodyListensThere) {
   ASSERT_TRUE(watch->add(*dialed, TcpWatch::Role::kConnection, 1, true));
   ASSERT_FALSE(wait_for_something(*watch).empty());
   EXPECT_EQ(tcp_dialed(dialed->fd()), ECONNREFUSED);
+}
+
+// As of a multicast group, which no connection leads to.
+TEST(TcpSockets, WhatTheKernelRefusesIsToldAtOnce) {
+  sockaddr_in group{};
+  group.sin_family = AF_INET;
+  group.sin_port = htons(4711);
+  group.sin_addr.s_addr = htonl(INADDR_ALLHOSTS_GROUP);
+  const auto dialed = tcp_dial(*to_address(&group, sizeof(group)));
+  ASSERT_FALSE(dialed.ok());
+  EXPECT_NE(dialed.status().message().find("224.0.0.1:4711"), std::string_view::npos);
+}
+
+// A process without a standard input may be given its number.
+TEST(TcpSockets, ASocketMayHaveTheNumberZero) {
+  auto address = listening_address("lo");
+  ASSERT_TRUE(address.ok());
+  auto listener = tcp_listen(&*address);
+  ASSERT_TRUE(listener.ok());
+  auto dialed = tcp_dial(*address);
+  ASSERT_TRUE(dialed.ok());
+  pollfd coming{listener->fd(), POLLIN, 0};
+  ASSERT_EQ(poll(&coming, 1, 10000), 1);
+  const TcpSocket input(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+  close(STDIN_FILENO);
+  int error = EINTR;
+  errno = EINTR;  // as an earlier call left it
+  {
+    const TcpSocket accepted = tcp_accept(listener->fd(), &error);
+    EXPECT_EQ(accepted.fd(), STDIN_FILENO);
+    EXPECT_TRUE(accepted);
+    EXPECT_EQ(error, 0);
+  }
+  if (input) dup2(input.fd(), STDIN_FILENO);
+}
+
+TEST(TcpSockets, WhatCannotBeSentIsTold) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  const TcpSocket ours(ends[0]);
+  close(ends[1]);
+  const std::byte byte{1};
+  EXPECT_FALSE(tcp_send(ours.fd(), &byte, 1));
+}
+
+TEST(TcpSockets, WhatTheOtherHostHasHasArrived) {
+  auto address = listening_address("lo");
+  ASSERT_TRUE(address.ok());
+  auto listener = tcp_listen(&*address);
+  ASSERT_TRUE(listener.ok());
+  auto dialed = tcp_dial(*address);
+  ASSERT_TRUE(dialed.ok());
+  auto watch = TcpWatch::open();
+  ASSERT_TRUE(watch.ok());
+  ASSERT_TRUE(watch->add(*dialed, TcpWatch::Role::kConnection, 1, true));
+  ASSERT_FALSE(wait_for_something(*watch).empty());
+  const std::byte byte{1};
+  ASSERT_TRUE(tcp_send(dialed->fd(), &byte, 1));
+  for (int i = 0; i < 10000 && !tcp_arrived(dialed->fd()); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_TRUE(tcp_arrived(dialed->fd()));
+  const std::vector<std::byte> much(1024 * 1024);
+  while (tcp_send(dialed->fd(), much.data(), much.size())) {
+  }
+  EXPECT_FALSE(tcp_arrived(dialed->fd())) << "nobody reads";
+}
+
+TEST(TcpSockets, WhatIsWatchedOnceCannotBeWatchedAgain) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  TcpSocket ours(ends[0]);
+  const TcpSocket peers(ends[1]);
+  auto watch = TcpWatch::open();
+  ASSERT_TRUE(watch.ok());
+  EXPECT_TRUE(watch->add(ours, TcpWatch::Role::kConnection, 1));
+  EXPECT_FALSE(watch->add(ours, TcpWatch::Role::kConnection, 2));
+}
+
+TEST(TcpSockets, NothingIsWatchedWithoutFiles) {
+  ASSERT_TRUE(TcpWatch::open().ok());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto watch = TcpWatch::open();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_FALSE(watch.ok());
+  EXPECT_EQ(watch.status().code(), StatusCode::kNoMemory);
 }
 
 // A child of fork() has the socket open, too, and its peer has something to say.

@@ -42,6 +42,29 @@ TEST(Greeting, ComesBackAsItWas) {
   EXPECT_EQ(back->address, some_address());
 }
 
+TEST(Greeting, OfEveryKindComesBack) {
+  for (const auto kind : {Greeting::Kind::kRequest, Greeting::Kind::kAcceptance,
+                          Greeting::Kind::kCrossing, Greeting::Kind::kForeign}) {
+    Greeting greeting = request();
+    greeting.kind = kind;
+    if (kind != Greeting::Kind::kRequest) greeting.address.clear();
+    const std::vector<std::byte> bytes = greeting.pack();
+    const std::optional<Greeting> back = Greeting::parse(bytes.data(), bytes.size());
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->kind, kind);
+    EXPECT_EQ(back->tag, greeting.tag);
+    EXPECT_EQ(back->address, greeting.address);
+  }
+}
+
+TEST(Greeting, OfAnotherVersionIsRefused) {
+  for (const int version : {0, 2}) {
+    std::vector<std::byte> bytes = request().pack();
+    bytes[6] = static_cast<std::byte>(version);
+    EXPECT_FALSE(Greeting::parse(bytes.data(), bytes.size())) << version;
+  }
+}
+
 TEST(Greeting, TrailingBytesOfAProviderAreAllowed) {
   std::vector<std::byte> bytes = request().pack();
   bytes.resize(bytes.size() + 20);
