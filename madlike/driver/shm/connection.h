@@ -92,14 +92,14 @@ struct ShmConnection : ConnectionRecord {
   bool shrinks = false;                // the ring begins anew, and then gives memory back
 
   // Remote writes.
-  std::atomic<std::uint64_t>
-      word;              // the peer reads it behind what it reads; 0: that counts no more
-  bool we_read = false;  // the memory of the peer's process: of
+  /// The peer reads it behind what it reads of our memory; once it is 0 that does not count.
+  std::atomic<std::uint64_t> word;
+  bool we_read = false;  // the memory of the peer's process, which is:
   ProcessName process_name;
   bool they_read = false;                  // ours
   ShmPulls pulls;                          // of ours, that the peer has not answered
   std::uint64_t answered = 0, pulled = 0;  // writes of ours and of the peer's that were read
-  std::size_t exposed = 0;                 // memory that the peer may write
+  std::size_t exposed = 0;                 // exposures of memory that the peer may write
   PolledClock::time_point deadline;        // kClosing
 };
 

@@ -1,7 +1,7 @@
 // ShmDriver: the class behind open_shm().  Its parts stand in one file each: setup.cc (connections
 // come), meeting.cc (the two sides map each other's memory), ending.cc (and end), post.cc (sends),
-// room.cc (how much memory a lane uses), pulls.cc
-// (remote writes), progress.cc (the poll path).
+// room.cc (how much memory a lane uses), pulls.cc (remote
+// writes), progress.cc (the poll path).
 #ifndef MADLIKE_DRIVER_SHM_DRIVER_H_
 #define MADLIKE_DRIVER_SHM_DRIVER_H_
 

@@ -55,7 +55,7 @@ std::size_t ShmDriver::receive(ShmConnection& connection, Completion* out, std::
   while (count < capacity) {
     RingMark mark;
     const std::uint64_t begin = in.position();
-    auto found = in.peek(&mark);
+    const auto found = in.peek(&mark);
     const bool record = found == ShmReader::Found::kPacket || found == ShmReader::Found::kPull;
     if (record && connection.state == State::kClosing) {  // who left wants nothing any more
       in.advance(mark);
