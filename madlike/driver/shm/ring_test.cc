@@ -157,9 +157,10 @@ TEST(Ring, LiesOfTheWriterAreNoRecords) {
     EXPECT_LE(lane.in.content(), kShmRingBytes);
   }
   RingMark mark;
-  for (const auto kind : {RingMark::Kind::kPacket, static_cast<RingMark::Kind>(3)}) {
+  constexpr auto kNext = static_cast<RingMark::Kind>(4);  // after the last kind there is
+  for (const auto kind : {RingMark::Kind::kPacket, RingMark::Kind::kPull, kNext}) {
     Lane lane;
-    lane.word(0) = RingMark{kind, kind == RingMark::Kind::kPacket ? 0u : 8u, 0}.word();
+    lane.word(0) = RingMark{kind, kind == kNext ? 8u : 0u, 0}.word();
     EXPECT_EQ(lane.in.peek(&mark), RingReader<ShmMemory>::Found::kCorrupt);
   }
   Lane lane;
