@@ -23,6 +23,14 @@ class ScriptedDriver final : public Driver {
     caps_.max_write_bytes = 4096;
   }
   const DriverCaps& caps() const override { return caps_; }
+  bool prefers_writes(ConnectionId, std::uint64_t run_bytes) const override {
+    return caps_.remote_write && run_bytes >= 10;
+  }
+  /// Writes remotely, payload from so many bytes on best as a whole, in runs of at least 10.
+  void write_whole_from(std::size_t bytes) {
+    caps_.remote_write = true;
+    caps_.write_whole_from = bytes;
+  }
   const std::vector<std::byte>& address() const override { return address_; }
   Result<ConnectionId> connect(const std::byte*, std::size_t) override { return ConnectionId{0}; }
   const std::vector<std::byte>& peer_address(ConnectionId) const override { return address_; }

@@ -170,5 +170,29 @@ TEST_F(PumpTest, PacketsOfOneTurnMayLeaveTogether) {
   EXPECT_FALSE(driver_.corked) << "and not wait for the next turn";
 }
 
+// Bytes of payload that leave with the header of a message of so many, in such runs.
+class WholeWrites : public PumpTest {
+ protected:
+  WholeWrites() { to_.credit = 4000; }
+  std::uint64_t head_of(std::uint64_t payload, std::uint64_t run_bytes) {
+    OutgoingMessage& message = messages_.emplace_back();
+    message.source = &zeros_;
+    message.payload_bytes = payload;
+    message.run_bytes = run_bytes;
+    EXPECT_FALSE(sender_.send(to_, 1, {}, message).error());
+    std::vector<std::byte>& packet = driver_.accepted.back();
+    return packet.size() - kFrameBytes;
+  }
+};
+
+TEST_F(WholeWrites, AreNotBegunWithTheHeader) {
+  EXPECT_EQ(head_of(200, 200), 200u) << "a fabric for which that makes no difference";
+  driver_.write_whole_from(100);
+  EXPECT_EQ(head_of(99, 99), 99u);
+  EXPECT_EQ(head_of(100, 100), 0u);
+  EXPECT_EQ(head_of(200, 10), 0u);
+  EXPECT_EQ(head_of(200, 9), 200u) << "short runs are not written";
+}
+
 }  // namespace
 }  // namespace mad

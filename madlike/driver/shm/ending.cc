@@ -31,9 +31,10 @@ ShmDriver::~ShmDriver() {
 void ShmDriver::disconnect(ConnectionId id) {
   ShmConnection* const left = connections_.leave(id);
   if (!left) return;
-  const bool is_read = left->pulls.size() > 0 && !left->dead && !left->doomed;
   // Memory that the peer may write is the caller's again at once.
-  if (!is_read || left->exposed > 0) return end(*left, left->gone, ShmLaneState::kClosed);
+  if (left->pulls.size() == 0 || left->exposed > 0) {
+    return end(*left, left->gone, ShmLaneState::kClosed);
+  }
   connections_.retire(*left);
   set_state(*left, State::kClosing);
   left->deadline = clock_.now() + options_.close_timeout;
@@ -150,9 +151,8 @@ bool ShmDriver::end_if_over(ShmConnection& connection) {
 
 void ShmDriver::forget_left() {
   last_ = nullptr;
-  connections_.forget_left([](const ShmConnection& connection) {
-    return !connection.kept.empty() || connection.exposed > 0;
-  });
+  connections_.forget_left(
+      [](const ShmConnection& connection) { return !connection.kept.empty(); });
 }
 
 }  // namespace mad

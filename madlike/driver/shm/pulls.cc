@@ -45,8 +45,8 @@ Result<ExposureToken> ShmDriver::expose(const Exposure& exposure) {
 }
 
 void ShmDriver::withdraw(ConnectionId id, const ExposureToken& token) {
-  ShmConnection* const connection = find(id);
-  if (connection && exposures_.remove(token.key)) --connection->exposed;
+  if (!exposures_.remove(token.key)) return;
+  if (ShmConnection* const connection = find(id)) --connection->exposed;
 }
 
 Status ShmDriver::post_write(ConnectionId id, SegmentList packet, const ExposureToken& token,

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <thread>
 
 #include "tests/conformance/shm/engine.h"
 
@@ -140,6 +141,101 @@ TEST_F(ShmPullsTest, WhatComesToWhoHasLeftIsDropped) {
   EXPECT_TRUE(std::equal(source_.begin(), source_.end(), target_.begin()));
   EXPECT_TRUE(a().station.received.empty());
   EXPECT_TRUE(a().station.finished_status[&source_].ok());
+}
+
+// What the peer wrote before it knew is none of its business either, though the memory is
+// withdrawn.
+TEST_F(ShmPullsTest, WritesToWhoHasLeftAreDropped) {
+  Bytes open(source_.size());
+  const auto token = a().driver->expose(to_b_, {open.data(), open.size()});
+  ASSERT_TRUE(token.ok());
+  const Segment segment{source_.data(), source_.size()};
+  Bytes context;
+  ASSERT_TRUE(b().driver->post_write(from_a_, {&segment, 1}, *token, 0, &context).in_progress());
+  ASSERT_TRUE(write().in_progress());
+  a().driver->withdraw(to_b_, *token);
+  a().driver->disconnect(to_b_);
+  for (int i = 0; i < 100; ++i) a().station.poll();
+  ASSERT_TRUE(pump(both(), [&] { return b().station.disconnected.count(from_a_) == 1; }));
+  EXPECT_TRUE(a().station.finished_status[&source_].ok());
+  EXPECT_TRUE(b().station.finished_status[&context].error());
+  EXPECT_EQ(open, Bytes(open.size()));
+}
+
+// However long that takes, and however often it is looked after.
+TEST_F(ShmPullsTest, WhoHasLeftWaitsForItsReader) {
+  ASSERT_TRUE(write().in_progress());
+  a().driver->disconnect(to_b_);
+  for (int i = 0; i < 20000; ++i) a().station.poll();
+  EXPECT_EQ(a().station.finished_count, 0u);
+  ASSERT_TRUE(pump(both(), [&] { return a().station.finished_count == 1; }));
+  EXPECT_TRUE(a().station.finished_status[&source_].ok());
+}
+
+TEST_F(ShmPullsTest, SoDoesItsEngine) {
+  ASSERT_TRUE(write().in_progress());
+  a().driver->disconnect(to_b_);
+  std::thread closing([this] { a_.reset(); });
+  std::this_thread::sleep_for(milliseconds(20));  // it would be gone, otherwise
+  EXPECT_TRUE(pump({&b()}, [&] { return b().station.disconnected.count(from_a_) == 1; }));
+  closing.join();
+  EXPECT_EQ(b().station.disconnected[from_a_].code(), StatusCode::kClosed);
+  EXPECT_TRUE(std::equal(source_.begin(), source_.end(), target_.begin()));
+}
+
+TEST_F(ShmPullsTest, WhoIsGoneIsGivenNoMemoryAndNoWrites) {
+  ASSERT_TRUE(write().in_progress());
+  a().driver->disconnect(to_b_);  // closing
+  Bytes open(8);
+  EXPECT_FALSE(a().driver->expose(to_b_, {open.data(), open.size()}).ok());
+  EXPECT_TRUE(write().error());
+  b_.reset();
+  ASSERT_TRUE(pump({&a()}, [&] { return a().station.finished_count == 1; }));
+  EXPECT_FALSE(a().driver->expose(to_b_, {open.data(), open.size()}).ok());
+  EXPECT_TRUE(write().error());
+}
+
+TEST_F(ShmPullsTest, WhoDiedIsGivenNoMemoryAndNoWrites) {
+  b_.reset();
+  ASSERT_TRUE(pump({&a()}, [&] { return a().station.disconnected.count(to_b_) == 1; }));
+  Bytes open(8);
+  EXPECT_FALSE(a().driver->expose(to_b_, {open.data(), open.size()}).ok());
+  EXPECT_TRUE(write().error());
+}
+
+TEST_F(ShmPullsTest, NothingIsWrittenBeforeTheTwoHaveMet) {
+  ShmEngine c;
+  const ConnectionId to_c = a().connect(c);
+  const Segment segment{source_.data(), source_.size()};
+  EXPECT_TRUE(a().driver->post_write(to_c, {&segment, 1}, token_, 0, nullptr).again());
+}
+
+// Lists of many runs fill the lane before there are as many writes as there may be.
+TEST_F(ShmPullsTest, AListThatFindsNoRoomIsTakenLater) {
+  std::vector<Segment> runs(a().driver->caps().max_write_iov, {source_.data(), 8});
+  const SegmentList list{runs.data(), runs.size()};
+  const std::size_t bytes = list.bytes();
+  std::size_t posted = 0;
+  while (a().driver->post_write(to_b_, list, token_, posted * bytes, nullptr).in_progress()) {
+    ++posted;
+  }
+  EXPECT_LT(posted, ShmPulls::kMost);
+  ASSERT_TRUE(pump(both(), [&] { return a().station.finished_count == posted; }));
+  for (std::size_t i = 0; i < posted * bytes; i += 8) {
+    ASSERT_TRUE(std::equal(source_.begin(), source_.begin() + 8, target_.begin() + i)) << i;
+  }
+  EXPECT_EQ(target_[posted * bytes], std::byte{0});
+  EXPECT_TRUE(a().driver->post_write(to_b_, list, token_, 0, nullptr).in_progress());
+}
+
+// An answer that came while its sender fell asleep.
+TEST_F(ShmPullsTest, NobodySleepsOverAnAnswer) {
+  ASSERT_TRUE(write().in_progress());
+  std::vector<pollfd> sources;
+  ASSERT_TRUE(
+      poll_all(std::vector<ShmEngine*>{&a()}, [&] { return a().driver->watch(&sources).ok(); }));
+  ASSERT_TRUE(pump({&b()}, [&] { return at_b().pulled == 1; }));
+  EXPECT_TRUE(a().driver->watch(&sources).again());
 }
 
 class ShmPullsOfTheHasty : public ShmPullsTest {
