@@ -41,7 +41,7 @@ class Mutant:
     line: int
     text: str
     becomes: str
-    occurrence: int  # of this very line in the file
+    occurrence: int  # of this line in the file, wherever it begins
 
     @property
     def key(self) -> str:
@@ -151,7 +151,8 @@ def of_source(path: str, source: str) -> List[Mutant]:
     seen: Dict[str, int] = {}
     found: List[Mutant] = []
     for at, text, sites in _lines(source):
-        occurrence = seen[text] = seen.get(text, -1) + 1
+        words = " ".join(text.split())
+        occurrence = seen[words] = seen.get(words, -1) + 1
         found += [Mutant(path, at + 1, text, _changed(text, site, becomes), occurrence)
                   for site in sites for becomes in site.becomes]  # fmt: skip
     return found

@@ -17,15 +17,15 @@
 namespace mad {
 
 ShmDriver::~ShmDriver() {
-  const auto end_those = [this](bool closing) {
-    for (auto& [id, connection] : connections_) {
-      if ((connection.state == State::kClosing) != closing) continue;
-      end(connection, StatusCode::kClosed, ShmLaneState::kAbandoned);
-    }
+  const auto abandon = [this](ShmConnection& connection) {
+    end(connection, StatusCode::kClosed, ShmLaneState::kAbandoned);
   };
-  end_those(false);
-  linger(*this, options_.linger, [this] { return connections_.any_closing(); });
-  end_those(true);
+  for (auto& entry : connections_) {
+    if (entry.second.state != State::kClosing) abandon(entry.second);
+  }
+  const auto closing = [this] { return connections_.any_closing(); };
+  if (closing()) linger(*this, options_.linger, closing);
+  for (auto& entry : connections_) abandon(entry.second);  // those who came meanwhile, too
 }
 
 void ShmDriver::disconnect(ConnectionId id) {

@@ -18,15 +18,21 @@ std::unique_ptr<Driver> opened(Result<std::unique_ptr<Driver>> driver) {
 std::unique_ptr<Driver> open_ucx_pulls() {
   UcxOptions options = *ucx_options("ucx:posix,cma", "lo");
   options.least_pull_bytes = 1;
+  options.close_timeout = std::chrono::hours(1);
   return opened(open_ucx(options));
+}
+
+std::unique_ptr<Driver> open_shm_pulls() {
+  ShmOptions options;
+  options.close_timeout = std::chrono::hours(1);
+  return opened(open_shm(options));
 }
 
 }  // namespace
 
 const std::vector<PullFabric>& pull_fabrics() {
-  static const std::vector<PullFabric> all{
-      {"shm", [] { return opened(open_shm({})); }, ShmPulls::kMost},
-      {"ucx_posix_cma", open_ucx_pulls, UcxPulls::kMost}};
+  static const std::vector<PullFabric> all{{"shm", open_shm_pulls, ShmPulls::kMost},
+                                           {"ucx_posix_cma", open_ucx_pulls, UcxPulls::kMost}};
   return all;
 }
 

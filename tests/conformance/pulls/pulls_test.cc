@@ -10,9 +10,6 @@
 namespace mad {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
-
 class PullsTest : public ::testing::TestWithParam<PullFabric> {
  protected:
   void SetUp() override {
@@ -132,9 +129,7 @@ TEST_P(PullsTest, HoldNobodyUpWhenBothLeave) {
   a().driver->disconnect(to_b_);
   b().driver->withdraw(from_a_, token_);
   b().driver->disconnect(from_a_);
-  const auto begin = Clock::now();
   ASSERT_TRUE(pump(both(), [&] { return a().station.finished_count == 1; }));
-  EXPECT_LT(Clock::now() - begin, milliseconds(5000));
   expect_failed(source_);
 }
 

@@ -172,15 +172,39 @@ TEST_F(ShmPullsTest, WhoHasLeftWaitsForItsReader) {
   EXPECT_TRUE(a().station.finished_status[&source_].ok());
 }
 
-TEST_F(ShmPullsTest, SoDoesItsEngine) {
+// An engine that has all the time there is for its end.
+class ShmPullsOfThePatient : public ShmPullsTest {
+ protected:
+  ShmPullsOfThePatient() : ShmPullsTest(patient()) {}
+  static ShmOptions patient() {
+    ShmOptions options;
+    options.close_timeout = options.linger = std::chrono::hours(1);
+    return options;
+  }
+  /// Closes a's engine, which ends once b has read.
+  void close_a() {
+    std::thread closing([this] { a_.reset(); });
+    std::this_thread::sleep_for(milliseconds(20));  // it would be gone, otherwise
+    EXPECT_TRUE(pump({&b()}, [&] { return b().station.disconnected.count(from_a_) == 1; }));
+    closing.join();
+  }
+};
+
+TEST_F(ShmPullsOfThePatient, AreReadWhileTheirEngineCloses) {
   ASSERT_TRUE(write().in_progress());
   a().driver->disconnect(to_b_);
-  std::thread closing([this] { a_.reset(); });
-  std::this_thread::sleep_for(milliseconds(20));  // it would be gone, otherwise
-  EXPECT_TRUE(pump({&b()}, [&] { return b().station.disconnected.count(from_a_) == 1; }));
-  closing.join();
+  close_a();
   EXPECT_EQ(b().station.disconnected[from_a_].code(), StatusCode::kClosed);
   EXPECT_TRUE(std::equal(source_.begin(), source_.end(), target_.begin()));
+}
+
+TEST_F(ShmPullsOfThePatient, WhoComesWhileAnEngineClosesIsNotLeftAlone) {
+  ShmEngine c;
+  const ConnectionId to_a = c.connect(a());
+  ASSERT_TRUE(write().in_progress());
+  a().driver->disconnect(to_b_);
+  close_a();
+  EXPECT_TRUE(pump({&c}, [&] { return c.station.disconnected.count(to_a) == 1; }));
 }
 
 TEST_F(ShmPullsTest, WhoIsGoneIsGivenNoMemoryAndNoWrites) {
