@@ -141,16 +141,23 @@ bool Sender::start(Endpoint& to, std::uint8_t handler, Segment header, OutgoingM
   return true;
 }
 
+// Whether the fabric would rather have none of the payload travel with the header.  Who chose an
+// eager limit meant it, and what has a checksum is not written.
+bool Sender::is_written_whole(const Endpoint& to, const OutgoingMessage& message) const {
+  const std::size_t from = to.driver->caps().write_whole_from;
+  if (from == 0 || message.payload_bytes < from) return false;
+  if (core_.config.checksum || core_.config.eager_limit) return false;
+  return to.driver->prefers_writes(to.connection, message.run_bytes);
+}
+
 // How much of the payload may travel with the header.  A checksum stands in front of what it is of,
 // so that all of that must be in one piece, as a header must.
 std::uint64_t Sender::head_limit(const Endpoint& to, const OutgoingMessage* message,
                                  std::size_t before, std::size_t most) const {
   if (message == nullptr) return 0;
-  const DriverCaps& caps = to.driver->caps();
-  const bool whole = caps.write_whole_from > 0 && message->payload_bytes >= caps.write_whole_from;
-  if (whole && to.driver->prefers_writes(to.connection, message->run_bytes)) return 0;
-  const std::uint64_t limit =
-      std::min<std::uint64_t>({message->payload_bytes, to.credit, eager_limit(core_.config, caps)});
+  if (is_written_whole(to, *message)) return 0;
+  const std::uint64_t limit = std::min<std::uint64_t>(
+      {message->payload_bytes, to.credit, eager_limit(core_.config, to.driver->caps())});
   const bool in_pieces = to.lends_memory && !core_.config.checksum && before <= most / 2;
   return in_pieces ? limit : std::min<std::uint64_t>(limit, most - before);
 }

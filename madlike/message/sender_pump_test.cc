@@ -20,6 +20,9 @@ struct Zeros final : PayloadSource {
 
 class PumpTest : public ::testing::Test {
  protected:
+  explicit PumpTest(const MessengerConfig& its_config = config()) : core_(its_config, events_) {
+    to_.has_connection = to_.hello_sent = to_.hello_received = true;
+  }
   static MessengerConfig config() {
     MessengerConfig out;
     out.packet_bytes = 1024;
@@ -27,7 +30,6 @@ class PumpTest : public ::testing::Test {
     out.peer_credit = 4000;
     return out;
   }
-  PumpTest() { to_.has_connection = to_.hello_sent = to_.hello_received = true; }
 
   void let_frames_wait(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) ASSERT_TRUE(to_.first_frames.push(1, {}, nullptr));
@@ -63,7 +65,7 @@ class PumpTest : public ::testing::Test {
 
   NoEvents events_;
   ScriptedDriver driver_;
-  Core core_{config(), events_};
+  Core core_;
   Sender sender_{core_};
   Endpoint to_{{{0, {}}}, &driver_};
   Zeros zeros_;
@@ -173,7 +175,9 @@ TEST_F(PumpTest, PacketsOfOneTurnMayLeaveTogether) {
 // Bytes of payload that leave with the header of a message of so many, in such runs.
 class WholeWrites : public PumpTest {
  protected:
-  WholeWrites() { to_.credit = 4000; }
+  explicit WholeWrites(const MessengerConfig& its_config = config()) : PumpTest(its_config) {
+    to_.credit = 4000;
+  }
   std::uint64_t head_of(std::uint64_t payload, std::uint64_t run_bytes) {
     OutgoingMessage& message = messages_.emplace_back();
     message.source = &zeros_;
@@ -192,6 +196,36 @@ TEST_F(WholeWrites, AreNotBegunWithTheHeader) {
   EXPECT_EQ(head_of(100, 100), 0u);
   EXPECT_EQ(head_of(200, 10), 0u);
   EXPECT_EQ(head_of(200, 9), 200u) << "short runs are not written";
+}
+
+class WholeWritesUnlessChecked : public WholeWrites {
+ protected:
+  WholeWritesUnlessChecked() : WholeWrites(checked()) {}
+  static MessengerConfig checked() {
+    MessengerConfig out = config();
+    out.checksum = true;
+    return out;
+  }
+};
+
+TEST_F(WholeWritesUnlessChecked, AreNone) {
+  driver_.write_whole_from(100);
+  EXPECT_EQ(head_of(200, 200), 200u);
+}
+
+class WholeWritesUnlessLimited : public WholeWrites {
+ protected:
+  WholeWritesUnlessLimited() : WholeWrites(limited()) {}
+  static MessengerConfig limited() {
+    MessengerConfig out = config();
+    out.eager_limit = 150;
+    return out;
+  }
+};
+
+TEST_F(WholeWritesUnlessLimited, AreThoseOfWhoDidNotChoose) {
+  driver_.write_whole_from(100);
+  EXPECT_EQ(head_of(200, 200), 150u);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ cvars:
       default     : ""
       class       : none
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
-      scope       : MPI_T_SCOPE_ALL_EQ
+      scope       : MPI_T_SCOPE_ALL
       description : >-
         The fabric to communicate over. One of auto (shared memory with processes of the same host,
         tcp with all others), tcp, shm (shared memory of one host), ofi:PROVIDER, e.g. ofi:tcp, ucx

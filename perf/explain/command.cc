@@ -61,9 +61,7 @@ Value& valid(mad::Result<Value>& result) {
   return result.value();
 }
 
-mad::Policy policy_of(const std::string& fabric, const Options& options) {
-  auto driver = mad::open_fabric(fabric, {options.interface});
-  const mad::DriverCaps caps = valid(driver)->caps();
+mad::Policy policy_of(const mad::DriverCaps& caps, const Options& options) {
   auto costs = mad::read_costs(options.costs_file, caps.name);
   return {caps, valid(costs), options.tuning};
 }
@@ -87,9 +85,10 @@ void print(const Options& options, std::ostream& out) {
   if (options.layouts.empty()) throw std::invalid_argument("name a layout; --list prints them");
   std::vector<const micro::LayoutKind*> kinds;
   for (const std::string& name : options.layouts) kinds.push_back(&kind_named(name));
+  auto drivers = mad::open_fabrics(options.fabric, {options.interface});
   const char* between = "";
-  for (const std::string& fabric : mad::fabric_list(options.fabric)) {
-    const mad::Policy policy = policy_of(fabric, options);
+  for (const auto& driver : valid(drivers)) {
+    const mad::Policy policy = policy_of(driver->caps(), options);
     out << between << fabric_text(policy);
     for (const micro::LayoutKind* kind : kinds) out << "\n" << layout_text(*kind, options, policy);
     between = "\n";

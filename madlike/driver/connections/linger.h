@@ -16,16 +16,17 @@ namespace mad {
 template <typename Closing>
 void linger(Driver& driver, std::chrono::milliseconds most, const Closing& closing) {
   const auto deadline = std::chrono::steady_clock::now() + most;
+  const auto in_time = [&] { return std::chrono::steady_clock::now() < deadline; };
   do {
     std::array<Completion, 16> found;
-    for (std::size_t count = 1; count > 0;) {
+    for (std::size_t count = 1; count > 0 && in_time();) {
       count = driver.poll(found.data(), found.size());
       for (std::size_t i = 0; i < count; ++i) {
         if (found[i].buffer != nullptr) driver.release(found[i].buffer);
       }
     }
     std::this_thread::yield();
-  } while (closing() && std::chrono::steady_clock::now() < deadline);
+  } while (closing() && in_time());
 }
 
 }  // namespace mad

@@ -50,6 +50,10 @@ class ConnectionTable {
     const auto found = records_.find(id);
     return found == records_.end() ? nullptr : &found->second;
   }
+  const Connection* find(ConnectionId id) const {
+    const auto found = records_.find(id);
+    return found == records_.end() ? nullptr : &found->second;
+  }
   const Connection& at(ConnectionId id) const { return records_.at(id); }
   /// The one that a connect() to this address finds, or null.
   Connection* live(const std::vector<std::byte>& address) {

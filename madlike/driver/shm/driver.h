@@ -51,6 +51,7 @@ class ShmDriver : public Driver {
   Status watch(std::vector<pollfd>* out) override;
   void watched_by(std::vector<int>* out) const override { out->push_back(watch_.fd()); }
   void release(void* buffer) override;
+  bool arrived(ConnectionId connection) const override;
   void disconnect(ConnectionId connection) override;
 
   /// For tests: bytes of the memory limit that are used.
@@ -129,7 +130,8 @@ class ShmDriver : public Driver {
   // pulls.cc
   Result<ExposureToken> expose(const Exposure& exposure);
   Status take_pull(ShmConnection& connection, Segment record);
-  void take_answers();
+  bool take_answers(ShmConnection& connection);
+  void take_all_answers();
   bool misses_answer();
 
   // room.cc
@@ -155,7 +157,7 @@ class ShmDriver : public Driver {
   ShmPostbox postbox_;
   ShmFile watch_;  // an epoll set: the postbox, the timer, peers' processes
   ShmFile timer_;  // wakes who sleeps while peers meet
-  ConnectionTable<ShmConnection> connections_;  // live: not kGone
+  ConnectionTable<ShmConnection> connections_;  // live: not kClosing, not kGone
   ShmConnection* last_ = nullptr;               // that was found
   std::vector<ShmConnection*> bells_;           // by place
   std::vector<ShmConnection*> listed_;          // that every poll looks at

@@ -60,7 +60,9 @@ void ShmDriver::end(ShmConnection& connection, const Status& why, ShmLaneState l
   if (connection.state == State::kMeeting && connection.told) say_why_not(connection, why);
   unlist(connection);
   // What the peer reads of our memory from now on it does not take for what we wrote.
-  connection.word.exchange(0);  // before all that is written to that memory again
+  connection.word.exchange(0);
+  shm_fence();  // before all that is written to that memory again
+  if (connection.out) (void)take_answers(connection);
   while (connection.pulls.size() > 0) {
     completions_.push(Completion::Kind::kWritten, connection.id, connection.pulls.pop(), why);
   }

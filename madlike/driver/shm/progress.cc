@@ -33,7 +33,7 @@ std::size_t ShmDriver::poll(Completion* out, std::size_t capacity) {
   if (looking_is_due()) look();
   if (segment_.front().news.load(std::memory_order_relaxed) != 0) answer_bells();
   if (!unsettled_.empty() || !waiting_.empty()) advance_unsettled();
-  if (!pulling_.empty()) take_answers();
+  if (!pulling_.empty()) take_all_answers();
   std::size_t count = completions_.take(out, capacity);
   if (count > 0) return count;
   for (std::size_t i = 0; i < listed_.size() && count < capacity;) {
@@ -66,6 +66,7 @@ std::size_t ShmDriver::receive(ShmConnection& connection, Completion* out, std::
       Status taken = take_pull(connection, {in.memory().at(in.content()), mark.bytes});
       in.advance(mark);
       if (connection.kept.empty()) in.give_back(in.position());
+      connection.idle = 0;
       if (taken.ok()) return count;  // others have their turn
       unlist(connection);
       end_soon(connection.id, std::move(taken));

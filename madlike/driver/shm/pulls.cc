@@ -97,26 +97,37 @@ Status ShmDriver::take_pull(ShmConnection& connection, Segment record) {
   return {};
 }
 
-// Of peers that were to read something: how far they have come.
-void ShmDriver::take_answers() {
+// What the peer says it has read; false: it says what cannot be.
+bool ShmDriver::take_answers(ShmConnection& connection) {
+  const std::uint64_t count = connection.out->memory().load_pulled() - connection.answered;
+  if (count > connection.pulls.size()) return false;
+  connection.answered += count;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    completions_.push(Completion::Kind::kWritten, connection.id, connection.pulls.pop(), {});
+  }
+  return true;
+}
+
+// Of all peers that were to read something.
+void ShmDriver::take_all_answers() {
   const auto answered = [this](ConnectionId id) {
     ShmConnection& connection = *find(id);
-    const std::uint64_t count = connection.out->memory().load_pulled() - connection.answered;
-    if (count > connection.pulls.size()) {
-      end_soon(id,
-               Status(StatusCode::kProtocol, "shm: process " + std::to_string(connection.peer.pid) +
-                                                 " read what was never written"));
+    if (!take_answers(connection)) {
+      const std::string who = "shm: process " + std::to_string(connection.peer.pid);
+      end_soon(id, Status(StatusCode::kProtocol, who + " read what was never written"));
       return true;
-    }
-    connection.answered += count;
-    for (std::uint64_t i = 0; i < count; ++i) {
-      completions_.push(Completion::Kind::kWritten, id, connection.pulls.pop(), {});
     }
     if (connection.pulls.size() > 0) return false;
     if (connection.state == State::kClosing) end_soon(id, connection.gone);
     return true;
   };
   pulling_.erase(std::remove_if(pulling_.begin(), pulling_.end(), answered), pulling_.end());
+}
+
+// What was posted behind a write is lost with it.
+bool ShmDriver::arrived(ConnectionId id) const {
+  const ShmConnection* const connection = connections_.find(id);
+  return connection == nullptr || connection->pulls.size() == 0;
 }
 
 // Whether one of them has read more.

@@ -130,6 +130,18 @@ TEST_F(ShmPullsTest, AnswersToNothingAreRefused) {
   EXPECT_TRUE(a().station.finished_status[&source_].error());
 }
 
+TEST_F(ShmPullsTest, WhatWasReadBeforeTheEndWasWritten) {
+  Bytes open(8);
+  ASSERT_TRUE(a().driver->expose(to_b_, {open.data(), open.size()}).ok());
+  ASSERT_TRUE(write().in_progress());
+  EXPECT_FALSE(a().driver->arrived(to_b_));
+  ASSERT_TRUE(pump({&b()}, [&] { return at_b().pulled == 1; }));
+  a().driver->disconnect(to_b_);  // at once, as memory is exposed
+  ASSERT_TRUE(pump({&a()}, [&] { return a().station.finished_count == 1; }));
+  EXPECT_TRUE(a().station.finished_status[&source_].ok());
+  EXPECT_TRUE(a().driver->arrived(to_b_));
+}
+
 // Who has left wants to hear nothing, only that what it wrote is read.
 TEST_F(ShmPullsTest, WhatComesToWhoHasLeftIsDropped) {
   ASSERT_TRUE(write().in_progress());
