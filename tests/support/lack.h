@@ -1,4 +1,4 @@
-// Lack, NoFiles: a test's process has no more of something for a while.
+// Lack, NoFiles: a test's process has no more of something for a while; open_files(): its files.
 //
 // UBSan opens a pipe to look at a type that it has not seen yet and takes the lack for a bad
 // pointer, and the allocator may have to map memory: what a test is about has happened once before.
@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <vector>
 
@@ -32,6 +33,13 @@ class Lack {
   __rlimit_resource resource_;
   rlimit before_{};
 };
+
+/// Files this process has open: what a driver closes, it does not keep.
+inline std::size_t open_files() {
+  std::size_t count = 0;
+  for (int file = 0; file < 1024; ++file) count += fcntl(file, F_GETFD) != -1;
+  return count;
+}
 
 /// Files may be opened until `spare` more are open.
 class NoFiles {

@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
@@ -93,7 +94,8 @@ Result<std::vector<std::byte>> to_address(const void* bytes, std::size_t size) {
 
 std::string to_text(const std::vector<std::byte>& address) {
   sockaddr_storage storage{};
-  std::memcpy(&storage, address.data(), std::min(address.size(), sizeof(storage)));
+  std::copy_n(address.data(), std::min(address.size(), sizeof(storage)),
+              reinterpret_cast<std::byte*>(&storage));
   const auto* any = reinterpret_cast<const sockaddr*>(&storage);
   if (!is_ip(any)) return "?";
   if (any->sa_family == AF_INET) {

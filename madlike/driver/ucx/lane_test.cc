@@ -6,9 +6,9 @@
 #include <cstring>
 #include <vector>
 
-#include "madlike/driver/ucx/few_files.h"
 #include "madlike/driver/ucx/side.h"
 #include "madlike/driver/ucx/uct_double.h"
+#include "tests/support/lack.h"
 
 namespace mad {
 namespace {
@@ -172,7 +172,7 @@ TEST_P(UcxLaneTest, WrongAddressesAreUnreachable) {
 // It may have them later.
 TEST(UcxLane, WhoLacksFilesIsNotUnreachable) {
   Side a(UcxTransport::kPosix), b(UcxTransport::kPosix);
-  const FewFiles none;
+  const NoFiles none;
   const Status why = a.lane->wire(&a.endpoint, b.offer);
   EXPECT_EQ(why.code(), StatusCode::kNoMemory) << why.message();
   EXPECT_NE(why.message().find("ulimit -n"), std::string_view::npos) << why.message();

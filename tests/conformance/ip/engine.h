@@ -2,8 +2,6 @@
 #ifndef TESTS_CONFORMANCE_IP_ENGINE_H_
 #define TESTS_CONFORMANCE_IP_ENGINE_H_
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -20,6 +18,7 @@
 #include "tests/conformance/driver_conformance.h"
 #include "tests/conformance/polled.h"
 #include "tests/support/bytes.h"
+#include "tests/support/lack.h"
 
 namespace mad {
 
@@ -95,13 +94,6 @@ inline Bytes number_of(std::size_t value, std::size_t size = sizeof(std::size_t)
   Bytes bytes(size);
   std::memcpy(bytes.data(), &value, sizeof(value));
   return bytes;
-}
-
-/// Files this process has open: what a driver closes, it does not keep.
-inline std::size_t open_files() {
-  std::size_t count = 0;
-  for (int fd = 0; fd < 1024; ++fd) count += fcntl(fd, F_GETFD) != -1;
-  return count;
 }
 
 /// Posts packets of `bytes` until the fabric takes none for a while.

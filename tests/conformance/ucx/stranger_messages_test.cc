@@ -2,8 +2,8 @@
 #include <array>
 #include <thread>
 
-#include "madlike/driver/ucx/few_files.h"
 #include "tests/conformance/ucx/stranger.h"
+#include "tests/support/lack.h"
 
 namespace mad {
 namespace {
