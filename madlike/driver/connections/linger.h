@@ -11,20 +11,21 @@
 
 namespace mad {
 
-/// Polls, until a poll finds nothing, as long as closing() is true, but not longer than `most`.
-/// What is found is dropped.  Connections that are not closing have ended before.
+/// Polls, until a poll finds nothing and closing() is false, but not longer than `most`.  What is
+/// found is dropped.  Connections that are not closing have ended before.
 template <typename Closing>
 void linger(Driver& driver, std::chrono::milliseconds most, const Closing& closing) {
   const auto deadline = std::chrono::steady_clock::now() + most;
   const auto in_time = [&] { return std::chrono::steady_clock::now() < deadline; };
+  std::array<Completion, 16> found;
   do {
-    std::array<Completion, 16> found;
-    for (std::size_t count = 1; count > 0 && in_time();) {
+    std::size_t count = 0;
+    do {
       count = driver.poll(found.data(), found.size());
       for (std::size_t i = 0; i < count; ++i) {
         if (found[i].buffer != nullptr) driver.release(found[i].buffer);
       }
-    }
+    } while (count > 0 && in_time());
     std::this_thread::yield();
   } while (closing() && in_time());
 }

@@ -1,5 +1,6 @@
 #include "madlike/driver/connections/linger.h"
 
+#include <limits>
 #include <set>
 
 #include "gtest/gtest.h"
@@ -19,7 +20,7 @@ class BusyDriver : public Driver {
     if (packets_ == 0) return 0;
     --packets_;
     out->kind = Completion::Kind::kReceived;
-    out->buffer = &buffers_[packets_];
+    out->buffer = &buffers_[packets_ % 8];
     held.insert(out->buffer);
     return 1;
   }
@@ -51,7 +52,7 @@ class BusyDriver : public Driver {
 
 TEST(Linger, WhatComesIsDroppedThoughNothingCloses) {
   BusyDriver driver(5);
-  linger(driver, milliseconds(0), [] { return false; });
+  linger(driver, milliseconds(600000), [] { return false; });
   EXPECT_EQ(driver.polls, 6) << "until one finds nothing";
   EXPECT_TRUE(driver.held.empty());
 }
@@ -66,6 +67,14 @@ TEST(Linger, EndsInTime) {
   BusyDriver driver(0);
   linger(driver, milliseconds(1), [] { return true; });
   EXPECT_GE(driver.polls, 1);
+}
+
+// Whoever sends without end keeps nobody from going.
+TEST(Linger, EndsInTimeThoughThereIsAlwaysSomething) {
+  BusyDriver driver(std::numeric_limits<int>::max());
+  linger(driver, milliseconds(1), [] { return false; });
+  EXPECT_GE(driver.polls, 1);
+  EXPECT_TRUE(driver.held.empty());
 }
 
 }  // namespace

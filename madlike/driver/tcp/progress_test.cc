@@ -4,8 +4,6 @@
 #include <netinet/in.h>
 
 #include <cstring>
-#include <map>
-#include <utility>
 
 #include "madlike/driver/tcp/raw_peer.h"
 
@@ -69,35 +67,6 @@ TEST_F(TcpProgress, ARequestThatFailedAtOnceKeepsACallerAwake) {
   EXPECT_TRUE(pump([&] { return !end_.ok(); }));
   EXPECT_FALSE(connected_);
   EXPECT_TRUE(pump([&] { return may_sleep(); }));
-}
-
-// Three that always have something, and a caller that takes one packet at a time.
-TEST_F(TcpProgress, EachOfSeveralPeersHasItsTurn) {
-  constexpr std::size_t kPeers = 3;
-  const Bytes packet = packed(Bytes(8));
-  std::map<ConnectionId, TcpSocket> peers;
-  for (;;) {
-    peers[connection_] = std::move(socket_);
-    if (peers.size() == kPeers) break;
-    dial();
-    enter();
-  }
-  const auto send_to_engine = [&](const TcpSocket& socket) {
-    return tcp_send(socket.fd(), packet.data(), packet.size());
-  };
-  for (int i = 0; i < 10; ++i) {
-    for (const auto& entry : peers) ASSERT_TRUE(send_to_engine(entry.second));
-  }
-  std::map<ConnectionId, int> taken;
-  for (int i = 0; i < 200; ++i) {
-    Completion news;
-    ASSERT_TRUE(poll_one(&news));
-    ASSERT_EQ(news.kind, Completion::Kind::kReceived);
-    engine_->release(news.buffer);
-    ++taken[news.connection];
-    ASSERT_TRUE(send_to_engine(peers[news.connection]));
-  }
-  EXPECT_EQ(taken.size(), kPeers);
 }
 
 TEST_F(TcpProgress, TheRestOfAPacketIsPlacedAsLongAsNoneOfItWasHandedOut) {
