@@ -5,10 +5,6 @@
 #include "tests/support/lack.h"
 #include "tests/support/silent_host.h"
 
-// UCX's memory of shared memory that it had no file for is nobody's.  No other leak is left out.
-extern "C" const char* __lsan_default_suppressions();  // NOLINT(bugprone-reserved-identifier)
-extern "C" const char* __lsan_default_suppressions() { return "leak:libuct.so"; }  // NOLINT
-
 namespace mad {
 namespace {
 
