@@ -61,6 +61,7 @@ ShmDriver::ShmDriver(const ShmOptions& options, const DoorSecret& secret, ShmSeg
   caps_.max_packet_bytes = kShmPieceBytes;
   caps_.inject_bytes = kShmPieceBytes;
   caps_.piece_bytes = kShmPieceBytes;
+  if (!options_.single_copy) return;
   caps_.remote_write = true;
   caps_.scattered_writes = true;
   caps_.max_write_iov = ProcessReader::kMostRuns;
@@ -81,6 +82,9 @@ Result<std::unique_ptr<Driver>> ShmDriver::open(const ShmOptions& wanted) {
   const Result<std::size_t> limit = limit_of(options);
   if (!limit.ok()) return limit.status();
   options.memory_limit = *limit;
+  const char* const single_copy = std::getenv("MAD_SHM_SINGLE_COPY");
+  options.single_copy =
+      options.single_copy || (single_copy != nullptr && std::strcmp(single_copy, "1") == 0);
   const DoorSecret secret = options.secret ? *options.secret : random_secret();
   Result<ShmSegment> segment = ShmSegment::open();
   if (!segment.ok()) return segment.status();

@@ -25,6 +25,9 @@ struct ShmOptions {
   /// kMemoryLimit.
   std::size_t memory_limit = 0;
   static constexpr std::size_t kMemoryLimit = std::size_t{256} << 20;
+  /// Long runs are read from the sender's memory by the receiver, where both want that: one copy,
+  /// and the sender's core is free.  False: as MAD_SHM_SINGLE_COPY=1 of the environment says.
+  bool single_copy = false;
   /// A peer that disconnect() left while it was still to read something may take so long; and so
   /// long closing the engine may take for such peers.
   std::chrono::milliseconds close_timeout{20000};

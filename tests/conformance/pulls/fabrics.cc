@@ -24,6 +24,7 @@ std::unique_ptr<Driver> open_ucx_pulls() {
 
 std::unique_ptr<Driver> open_shm_pulls() {
   ShmOptions options;
+  options.single_copy = true;
   options.close_timeout = std::chrono::hours(1);
   return opened(open_shm(options));
 }

@@ -13,8 +13,13 @@ namespace {
 
 class ShmPullsTest : public ::testing::Test {
  protected:
-  explicit ShmPullsTest(const ShmOptions& of_a = {})
-      : a_(std::make_unique<ShmEngine>(of_a)), b_(std::make_unique<ShmEngine>()) {}
+  explicit ShmPullsTest(const ShmOptions& of_a = single_copy())
+      : a_(std::make_unique<ShmEngine>(of_a)), b_(std::make_unique<ShmEngine>(single_copy())) {}
+  static ShmOptions single_copy() {
+    ShmOptions options;
+    options.single_copy = true;
+    return options;
+  }
   void SetUp() override {
     to_b_ = a().connect(b());
     from_a_ = b().connect(a());
@@ -76,6 +81,18 @@ TEST_F(ShmPullsTest, AreForLongRunsOfPeersThatCanReadUs) {
   at_a().they_read = false;
   EXPECT_FALSE(a().driver->prefers_writes(to_b_, kPage));
   EXPECT_EQ(write().code(), StatusCode::kInvalidArgument);
+}
+
+// It is a matter of the two: either may have been asked for it or not.
+TEST_F(ShmPullsTest, AreOfThoseWhoWantThem) {
+  ShmEngine plain;
+  const ConnectionId to_plain = a().connect(plain), to_a = plain.connect(a());
+  ASSERT_TRUE(pump({&a(), &plain}, [&] {
+    return a().station.connected.count(to_plain) == 1 && plain.station.connected.count(to_a) == 1;
+  }));
+  EXPECT_FALSE(plain.driver->caps().remote_write);
+  EXPECT_FALSE(a().driver->prefers_writes(to_plain, 1 << 20));
+  EXPECT_FALSE(plain.driver->prefers_writes(to_a, 1 << 20));
 }
 
 TEST_F(ShmPullsTest, AWriteOfNothingOrOfTooManyRunsIsInvalid) {
@@ -189,7 +206,7 @@ class ShmPullsOfThePatient : public ShmPullsTest {
  protected:
   ShmPullsOfThePatient() : ShmPullsTest(patient()) {}
   static ShmOptions patient() {
-    ShmOptions options;
+    ShmOptions options = single_copy();
     options.close_timeout = options.linger = std::chrono::hours(1);
     return options;
   }
@@ -278,7 +295,7 @@ class ShmPullsOfTheHasty : public ShmPullsTest {
  protected:
   ShmPullsOfTheHasty() : ShmPullsTest(hasty()) {}
   static ShmOptions hasty() {
-    ShmOptions options;
+    ShmOptions options = single_copy();
     options.close_timeout = milliseconds(20);
     return options;
   }
