@@ -7,26 +7,10 @@
 #include <memory>
 
 #include "tests/engine/node.h"
+#include "tests/support/lack.h"
 
 namespace mad::test {
 namespace {
-
-/// While one exists, this process has no more of something.
-class Lack {
- public:
-  Lack(__rlimit_resource resource, rlim_t most) : resource_(resource) {
-    EXPECT_EQ(getrlimit(resource_, &before_), 0);
-    const rlimit little{most, before_.rlim_max};
-    EXPECT_EQ(setrlimit(resource_, &little), 0);
-  }
-  ~Lack() { EXPECT_EQ(setrlimit(resource_, &before_), 0); }
-  Lack(const Lack&) = delete;
-  Lack& operator=(const Lack&) = delete;
-
- private:
-  __rlimit_resource resource_;
-  rlimit before_{};
-};
 
 rlim_t lowest_free_file() {
   const int file = dup(0);

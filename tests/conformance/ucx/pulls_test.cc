@@ -1,4 +1,4 @@
-// Writes that the receiver reads from the sender's memory: what holds while it has not.
+// Writes that the receiver reads from the sender's memory: what only ucx has of them.
 #include "tests/conformance/ucx/engine.h"
 
 namespace mad {
