@@ -46,6 +46,7 @@ struct TcpConnection : ConnectionRecord {
   ScatteredMemory* rest_goes_to = nullptr;  // that of the packet under way; from this byte on:
   std::uint64_t rest_first = 0;
   bool unread = false;         // records are in memory that poll() had no room for
+  bool listed = false;         // among those to be read in the next poll
   bool waits_to_send = false;  // the outbox is not empty
   bool wakes_to_send = false;  // a sleeper is woken when the socket takes more
   bool last_posted = false;

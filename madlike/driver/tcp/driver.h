@@ -83,6 +83,7 @@ class TcpDriver : public Driver {
   // progress.cc
   bool looking_is_due();
   void look();
+  void list_readable(TcpConnection& connection);
   void flush_waiting();
   void flush(TcpConnection& connection);
   bool reads_unasked() const { return standing_.size() <= kReadUnasked; }

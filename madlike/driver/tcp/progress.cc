@@ -17,6 +17,10 @@ namespace {
 constexpr std::uint32_t kLookEvery = 256;
 constexpr std::uint32_t kTickEvery = 8;
 
+// Polls between two looks at the others at the most, where those that were found have more all the
+// time than polls take.
+constexpr std::uint32_t kLookWhileReading = 16;
+
 // Bytes read of what nothing is known of yet: less than a piece leaves long packets in the socket.
 constexpr std::size_t kAhead = 1024;
 constexpr std::size_t kBriefAhead = 4 * 1024;    // bytes behind a large record
@@ -44,23 +48,26 @@ std::size_t TcpDriver::receive_unasked(Completion* out, std::size_t capacity) {
   readable_.clear();
   for (std::size_t i = 0; i < standing_.size(); ++i) {
     TcpConnection& connection = *standing_[last_first_ ? standing_.size() - 1 - i : i];
+    connection.listed = false;
     const bool there_is_room = count < capacity;
     if (there_is_room) count += receive(connection, out + count, capacity - count);
-    if (!there_is_room || connection.unread) readable_.push_back(connection.id);
+    if (!there_is_room || connection.unread) list_readable(connection);
   }
   return count;
 }
 
-// From those that have something.
+// From those that have something; who has more than there is room for is the last next time.
 std::size_t TcpDriver::receive_readable(Completion* out, std::size_t capacity) {
   std::size_t count = 0;
   std::size_t next = 0;
-  for (; next < readable_.size() && count < capacity; ++next) {
+  const std::size_t listed = readable_.size();
+  for (; next < listed && count < capacity; ++next) {
     TcpConnection* const connection = find(readable_[next]);
     if (!connection || !connection->stands()) continue;
+    connection->listed = false;
     count += receive(*connection, out + count, capacity - count);
     connection->inbox.rest();
-    if (connection->unread) break;
+    if (connection->unread) list_readable(*connection);
   }
   readable_.erase(readable_.begin(), readable_.begin() + static_cast<std::ptrdiff_t>(next));
   return count;
@@ -86,7 +93,7 @@ void TcpDriver::release(void* buffer) { chunks_.drop_user(*static_cast<Chunk*>(b
 
 bool TcpDriver::looking_is_due() {
   ++polls_;
-  if (!reads_unasked()) return readable_.empty();
+  if (!reads_unasked()) return readable_.empty() || polls_ >= kLookWhileReading;
   if (look_soon_ || closing_ > 0 || door_.busy() || polls_ >= kLookEvery) return true;
   if (polls_ % kTickEvery != 0) return false;
   return look_timer_.ticked();
@@ -101,11 +108,17 @@ void TcpDriver::look() {
   for (Door::Event& arrival : arrivals_) on_door(arrival);
   end_all_due();
   for (const ConnectionId id : ready_) {
-    const TcpConnection* const connection = find(id);
-    if (connection && connection->stands() && !reads_unasked()) readable_.push_back(id);
+    TcpConnection* const connection = find(id);
+    if (connection && connection->stands() && !reads_unasked()) list_readable(*connection);
   }
   if (deadline_timer_.ticked()) check_deadlines();
   end_all_due();
+}
+
+void TcpDriver::list_readable(TcpConnection& connection) {
+  if (connection.listed) return;
+  connection.listed = true;
+  readable_.push_back(connection.id);
 }
 
 void TcpDriver::flush_waiting() {

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include <cstring>
+#include <map>
 
 #include "madlike/driver/tcp/raw_peer.h"
 
@@ -108,6 +109,33 @@ TEST_F(TcpProgress, NoRestIsPlacedForAConnectionThatWasLeft) {
     EXPECT_EQ(engine_->poll(&news, 1), 0u);
   }
   EXPECT_TRUE(memory.bytes == Bytes(4 * kPiece));
+}
+
+// Each of three always has more in memory than a poll of one packet takes.
+TEST_F(TcpProgress, WhoAlwaysHasSomethingKeepsNobodyElseWaiting) {
+  constexpr std::size_t kPeers = 3, kPackets = 1000, kPolls = 100;
+  const Bytes one = packed(Bytes(8));
+  Bytes many;
+  for (std::size_t i = 0; i < kPackets; ++i) many.insert(many.end(), one.begin(), one.end());
+  std::vector<TcpSocket> sockets;
+  for (std::size_t i = 1; i < kPeers; ++i) {
+    sockets.push_back(std::move(socket_));
+    dial();
+    enter();
+  }
+  sockets.push_back(std::move(socket_));
+  for (TcpSocket& socket : sockets) ASSERT_TRUE(tcp_send(socket.fd(), many.data(), many.size()));
+  std::map<ConnectionId, std::size_t> packets;
+  for (std::size_t i = 0; i < kPolls; ++i) {
+    Completion news;
+    ASSERT_EQ(engine_->poll(&news, 1), 1u);
+    ++packets[news.connection];
+    engine_->release(news.buffer);
+  }
+  ASSERT_EQ(packets.size(), kPeers);
+  for (const auto& [connection, count] : packets) {
+    EXPECT_GT(count, kPolls / kPeers / 2) << "connection " << connection;
+  }
 }
 
 // A read that finds the end of the stream leaves errno as it was.
