@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <set>
 
 #include "madlike/driver/ip/address.h"
 #include "tests/conformance/ip/ipv6_host.h"
@@ -116,6 +117,23 @@ TEST(OfiStrangers, WhoDoesNotAnswerAsAnEngineIsOfAnotherVersion) {
       EXPECT_EQ(engine.station.disconnected[id].code(), StatusCode::kVersion) << accepts;
     }
   }
+}
+
+// By its incarnation, a restarted engine is told from the one that was at its address before.
+TEST(OfiStrangers, NoTwoEnginesAreTheSameIncarnation) {
+  constexpr std::size_t kEngines = 8;
+  std::set<std::uint64_t> upper, lower;  // halves
+  for (std::size_t i = 0; i < kEngines; ++i) {
+    Stranger stranger;
+    OfiEngine engine;
+    engine.connect(stranger.address());
+    ASSERT_TRUE(pump(engine, stranger, [&] { return stranger.was_asked(); }));
+    ASSERT_TRUE(stranger.greeting());
+    upper.insert(stranger.greeting()->incarnation >> 32);
+    lower.insert(stranger.greeting()->incarnation & 0xffffffff);
+  }
+  EXPECT_EQ(upper.size(), kEngines);
+  EXPECT_EQ(lower.size(), kEngines);
 }
 
 /// A stranger whose connection with the engine stands.
