@@ -5,7 +5,7 @@ import os
 import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Dict, Iterator, List, Sequence, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 from madtool import compare_build, compare_plot, compare_steps, compare_table, compare_wire
 from madtool.bench import sizes_of
@@ -54,8 +54,8 @@ _STEP_LAYOUTS = ("contiguous", "rows-64")
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
         "compare", help="this device against ch4:ofi, ch4:ucx, Open MPI and raw sockets",
-        description="Ping-pongs of derived datatypes (half round trips, best and median) between two ranks over TCP "
-        "on the loopback interface or, with fabrics of shared memory, over that. All MPIs run at the same time and "
+        description="Ping-pongs of derived datatypes (half round trips, best and median) between two ranks, over TCP "
+        "on the loopback interface and then through shared memory: a table each. All MPIs run at the same time and "
         "take turns, cell by cell and round by round; every received byte is verified. ch4:ofi is built from the "
         "same source as this device, which takes as long "
         "the first time; the other peers are Debian's packages, installed if need be.",
@@ -71,8 +71,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--windows", action="store_true", help=f"only windows of {_WINDOW} messages, one way and both "
                         "ways, at every power of two from 1 B to 1 MiB (contiguous unless told)")  # fmt: skip
     parser.add_argument("--peers", metavar="LIST", help="only these, of " + ", ".join((*_PEERS, RAW)))
-    parser.add_argument("--fabrics", "--fabric", metavar="LIST", default="tcp", help="of this device (default: tcp); "
-                        "all over TCP, or all in shared memory: the peers use the same")  # fmt: skip
+    parser.add_argument("--fabrics", "--fabric", metavar="LIST", help="of this device, and one table only; all over "
+                        "TCP, or all in shared memory: the peers use the same (default: tcp, then auto)")  # fmt: skip
     parser.add_argument("--paths", metavar="LIST", default="auto,off", help="of this device: "
                         + ", ".join(_PATHS) + " (default: auto,off)")  # fmt: skip
     parser.add_argument("--rounds", type=int, metavar="N", default=_ROUNDS, help=f"default: {_ROUNDS}")
@@ -263,38 +263,54 @@ def _complaints(field: Field, entries: Sequence[Entry], wire: str) -> List[str]:
     return complaints
 
 
-def _kept(arguments: argparse.Namespace, programs: Dict[str, Path]) -> Kept:
+def _kept(arguments: argparse.Namespace, fabrics: Sequence[str], programs: Dict[str, Path]) -> Kept:
     if not arguments.full:
         return Kept()
-    path = compare_build.kept_file(compare_build.identity(programs.values()), arguments.fabrics, arguments.paths,
+    path = compare_build.kept_file(compare_build.identity(programs.values()), ",".join(fabrics), arguments.paths,
                                    str(arguments.rounds))  # fmt: skip
     if arguments.fresh:
         path.unlink(missing_ok=True)
     return Kept(path)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """0 also where a cell is lost: that is a finding and not a failure."""
-    cells = cells_of(arguments)
-    paths, fabrics = arguments.paths.split(","), compare_wire.fabrics_of(arguments.fabrics)
-    wire = compare_wire.of(fabrics)
-    peers = arguments.peers.split(",") if arguments.peers else (*_PEERS, RAW)
-    _check(arguments, paths, peers)
-    plots = compare_plot.need_gnuplot(arguments.plots) if arguments.plots else None
-    csv = open(arguments.csv, "w", encoding="utf-8") if arguments.csv else None
+class _Table(NamedTuple):
+    """What all sent through the same."""
+
+    wire: str
+    results: Results
+    names: List[str]
+
+
+def _table(arguments: argparse.Namespace, fabrics: Sequence[str], cells: Sequence[Cell], peers: Sequence[str]) -> _Table:
+    wire, paths = compare_wire.of(fabrics), arguments.paths.split(",")
     others = [] if arguments.steps else [one for one in peers if compare_wire.takes_part(one, wire)]
     programs = compare_build.programs([MAD, *others])
+    print(f"through {wire}; fabric of this device: {', '.join(fabrics)}")
     with _entries(programs, fabrics, paths) as entries:
         field, names = Field(entries), [entry.name for entry in entries]
-        measuring = _Run(field, _kept(arguments, programs), arguments.rounds)
+        measuring = _Run(field, _kept(arguments, fabrics, programs), arguments.rounds)
         results, lines = (_scan if arguments.steps else _compare)(measuring, entries, cells)
     for line in [*lines, *(f"a peer's fault: {complaint}" for complaint in _complaints(field, entries, wire))]:
         print(line)
-    if csv:
-        with csv:
-            compare_table.write_csv(results, csv)
-    if plots:
-        drawn = compare_plot.steps(results, names) if arguments.steps else (
-            compare_plot.comparison(results, names, _PEERS))  # fmt: skip
-        compare_plot.draw(drawn, plots)
+    return _Table(wire, results, names)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """0 also where a cell is lost: that is a finding and not a failure."""
+    cells = cells_of(arguments)
+    peers = arguments.peers.split(",") if arguments.peers else (*_PEERS, RAW)
+    _check(arguments, arguments.paths.split(","), peers)
+    asked = [compare_wire.fabrics_of(arguments.fabrics)] if arguments.fabrics else list(compare_wire.USUAL)
+    for fabrics in asked:
+        compare_wire.of(fabrics)  # or a complaint, before anything is measured
+    plots = compare_plot.need_gnuplot(arguments.plots) if arguments.plots else None
+    with ExitStack() as opened:
+        csv = opened.enter_context(open(arguments.csv, "w", encoding="utf-8")) if arguments.csv else None
+        tables = [_table(arguments, fabrics, cells, peers) for fabrics in asked]
+        if csv:
+            compare_table.write_csv({table.wire: table.results for table in tables}, csv)
+    for table in tables if plots else ():
+        drawn = compare_plot.steps(table.results, table.names) if arguments.steps else (
+            compare_plot.comparison(table.results, table.names, _PEERS))  # fmt: skip
+        compare_plot.draw(drawn, plots if len(tables) == 1 else plots / table.wire.lower().replace(" ", "-"))
     return 0

@@ -78,4 +78,5 @@ def need_gnuplot(directory: str) -> Path:
 
 
 def draw(figures: Iterator[Figure], directory: Path) -> None:
+    directory.mkdir(exist_ok=True)
     say(f"{figure.draw(figures, directory)} figures (PNG and SVG) in {directory}")

@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from typing import Dict, List, NamedTuple, Optional, Sequence, TextIO, Tuple
+from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, TextIO, Tuple
 
 from madtool.bench_table import mean, short
 from madtool.contenders import Cell, Timing
@@ -180,10 +180,12 @@ def verdict(question: Comparison, slower: Sequence[Tuple[Cell, Sequence[str]]], 
             *(f"    {_place(cell)}" for cell, _ in slower)]  # fmt: skip
 
 
-def write_csv(results: Results, out: TextIO) -> None:
-    out.write("layout,bytes,window,ways,round,entry,best_us,median_us\n")
-    for cell in results.cells():
-        for number, times in enumerate(results.rounds(cell)):
-            for name, timing in times.items():
-                out.write(f"{cell.layout},{cell.bytes},{cell.window},{cell.ways},{number},{name},"
-                          f"{timing.best},{timing.median}\n")  # fmt: skip
+def write_csv(tables: Mapping[str, Results], out: TextIO) -> None:
+    """By what all sent through."""
+    out.write("wire,layout,bytes,window,ways,round,entry,best_us,median_us\n")
+    for wire, results in tables.items():
+        for cell in results.cells():
+            for number, times in enumerate(results.rounds(cell)):
+                for name, timing in times.items():
+                    out.write(f"{wire},{cell.layout},{cell.bytes},{cell.window},{cell.ways},{number},{name},"
+                              f"{timing.best},{timing.median}\n")  # fmt: skip

@@ -11,26 +11,30 @@ TCP, SHARED = "TCP", "shared memory"
 
 # The built-in costs, and no trace, whatever the caller has.
 _OURS = {"MPIR_CVAR_CH4_MAD_INTERFACE": "lo", "XDG_CONFIG_HOME": os.devnull, "MAD_TRACE": ""}
+_OFI_OVER_TCP = {"FI_PROVIDER": "tcp;ofi_rxm", "FI_TCP_IFACE": "lo", "MPIR_CVAR_DEBUG_SUMMARY": "1"}
 _UCX_OVER_TCP = {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo", "UCX_LOG_LEVEL": "info"}
 _UCX_SHARED = {"UCX_TLS": "posix,cma,self", "UCX_LOG_LEVEL": "info"}
-_SUMMARY = {"MPIR_CVAR_DEBUG_SUMMARY": "1"}  # says which provider it uses
 
-# The environments of those who take part.  Both MPICHs are built without shared memory of their own: all that they
-# send goes this way.
+# The environments of those who take part, each at its best.  Debian's ch4:ucx is built without shared memory of its
+# own, and ch4:ofi is kept from using its own where all go over TCP.
 _ENVIRONMENTS: Dict[str, Dict[str, Dict[str, str]]] = {
     TCP: {
         MAD: _OURS,
-        OFI: {"FI_PROVIDER": "tcp;ofi_rxm", "FI_TCP_IFACE": "lo", **_SUMMARY},
+        OFI: {**_OFI_OVER_TCP, "MPIR_CVAR_NOLOCAL": "1"},
         UCX: _UCX_OVER_TCP,
         OPENMPI: {},
         RAW: {},
     },
-    SHARED: {MAD: _OURS, OFI: {"FI_PROVIDER": "shm", **_SUMMARY}, UCX: _UCX_SHARED, OPENMPI: _UCX_SHARED},
+    SHARED: {MAD: _OURS, OFI: _OFI_OVER_TCP, UCX: _UCX_SHARED, OPENMPI: {}},
 }
 _OPENMPI_LAYERS = {
     TCP: ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"],
-    SHARED: ["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any"],
+    SHARED: ["--mca", "pml", "ob1", "--mca", "btl", "vader,self"],
 }
+
+
+# Of this device, unless told otherwise: all over TCP first, then all in shared memory.
+USUAL = (["tcp"], ["auto"])
 
 
 def fabrics_of(text: str) -> List[str]:
@@ -40,7 +44,7 @@ def fabrics_of(text: str) -> List[str]:
 
 def _is_shared(fabric: str) -> bool:
     first = fabric.split(";")[0]  # of several, the one that reaches a rank of the same host
-    return first in ("shm", "ucx") or first.startswith("ucx:posix")
+    return first in ("auto", "shm", "ucx") or first.startswith("ucx:posix")
 
 
 def of(fabrics: Sequence[str]) -> str:

@@ -75,7 +75,6 @@ def _options(device: str) -> List[str]:
         "CC=gcc",
         "CXX=g++",
         f"--with-device={device}",
-        "--with-ch4-shmmods=none",
         "--with-hwloc=/usr",
         "--enable-fast=O2,ndebug",
         "--disable-static",
@@ -84,7 +83,7 @@ def _options(device: str) -> List[str]:
 
 def configure_options() -> List[str]:
     """Everything but the prefix."""
-    options = [*_options("ch4:mad"), "--enable-romio"]
+    options = [*_options("ch4:mad"), "--with-ch4-shmmods=none", "--enable-romio"]
     if _fortran():
         # MPICH 4.0's bindings predate the strictness of gfortran 10 and later.
         options += ["FC=gfortran", "F77=gfortran", "FFLAGS=-fallow-argument-mismatch",
@@ -107,7 +106,8 @@ def plan(mpich: Optional[str], prefix: Optional[str]) -> Build:
 
 def _plan_peer() -> Build:
     origin = source.obtain(named_source())
-    options = [*_options("ch4:ofi"), "--with-libfabric=/usr", "--disable-romio", "--disable-fortran"]
+    options = [*_options("ch4:ofi"), "--with-ch4-shmmods=posix", "--with-libfabric=/usr", "--disable-romio",
+               "--disable-fortran"]  # fmt: skip
     home = cache_root() / "mpich" / digest(origin.identity, *options, _compiler())
     where = home / "prefix"
     return Build(origin, home, where, (*options, f"--prefix={where}"))

@@ -2,17 +2,19 @@
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import List
+from typing import List, Sequence
 
-from madtool import mpich_build
+from madtool import compare_wire, mpich_build
 from madtool.errors import Failure
 from madtool.log import run_logged, say, stage
 from madtool.paths import CHECKOUT, Stamps, cache_root, digest, logs_dir, tree_digest
 
 SOURCES = CHECKOUT / "perf" / "pingpong"
+_FABRIC = "MPIR_CVAR_CH4_MAD_FABRIC"
 # Handed to the program as they are; their meaning and checks are its own (perf/pingpong/options.c).
 _PASSED_ON = (
     ("--types", "LIST", "contiguous,index,hindex,vector,hvector,struct and the gapped twins index-gap, "
@@ -22,7 +24,6 @@ _PASSED_ON = (
     ("--modes", "LIST", "auto,gather,hybrid,pipeline,pack,off (default: off,auto)"),
     ("--iterations", "N", "timed rounds of each mode in each cell"),
     ("--receive", "HOW", "paper (default): contiguous for index and vector, typed for struct; contiguous; typed"),
-    ("--csv", "FILE", "write the results there as well"),
 )  # fmt: skip
 
 
@@ -30,11 +31,15 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = commands.add_parser(
         "pingpong", help="RT-0306's ping-pong of derived datatypes, the optimisation off and on",
         description="Sets everything up if need be, then measures: rank 0 sends a derived datatype to rank 1 and "
-        "receives as much back; every received byte is verified. Both ranks are on this machine, over the network "
-        "interface lo unless MPIR_CVAR_CH4_MAD_INTERFACE names another.",
+        "receives as much back; every received byte is verified. Both ranks are on this machine: over TCP on the "
+        "network interface lo, unless MPIR_CVAR_CH4_MAD_INTERFACE names another, and then through shared memory.",
     )  # fmt: skip
     for name, value, text in _PASSED_ON:
         parser.add_argument(name, metavar=value, help=text)
+    parser.add_argument("--fabrics", "--fabric", metavar="LIST", help="a table for each (default: what "
+                        "MPIR_CVAR_CH4_MAD_FABRIC names, else tcp,auto)")  # fmt: skip
+    parser.add_argument("--csv", metavar="FILE", help="write the results there as well; of several fabrics, each "
+                        "beside it in a file of its own")  # fmt: skip
     parser.add_argument("--plots", metavar="DIR", help="draw the report's figures there (PNG and SVG)")
     parser.add_argument("--quick", action="store_true", help="a small grid, under a minute")
     parser.set_defaults(function=run)
@@ -66,22 +71,39 @@ def _options(arguments: argparse.Namespace) -> List[str]:
     return words
 
 
+def _fabrics(arguments: argparse.Namespace) -> List[str]:
+    if arguments.fabrics:
+        return compare_wire.fabrics_of(arguments.fabrics)
+    chosen = os.environ.get(_FABRIC)
+    return [chosen] if chosen else [name for names in compare_wire.USUAL for name in names]
+
+
+def _of_fabric(path: Path, fabric: str, of: Sequence[str]) -> Path:
+    """The path itself for one fabric, else one beside it: results.csv, results-ofi-tcp.csv."""
+    name = re.sub(r"\W+", "-", fabric)
+    return path if len(of) == 1 else path.with_name(f"{path.stem}-{name}{path.suffix}")
+
+
 def run(arguments: argparse.Namespace) -> int:
-    """Builds, measures, plots; returns the program's exit code."""
+    """Builds, measures, plots; returns the program's first exit code that is not 0."""
     prefix = mpich_build.ensure_as_before().prefix
     binary = program(prefix)
-    words = _options(arguments)
-    csv = Path(arguments.csv) if arguments.csv else binary.parent / "results.csv"
-    if arguments.plots and not arguments.csv:
-        words += ["--csv", str(csv)]
-    environment = dict(os.environ)
-    environment.setdefault("MPIR_CVAR_CH4_MAD_INTERFACE", "lo")
-    sys.stdout.flush()
-    code = subprocess.run([str(prefix / "bin" / "mpiexec"), "-n", "2", str(binary), *words],
-                          env=environment, check=False).returncode  # fmt: skip
-    if code == 0 and arguments.plots:
-        _plot(csv, Path(arguments.plots))
-    return code
+    fabrics = _fabrics(arguments)
+    results = Path(arguments.csv) if arguments.csv else binary.parent / "results.csv"
+    for number, fabric in enumerate(fabrics):
+        words = _options(arguments)
+        csv = _of_fabric(results, fabric, fabrics)
+        if arguments.csv or arguments.plots:
+            words += ["--csv", str(csv)]
+        environment = {"MPIR_CVAR_CH4_MAD_INTERFACE": "lo", **os.environ, _FABRIC: fabric}
+        print(("\n" if number else "") + f"# fabric: {fabric}", flush=True)
+        code = subprocess.run([str(prefix / "bin" / "mpiexec"), "-n", "2", str(binary), *words],
+                              env=environment, check=False).returncode  # fmt: skip
+        if code != 0:
+            return code
+        if arguments.plots:
+            _plot(csv, _of_fabric(Path(arguments.plots), fabric, fabrics))
+    return 0
 
 
 def _plot(csv: Path, directory: Path) -> None:
