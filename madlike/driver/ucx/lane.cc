@@ -271,8 +271,8 @@ ucs_status_t UcxLane::send(uct_ep_h endpoint, UcxMessage kind, const UcxHeader& 
 
 ucs_status_t UcxLane::send_piece(uct_ep_h endpoint, std::uint64_t tag, PacketWriter& writer) {
   const std::size_t left = writer.left(), most = max_copied_ - sizeof(UcxPieceHeader);
-  const std::size_t pieces = (left + most - 1) / most;
-  const std::size_t bytes = std::min(most, (left + pieces - 1) / pieces);
+  const std::size_t pieces = (left - 1) / most + 1;
+  const std::size_t bytes = (left - 1) / pieces + 1;
   const auto id = static_cast<std::uint8_t>(UcxMessage::kPiece);
   const UcxPieceHeader header{tag, left - bytes};
   Piece piece{header, bytes, writer};

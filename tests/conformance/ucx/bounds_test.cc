@@ -1,4 +1,6 @@
 // A receiver that keeps every packet: what it holds is bounded, and nothing is lost.
+#include <cstring>
+
 #include "tests/conformance/ucx/engine.h"
 
 namespace mad {
@@ -53,6 +55,35 @@ TEST_P(UcxBounds, HeldPacketsStopTheSendersAndNothingIsLost) {
     ASSERT_TRUE(packet.bytes == packets[next[packet.connection]++]);
   }
   for (void* buffer : a.station.kept) a.driver->release(buffer);
+}
+
+/// Of a packet whose length no message can have, as a peer may announce it.
+class EndlessWriter final : public PacketWriter {
+ public:
+  std::size_t left() const override { return left_; }
+  void write(Segment room) override {
+    std::memset(room.data, 1, room.size);
+    left_ -= room.size;
+  }
+
+ private:
+  std::size_t left_ = SIZE_MAX;
+};
+
+TEST(UcxPieces, APieceOfWhateverLengthIsWhatOneMessageHolds) {
+  UcxEngine a(on_lo(true, false)), b(on_lo(true, false));
+  const ConnectionId to_a = b.connect(a);
+  ASSERT_TRUE(pump({&a, &b}, [&] {
+    return a.station.connected.size() == 1 && b.station.connected.count(to_a) == 1;
+  }));
+  EndlessWriter writer;
+  ASSERT_TRUE(b.driver->post_lent(to_a, writer).ok());
+  Completion piece;
+  ASSERT_TRUE(pump({&b}, [&] { return a.driver->poll(&piece, 1) == 1; }));
+  EXPECT_GT(piece.bytes.size, 0u);
+  EXPECT_EQ(piece.bytes.size, SIZE_MAX - writer.left());
+  EXPECT_EQ(piece.rest, writer.left());
+  a.driver->release(piece.buffer);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ucx, UcxBounds, ::testing::Values(true, false),
