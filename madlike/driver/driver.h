@@ -40,10 +40,10 @@ struct DriverCaps {
                                  // also where kSent follows
   bool remote_write = false;     // expose() and post_write() work
   std::size_t max_write_iov = 0;    // local segments in one post_write()
-  std::size_t max_write_bytes = 0;  // bytes of one post_write(), to any peer
+  std::size_t max_write_bytes = 0;  // bytes of one post_write(), to any peer; to some it is more
   bool scattered_writes = false;    // expose_scattered() works
-  /// Payload of at least this many bytes is best written as a whole, none of it sent before its
-  /// receive is known, to peers of which prefers_writes() is true; 0: none is.
+  /// Payload of at least this many bytes, that is better written than sent (LinkCaps), is best
+  /// written as a whole, none of it sent before its receive is known; 0: none is.
   std::size_t write_whole_from = 0;
   /// Packets longer than this may arrive in pieces, the first of at least this many bytes, or of
   /// half as many where post_lent() made the pieces; 0: every packet arrives whole.
@@ -58,6 +58,29 @@ struct DriverCaps {
 
 /// One connected (or connecting) remote engine; ids are small, dense and never used again.
 using ConnectionId = std::uint32_t;
+
+/// Facts of one connection, fixed when it is connected.
+struct LinkCaps {
+  static constexpr std::uint64_t kNever = UINT64_MAX;
+
+  /// Of a fabric whose connections are all alike: writes, if there are, are always better.
+  static LinkCaps usual(const DriverCaps& caps) {
+    return {false, caps.remote_write ? 0 : kNever, caps.max_write_bytes};
+  }
+
+  bool prefers_writes(std::uint64_t run_bytes) const {
+    return write_runs_from != kNever && run_bytes >= write_runs_from;
+  }
+
+  /// post_lent() works: the processor copies every packet to where its receiver reads it, so that
+  /// who stages it elsewhere copies once more.
+  bool lends_memory = false;
+  /// Payload in runs of about at least this many bytes is better written remotely than sent in
+  /// packets, if both work; kNever: none is, or there are no writes.
+  std::uint64_t write_runs_from = kNever;
+  /// Bytes that one post_write() may have: at least DriverCaps::max_write_bytes.
+  std::size_t max_write_bytes = 0;
+};
 
 /// A name for exposed memory that a peer can write to; travels by value in a clear-to-send frame.
 struct ExposureToken {
@@ -131,10 +154,8 @@ class Driver {
   /// will be.  The segments are free after ok, or with at most caps().inject_bytes.
   virtual Status post_send(ConnectionId connection, SegmentList packet, void* context) = 0;
 
-  /// Whether post_lent() works with this peer, which was connected: the processor copies every
-  /// packet to where its receiver reads it, so that who stages it elsewhere copies once more.  Of a
-  /// connection that ended, until disconnect(), the answer does not matter.
-  virtual bool lends_memory(ConnectionId /*connection*/) const { return false; }
+  /// The facts of a connection that was connected and that disconnect() was not called for.
+  virtual const LinkCaps& link(ConnectionId connection) const = 0;
 
   /// Posts the next piece of a packet: has `writer` write it into the fabric's own memory, which
   /// has room for caps().piece_bytes.  ok: it has left, and if bytes are left the next post to
@@ -158,18 +179,6 @@ class Driver {
                                                  ScatteredMemory& /*memory*/,
                                                  std::uint64_t /*first*/, std::uint64_t /*size*/) {
     return Status(StatusCode::kInvalidArgument, "this fabric's writes go to one run");
-  }
-
-  /// Whether a payload that stands in runs of about `run_bytes` is better written remotely than
-  /// sent in packets, if both work; of a peer as with lends_memory().
-  virtual bool prefers_writes(ConnectionId /*connection*/, std::uint64_t /*run_bytes*/) const {
-    return caps().remote_write;
-  }
-
-  /// Bytes that one post_write() to this peer, which is connected, may have: at least
-  /// caps().max_write_bytes.
-  virtual std::size_t max_write_bytes(ConnectionId /*connection*/) const {
-    return caps().max_write_bytes;
   }
 
   /// Places `packet` at `offset` in memory the peer exposed.  ok: it has left, and its segments are

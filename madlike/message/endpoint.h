@@ -77,8 +77,8 @@ class Endpoint {
   ConnectionId connection = 0;
   bool hello_sent = false;
   bool hello_received = false;
-  bool lends_memory = false;  // the driver does; known with the peer's HELLO
-  bool leaving = false;       // we are: goodbye follows everything else
+  LinkCaps link;         // of the connection; known with the peer's HELLO
+  bool leaving = false;  // we are: goodbye follows everything else
   bool goodbye_sent = false;
   bool told_gone = false;           // on_peer_gone() was called
   bool post_failed = false;         // the driver refused for good; the connection's end is awaited

@@ -192,7 +192,7 @@ Status Messenger::send(Endpoint& to, std::uint8_t handler, Segment header,
 }
 
 std::size_t Messenger::max_at_once(const Endpoint& to) {
-  return to.lends_memory ? to.driver->caps().piece_bytes : 0;
+  return to.link.lends_memory ? to.driver->caps().piece_bytes : 0;
 }
 
 Status Messenger::send_at_once(Endpoint& to, std::uint8_t handler, Segment header,

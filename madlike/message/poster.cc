@@ -64,7 +64,7 @@ OutgoingPacket* Poster::take(Endpoint& to, OutgoingPacket::Use use) {
   ++held(*packet);
   const DriverCaps& caps = to.driver->caps();
   if (use == OutgoingPacket::Use::kWrite) {
-    packet->packet.reset(caps.max_write_iov, to.driver->max_write_bytes(to.connection));
+    packet->packet.reset(caps.max_write_iov, to.link.max_write_bytes);
   } else {
     packet->packet.reset(caps.max_iov, caps.max_packet_bytes);
   }

@@ -16,6 +16,7 @@ using Use = OutgoingPacket::Use;
 
 class PosterTest : public ::testing::Test {
  protected:
+  PosterTest() { to_.link = driver_.link(0); }
   static MessengerConfig config() {
     MessengerConfig out;
     out.packet_bytes = 1024;

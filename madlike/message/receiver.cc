@@ -110,7 +110,7 @@ void Receiver::hello(Endpoint& from, const Frame& frame) {
   from.hello_received = true;
   from.peer_granted = frame.length;
   from.credit = frame.length;
-  from.lends_memory = from.driver->lends_memory(from.connection);
+  from.link = from.driver->link(from.connection);
 }
 
 Status Receiver::message(Endpoint& from, const Frame& frame, Segment body) {
@@ -236,8 +236,7 @@ void Receiver::discard(IncomingMessage& message) {
 }
 
 bool Receiver::may_write(const Endpoint& peer, std::uint64_t run_bytes) const {
-  return !core_.config.checksum && peer.driver->caps().remote_write &&
-         peer.driver->prefers_writes(peer.connection, run_bytes);
+  return !core_.config.checksum && peer.link.prefers_writes(run_bytes);
 }
 
 // Without a window the rest comes in data packets, and with one it may: only the sender knows its

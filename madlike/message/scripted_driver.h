@@ -21,15 +21,15 @@ class ScriptedDriver final : public Driver {
     caps_.max_packet_bytes = 512;
     caps_.max_write_iov = 2;
     caps_.max_write_bytes = 4096;
+    link_.max_write_bytes = caps_.max_write_bytes;
   }
   const DriverCaps& caps() const override { return caps_; }
-  bool prefers_writes(ConnectionId, std::uint64_t run_bytes) const override {
-    return caps_.remote_write && run_bytes >= 10;
-  }
+  const LinkCaps& link(ConnectionId) const override { return link_; }
   /// Writes remotely, payload from so many bytes on best as a whole, in runs of at least 10.
   void write_whole_from(std::size_t bytes) {
     caps_.remote_write = true;
     caps_.write_whole_from = bytes;
+    link_.write_runs_from = 10;
   }
   const std::vector<std::byte>& address() const override { return address_; }
   Result<ConnectionId> connect(const std::byte*, std::size_t) override { return ConnectionId{0}; }
@@ -84,6 +84,7 @@ class ScriptedDriver final : public Driver {
     return status;
   }
   DriverCaps caps_;
+  LinkCaps link_;
   std::vector<std::byte> address_;
 };
 

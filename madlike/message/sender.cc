@@ -125,8 +125,9 @@ bool Sender::is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payl
 bool Sender::start(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage* message) {
   if (message != nullptr && !core_.outgoing.reserve()) return false;
   const std::size_t before = kFrameBytes + padded_bytes(header.size);
-  if (to.lends_memory && message == nullptr) return start_whole(to, handler, header, nullptr, 0);
-  if (to.lends_memory) {
+  if (to.link.lends_memory && message == nullptr)
+    return start_whole(to, handler, header, nullptr, 0);
+  if (to.link.lends_memory) {
     const std::uint64_t head = head_limit(to, message, before, to.driver->caps().piece_bytes);
     return poster_.post_lent(to, before + head, message, [&](Packet& packet) {
       build(to, packet, handler, header, message, head);
@@ -147,7 +148,7 @@ bool Sender::is_written_whole(const Endpoint& to, const OutgoingMessage& message
   const std::size_t from = to.driver->caps().write_whole_from;
   if (from == 0 || message.payload_bytes < from) return false;
   if (core_.config.checksum || core_.config.eager_limit) return false;
-  return to.driver->prefers_writes(to.connection, message.run_bytes);
+  return to.link.prefers_writes(message.run_bytes);
 }
 
 // How much of the payload may travel with the header.  A checksum stands in front of what it is of,
@@ -158,7 +159,7 @@ std::uint64_t Sender::head_limit(const Endpoint& to, const OutgoingMessage* mess
   if (is_written_whole(to, *message)) return 0;
   const std::uint64_t limit = std::min<std::uint64_t>(
       {message->payload_bytes, to.credit, eager_limit(core_.config, to.driver->caps())});
-  const bool in_pieces = to.lends_memory && !core_.config.checksum && before <= most / 2;
+  const bool in_pieces = to.link.lends_memory && !core_.config.checksum && before <= most / 2;
   return in_pieces ? limit : std::min<std::uint64_t>(limit, most - before);
 }
 
@@ -194,7 +195,7 @@ void Sender::build(Endpoint& to, Packet& packet, std::uint8_t handler, Segment h
 Status Sender::send_at_once(Endpoint& to, std::uint8_t handler, Segment header,
                             PayloadSource& source, std::uint64_t payload_bytes) {
   const std::uint64_t bytes = kFrameBytes + padded_bytes(header.size) + payload_bytes;
-  const bool now = to.lends_memory && to.can_post() && to.first_frames.empty() &&
+  const bool now = to.link.lends_memory && to.can_post() && to.first_frames.empty() &&
                    payload_bytes <= to.credit && bytes <= to.driver->caps().piece_bytes &&
                    payload_bytes <= eager_limit(core_.config, to.driver->caps());
   if (!now || core_.config.checksum) return StatusCode::kAgain;

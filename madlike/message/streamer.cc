@@ -56,7 +56,7 @@ std::uint64_t Streamer::fill(Endpoint& to, Packet& packet, OutgoingMessage& mess
 }
 
 bool Streamer::data(Endpoint& to, OutgoingMessage& message) {
-  if (to.lends_memory) {
+  if (to.link.lends_memory) {
     const std::size_t bytes =
         kFrameBytes + limit(message, to.driver->caps().piece_bytes - kFrameBytes);
     return poster_.post_lent(to, bytes, &message,

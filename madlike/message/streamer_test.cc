@@ -95,13 +95,13 @@ TEST(Streamer, ALongMessageHasAFewMegabytesOnTheirWay) {
 class CopyingDriver final : public LoopbackDriver {
  public:
   CopyingDriver(std::shared_ptr<LoopbackNetwork> network, std::uint64_t least_run)
-      : LoopbackDriver(std::move(network)), least_run_(least_run) {}
-  bool prefers_writes(ConnectionId, std::uint64_t run_bytes) const override {
-    return run_bytes >= least_run_;
+      : LoopbackDriver(std::move(network)), link_(LoopbackDriver::link(0)) {
+    link_.write_runs_from = least_run;
   }
+  const LinkCaps& link(ConnectionId) const override { return link_; }
 
  private:
-  std::uint64_t least_run_;
+  LinkCaps link_;
 };
 
 TEST(Streamer, WindowsInLentMemoryAreUsedWhereWritesArePreferred) {

@@ -60,6 +60,18 @@ TEST_P(DriverConformance, CapsAreSane) {
   EXPECT_EQ(caps.remote_write, caps.max_write_bytes > 0);
 }
 
+TEST_P(DriverConformance, WhatALinkCanDoIsSane) {
+  establish();
+  const DriverCaps& caps = pair.a->caps();
+  for (const LinkCaps& link : {pair.a->link(to_b), pair.b->link(to_a)}) {
+    EXPECT_EQ(caps.remote_write, link.max_write_bytes > 0);
+    EXPECT_GE(link.max_write_bytes, caps.max_write_bytes);
+    EXPECT_FALSE(link.lends_memory && caps.piece_bytes == 0) << "pieces of what length?";
+    EXPECT_FALSE(link.prefers_writes(SIZE_MAX) && !caps.remote_write);
+    EXPECT_FALSE(link.prefers_writes(1) && !link.prefers_writes(2)) << "longer runs are no worse";
+  }
+}
+
 TEST_P(DriverConformance, AddressesAreShortAndDistinct) {
   EXPECT_GT(pair.a->address().size(), 0u);
   EXPECT_LE(pair.a->address().size(), 64u);
@@ -243,7 +255,7 @@ TEST_P(DriverConformance, LongPacketsArriveWholeAndInOrder) {
 TEST_P(DriverConformance, LentMemoryTakesPacketsOfAnySizeInOrder) {
   establish();
   const DriverCaps& caps = pair.a->caps();
-  if (!pair.a->lends_memory(to_b)) GTEST_SKIP() << "this fabric lends no memory";
+  if (!pair.a->link(to_b).lends_memory) GTEST_SKIP() << "this fabric lends no memory";
   const std::size_t piece = caps.piece_bytes;
   ASSERT_GT(piece, 0u);
   std::vector<Bytes> sent;
@@ -285,7 +297,7 @@ TEST_P(DriverConformance, LentMemoryTakesPacketsOfAnySizeInOrder) {
 
 TEST_P(DriverConformance, LentMemoryRunsOutAndComesBack) {
   establish();
-  if (!pair.a->lends_memory(to_b)) GTEST_SKIP() << "this fabric lends no memory";
+  if (!pair.a->link(to_b).lends_memory) GTEST_SKIP() << "this fabric lends no memory";
   const Bytes bytes = pattern(pair.a->caps().piece_bytes, 3);
   std::size_t accepted = 0;
   const auto post = [&] {  // once more, as a refusal may be by chance
@@ -310,7 +322,7 @@ TEST_P(DriverConformance, LentMemoryRunsOutAndComesBack) {
 
 TEST_P(DriverConformance, NothingIsLentForAConnectionThatEnded) {
   establish();
-  if (!pair.a->lends_memory(to_b)) GTEST_SKIP() << "this fabric lends no memory";
+  if (!pair.a->link(to_b).lends_memory) GTEST_SKIP() << "this fabric lends no memory";
   const Bytes bytes = pattern(3 * pair.a->caps().piece_bytes, 4);
   BytesWriter begun(bytes), begins(bytes);
   ASSERT_TRUE(pump([&] { return pair.a->post_lent(to_b, begun).ok(); }));
@@ -325,7 +337,7 @@ TEST_P(DriverConformance, NothingIsLentForAConnectionThatEnded) {
 
 TEST_P(DriverConformance, NothingIsLentForThePeerThatDied) {
   establish();
-  if (!pair.a->lends_memory(to_b)) GTEST_SKIP() << "this fabric lends no memory";
+  if (!pair.a->link(to_b).lends_memory) GTEST_SKIP() << "this fabric lends no memory";
   const Bytes bytes = pattern(3 * pair.a->caps().piece_bytes, 4);
   BytesWriter begun(bytes);
   ASSERT_TRUE(pump([&] { return pair.a->post_lent(to_b, begun).ok(); }));
@@ -344,7 +356,7 @@ TEST_P(DriverConformance, NothingIsLentForThePeerThatDied) {
 TEST_P(DriverConformance, NothingIsPlacedAfterDisconnect) {
   establish();
   if (pair.a->caps().piece_bytes == 0) GTEST_SKIP() << "packets of this fabric arrive whole";
-  if (pair.a->lends_memory(to_b)) GTEST_SKIP() << "nor are pieces of lent memory placed";
+  if (pair.a->link(to_b).lends_memory) GTEST_SKIP() << "nor are pieces of lent memory placed";
   Bytes bytes = pattern(pair.a->caps().max_packet_bytes, 5);
   const Segment segment{bytes.data(), bytes.size()};
   Status posted = StatusCode::kAgain;
@@ -632,8 +644,7 @@ TEST_P(DriverConformance, DisconnectDeliversWhatWasAccepted) {
   }
   pair.a->disconnect(to_b);
   ASSERT_TRUE(pump([&] {
-    (void)pair.b->lends_memory(to_a);  // whoever reads the last packets may ask
-    (void)pair.b->prefers_writes(to_a, bytes.size());
+    (void)pair.b->link(to_a);  // whoever reads the last packets may ask
     return b->disconnected.count(to_a) == 1;
   }));
   EXPECT_EQ(b->received.size(), accepted);

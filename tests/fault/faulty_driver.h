@@ -83,20 +83,15 @@ class FaultyDriver final : public Driver {
   Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
   void cork(ConnectionId connection) override { inner_->cork(connection); }
   void uncork(ConnectionId connection) override { inner_->uncork(connection); }
-  bool lends_memory(ConnectionId connection) const override {
-    return cut_.count(connection) == 0 && inner_->lends_memory(connection);
+  const LinkCaps& link(ConnectionId connection) const override {
+    static const LinkCaps kCut{};
+    return cut_.count(connection) == 0 ? inner_->link(connection) : kCut;
   }
   Status post_lent(ConnectionId connection, PacketWriter& writer) override;
-  bool prefers_writes(ConnectionId connection, std::uint64_t run_bytes) const override {
-    return cut_.count(connection) == 0 && inner_->prefers_writes(connection, run_bytes);
-  }
   Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
   void withdraw(ConnectionId connection, const ExposureToken& token) override;
   Result<ExposureToken> expose_scattered(ConnectionId connection, ScatteredMemory& memory,
                                          std::uint64_t first, std::uint64_t size) override;
-  std::size_t max_write_bytes(ConnectionId connection) const override {
-    return inner_->max_write_bytes(connection);
-  }
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
   Status place_rest(ConnectionId connection, ScatteredMemory& memory, std::uint64_t first) override;

@@ -27,6 +27,7 @@ class BusyDriver : public Driver {
   void release(void* buffer) override { EXPECT_EQ(held.erase(buffer), 1u); }
 
   const DriverCaps& caps() const override { return caps_; }
+  const LinkCaps& link(ConnectionId) const override { return link_; }
   const std::vector<std::byte>& address() const override { return address_; }
   Result<ConnectionId> connect(const std::byte*, std::size_t) override { return ConnectionId{0}; }
   const std::vector<std::byte>& peer_address(ConnectionId) const override { return address_; }
@@ -47,6 +48,7 @@ class BusyDriver : public Driver {
   int packets_;
   char buffers_[8] = {};
   DriverCaps caps_;
+  LinkCaps link_;
   std::vector<std::byte> address_;
 };
 

@@ -117,6 +117,8 @@ LoopbackNetwork::LoopbackNetwork(const LoopbackOptions& options)
   caps_.piece_bytes = options.lent_bytes > 0 ? options.lent_bytes : options.piece_bytes;
   caps_.short_bytes = options.short_bytes;
   caps_.cork_bytes = options.cork_bytes;
+  link_ = LinkCaps::usual(caps_);
+  link_.lends_memory = options.lent_bytes > 0;
 }
 
 LoopbackNetwork::~LoopbackNetwork() = default;
@@ -211,9 +213,7 @@ Status LoopbackDriver::post_send(ConnectionId id, SegmentList packet, void* cont
   return StatusCode::kInProgress;
 }
 
-bool LoopbackDriver::lends_memory(ConnectionId /*connection*/) const {
-  return network_->lent_bytes_ > 0;
-}
+const LinkCaps& LoopbackDriver::link(ConnectionId /*connection*/) const { return network_->link_; }
 
 Status LoopbackDriver::post_lent(ConnectionId id, PacketWriter& writer) {
   const Lock lock(network_->state_->mutex);

@@ -47,6 +47,7 @@ class LoopbackNetwork {
   friend class LoopbackPort;
   struct State;
   DriverCaps caps_;
+  LinkCaps link_;  // of every connection
   std::size_t queue_depth_;
   std::size_t cut_bytes_;   // longer packets are handed out in pieces; 0: none
   std::size_t lent_bytes_;  // 0: none
@@ -64,7 +65,7 @@ class LoopbackDriver : public Driver {
   Result<ConnectionId> connect(const std::byte* address, std::size_t size) override;
   const std::vector<std::byte>& peer_address(ConnectionId connection) const override;
   Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
-  bool lends_memory(ConnectionId connection) const override;
+  const LinkCaps& link(ConnectionId connection) const override;
   Status post_lent(ConnectionId connection, PacketWriter& writer) override;
   Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
   void withdraw(ConnectionId connection, const ExposureToken& token) override;

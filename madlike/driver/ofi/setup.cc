@@ -41,6 +41,7 @@ OfiDriver::OfiDriver(const OfiOptions& options, std::unique_ptr<OfiFabric> fabri
   caps_.max_write_iov = caps_.max_iov;
   // A connection carries one thing at a time: a longer write would keep small packets waiting.
   caps_.max_write_bytes = std::min<std::size_t>(info.ep_attr->max_msg_size, 1024 * 1024);
+  link_ = LinkCaps::usual(caps_);
   receives_.replenish(fabric_->receives(), endpoints_.size());
 }
 

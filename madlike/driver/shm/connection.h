@@ -76,6 +76,8 @@ struct ShmConnection : ConnectionRecord {
   std::optional<ShmWriter> out;
   std::optional<ShmReader> in;
 
+  LinkCaps link;  // since it is connected
+
   // Receiving.
   ShmKeptRecords kept;
   bool listed = false;     // among those that every poll looks at

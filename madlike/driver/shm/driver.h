@@ -38,13 +38,14 @@ class ShmDriver : public Driver {
   Result<ConnectionId> connect(const std::byte* address, std::size_t size) override;
   const std::vector<std::byte>& peer_address(ConnectionId connection) const override;
   Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
-  bool lends_memory(ConnectionId /*connection*/) const override { return true; }
+  const LinkCaps& link(ConnectionId connection) const override {
+    return connections_.at(connection).link;
+  }
   Status post_lent(ConnectionId connection, PacketWriter& writer) override;
   Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
   Result<ExposureToken> expose_scattered(ConnectionId connection, ScatteredMemory& memory,
                                          std::uint64_t first, std::uint64_t size) override;
   void withdraw(ConnectionId connection, const ExposureToken& token) override;
-  bool prefers_writes(ConnectionId connection, std::uint64_t run_bytes) const override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
@@ -129,6 +130,7 @@ class ShmDriver : public Driver {
 
   // pulls.cc
   Result<ExposureToken> expose(const Exposure& exposure);
+  LinkCaps link_of(const ShmConnection& connection) const;
   Status take_pull(ShmConnection& connection, Segment record);
   bool take_answers(ShmConnection& connection);
   void take_all_answers();

@@ -185,6 +185,7 @@ void ShmDriver::advance_unsettled() {
     }
     connection.they_read =
         connection.out->memory().head().reads.load(std::memory_order_relaxed) != 0;
+    connection.link = link_of(connection);
     set_state(connection, State::kConnected);
     connection.told = true;
     completions_.push(Completion::Kind::kConnected, id, nullptr, {});

@@ -21,9 +21,12 @@ constexpr std::uint64_t kLeastRun = 4096;
 
 }  // namespace
 
-bool ShmDriver::prefers_writes(ConnectionId id, std::uint64_t run_bytes) const {
-  const ShmConnection& connection = connections_.at(id);
-  return connection.we_read && connection.they_read && run_bytes >= kLeastRun;
+LinkCaps ShmDriver::link_of(const ShmConnection& connection) const {
+  LinkCaps link;
+  link.lends_memory = true;
+  link.max_write_bytes = caps_.max_write_bytes;
+  if (connection.we_read && connection.they_read) link.write_runs_from = kLeastRun;
+  return link;
 }
 
 Result<ExposureToken> ShmDriver::expose(ConnectionId id, Segment memory) {

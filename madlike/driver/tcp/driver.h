@@ -28,6 +28,7 @@ class TcpDriver : public Driver {
   const std::vector<std::byte>& address() const override { return door_.address(); }
   Result<ConnectionId> connect(const std::byte* address, std::size_t size) override;
   const std::vector<std::byte>& peer_address(ConnectionId connection) const override;
+  const LinkCaps& link(ConnectionId /*connection*/) const override { return link_; }
   Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
   void cork(ConnectionId connection) override;
   void uncork(ConnectionId connection) override;
@@ -109,6 +110,7 @@ class TcpDriver : public Driver {
 
   TcpOptions options_;
   DriverCaps caps_;
+  LinkCaps link_;  // of every connection
   Door door_;
   const TcpInbox::Limits limits_;
   ChunkPool chunks_;                            // outlives the connections

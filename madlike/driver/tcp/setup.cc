@@ -29,6 +29,7 @@ TcpDriver::TcpDriver(const TcpOptions& options, Door door)
   caps_.scattered_writes = true;
   caps_.piece_bytes = limits_.piece_bytes;
   caps_.cork_bytes = std::min(TcpOutbox::kCorkBytes, caps_.max_packet_bytes);
+  link_ = LinkCaps::usual(caps_);
 }
 
 Result<std::unique_ptr<Driver>> open_tcp(const TcpOptions& options) {

@@ -34,14 +34,14 @@ class UcxDriver : public Driver, private UcxEvents {
   Result<ConnectionId> connect(const std::byte* address, std::size_t size) override;
   const std::vector<std::byte>& peer_address(ConnectionId connection) const override;
   Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
-  bool lends_memory(ConnectionId connection) const override;
+  const LinkCaps& link(ConnectionId connection) const override {
+    return connections_.at(connection).link;
+  }
   Status post_lent(ConnectionId connection, PacketWriter& writer) override;
-  bool prefers_writes(ConnectionId connection, std::uint64_t run_bytes) const override;
   Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
   void withdraw(ConnectionId connection, const ExposureToken& token) override;
   Result<ExposureToken> expose_scattered(ConnectionId connection, ScatteredMemory& memory,
                                          std::uint64_t first, std::uint64_t size) override;
-  std::size_t max_write_bytes(ConnectionId connection) const override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
@@ -140,6 +140,7 @@ class UcxDriver : public Driver, private UcxEvents {
 
   // post.cc
   Result<ExposureToken> expose(const Exposure& exposure);
+  LinkCaps link_of(const UcxConnection& connection) const;
   Status post_pull(UcxConnection& connection, const UcxHeader& header, SegmentList packet,
                    void* context);
   Status outcome(const UcxConnection& connection, ucs_status_t status);

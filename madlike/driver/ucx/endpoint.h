@@ -93,6 +93,8 @@ struct UcxConnection : ConnectionRecord {
   UcxPulls pulls;                           // of ours, not answered
   std::uint64_t owed = 0;                   // of the peer's, read and not answered
 
+  LinkCaps link;  // since its hello has come
+
   std::size_t exposed = 0;  // memory that the peer may write
   bool last_sent = false;
   bool peer_finished = false;        // its last message has come

@@ -18,9 +18,15 @@ Status UcxDriver::post_send(ConnectionId id, SegmentList packet, void* context) 
   return post(*found, UcxMessage::kPacket, header, packet, bytes, context);
 }
 
-bool UcxDriver::lends_memory(ConnectionId connection) const {
-  const auto& lane = connections_.at(connection).way.lane;  // null: it ended
-  return lane != nullptr && lane->transport() == UcxTransport::kPosix;
+// Reading shorter runs from the sender's memory takes longer than copying them twice, and saves its
+// core little.
+LinkCaps UcxDriver::link_of(const UcxConnection& connection) const {
+  LinkCaps link;
+  link.max_write_bytes = connection.they_read ? kMostPull : caps_.max_write_bytes;
+  link.lends_memory = !connection.over_tcp();
+  if (connection.over_tcp()) link.write_runs_from = 0;
+  if (connection.they_read) link.write_runs_from = options_.least_pull_bytes;
+  return link;
 }
 
 Status UcxDriver::post_lent(ConnectionId id, PacketWriter& writer) {
@@ -30,23 +36,12 @@ Status UcxDriver::post_lent(ConnectionId id, PacketWriter& writer) {
       *found, found->way.lane->send_piece(found->way.endpoint.get(), found->offered->tag, writer));
 }
 
-// Reading shorter runs from the sender's memory takes longer than copying them twice, and saves its
-// core little.
-bool UcxDriver::prefers_writes(ConnectionId connection, std::uint64_t run_bytes) const {
-  if (!lends_memory(connection)) return true;
-  return connections_.at(connection).they_read && run_bytes >= options_.least_pull_bytes;
-}
-
-std::size_t UcxDriver::max_write_bytes(ConnectionId connection) const {
-  return connections_.at(connection).they_read ? kMostPull : caps_.max_write_bytes;
-}
-
 Status UcxDriver::post_write(ConnectionId id, SegmentList packet, const ExposureToken& token,
                              std::uint64_t offset, void* context) {
   UcxConnection* const found = find(id);
   if (!found || found->state != State::kConnected) return not_connected(found);
   const std::size_t bytes = packet.bytes();
-  if (packet.count > caps_.max_write_iov || bytes > max_write_bytes(id) || bytes == 0) {
+  if (packet.count > caps_.max_write_iov || bytes > found->link.max_write_bytes || bytes == 0) {
     return {StatusCode::kInvalidArgument, "write beyond the limits of " + caps_.name};
   }
   const UcxHeader header{found->offered->tag, token.key, token.address + offset};

@@ -22,6 +22,7 @@ bool UcxDriver::on_message(UcxLane& lane, UcxMessage kind, Segment message, bool
       found->they_read = options_.cma && lane.transport() == UcxTransport::kPosix &&
                          message.size > UcxHeader::kTagBytes &&
                          message.begin()[UcxHeader::kTagBytes] == std::byte{1};
+      found->link = link_of(*found);
       if (found->state == State::kAgreeing) connect_if_greeted(*found);
       return false;
     case UcxMessage::kPacket:

@@ -48,7 +48,7 @@ class PullsTest : public ::testing::TestWithParam<PullFabric> {
 };
 
 TEST_P(PullsTest, AreLongAndAnsweredWhenTheBytesArePlaced) {
-  const std::size_t most = a().driver->max_write_bytes(to_b_);
+  const std::size_t most = a().driver->link(to_b_).max_write_bytes;
   EXPECT_GE(most, a().driver->caps().max_write_bytes);
   Bytes bytes = pattern(most, 7);
   ASSERT_TRUE(write(bytes, 5).in_progress());
@@ -63,7 +63,7 @@ TEST_P(PullsTest, AreLongAndAnsweredWhenTheBytesArePlaced) {
 }
 
 TEST_P(PullsTest, BeyondTheLimitAreInvalid) {
-  Bytes bytes(a().driver->max_write_bytes(to_b_) + 1);
+  Bytes bytes(a().driver->link(to_b_).max_write_bytes + 1);
   EXPECT_EQ(write(bytes).code(), StatusCode::kInvalidArgument);
 }
 

@@ -71,16 +71,30 @@ class ShmPullsTest : public ::testing::Test {
   ExposureToken token_;
 };
 
-TEST_F(ShmPullsTest, AreForLongRunsOfPeersThatCanReadUs) {
+TEST_F(ShmPullsTest, AreForLongRuns) {
   constexpr std::uint64_t kPage = 4096;
-  EXPECT_TRUE(a().driver->prefers_writes(to_b_, kPage));
-  EXPECT_FALSE(a().driver->prefers_writes(to_b_, kPage - 1));
-  at_a().we_read = false;
-  EXPECT_FALSE(a().driver->prefers_writes(to_b_, kPage));
-  at_a().we_read = true;
+  EXPECT_TRUE(a().driver->link(to_b_).prefers_writes(kPage));
+  EXPECT_FALSE(a().driver->link(to_b_).prefers_writes(kPage - 1));
+}
+
+TEST_F(ShmPullsTest, AreOfNobodyWhoDoesNotRead) {
   at_a().they_read = false;
-  EXPECT_FALSE(a().driver->prefers_writes(to_b_, kPage));
   EXPECT_EQ(write().code(), StatusCode::kInvalidArgument);
+}
+
+// Found out when the two meet, and both know.
+TEST_F(ShmPullsTest, AreOfProcessesWhoseMemoryCanBeRead) {
+  ShmEngine unreadable(single_copy());
+  const ConnectionId to_a = unreadable.connect(a());
+  unreadable.shm().connection(to_a)->word = 0;
+  const ConnectionId to_unreadable = a().connect(unreadable);
+  ASSERT_TRUE(pump({&a(), &unreadable}, [&] {
+    return a().station.connected.count(to_unreadable) == 1 &&
+           unreadable.station.connected.count(to_a) == 1;
+  }));
+  EXPECT_FALSE(a().shm().connection(to_unreadable)->we_read);
+  EXPECT_FALSE(a().driver->link(to_unreadable).prefers_writes(1 << 20));
+  EXPECT_FALSE(unreadable.driver->link(to_a).prefers_writes(1 << 20));
 }
 
 // It is a matter of the two: either may have been asked for it or not.
@@ -91,8 +105,8 @@ TEST_F(ShmPullsTest, AreOfThoseWhoWantThem) {
     return a().station.connected.count(to_plain) == 1 && plain.station.connected.count(to_a) == 1;
   }));
   EXPECT_FALSE(plain.driver->caps().remote_write);
-  EXPECT_FALSE(a().driver->prefers_writes(to_plain, 1 << 20));
-  EXPECT_FALSE(plain.driver->prefers_writes(to_a, 1 << 20));
+  EXPECT_FALSE(a().driver->link(to_plain).prefers_writes(1 << 20));
+  EXPECT_FALSE(plain.driver->link(to_a).prefers_writes(1 << 20));
 }
 
 TEST_F(ShmPullsTest, AWriteOfNothingOrOfTooManyRunsIsInvalid) {

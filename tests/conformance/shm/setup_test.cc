@@ -47,6 +47,18 @@ TEST(ShmSetup, TheMemoryLimitIsANumberOfMebibytes) {
   EXPECT_NE(why.message().find(" 1024 KiB"), std::string_view::npos) << why.message();
 }
 
+TEST(ShmSetup, SingleCopyIsAskedForWithA1) {
+  const char* const variable = "MAD_SHM_SINGLE_COPY";
+  for (const char* const text : {"", "0", "yes", "11"}) {
+    ASSERT_EQ(setenv(variable, text, 1), 0);
+    EXPECT_FALSE(open_shm({}).value()->caps().remote_write) << text;
+  }
+  ASSERT_EQ(setenv(variable, "1", 1), 0);
+  EXPECT_TRUE(open_shm({}).value()->caps().remote_write);
+  ASSERT_EQ(unsetenv(variable), 0);
+  EXPECT_FALSE(open_shm({}).value()->caps().remote_write);
+}
+
 TEST(ShmSetup, WithoutFilesItMayBeOpenedLater) {
   EXPECT_TRUE(open_shm({}).ok());
   rlim_t spare = 0;

@@ -71,8 +71,8 @@ class UcxLongPulls : public UcxPullsTest {
 };
 
 TEST_F(UcxLongPulls, AreAsLongAsAskedFor) {
-  EXPECT_TRUE(a().driver->prefers_writes(to_b_, 4096));
-  EXPECT_FALSE(a().driver->prefers_writes(to_b_, 4095)) << "packets are as good";
+  EXPECT_TRUE(a().driver->link(to_b_).prefers_writes(4096));
+  EXPECT_FALSE(a().driver->link(to_b_).prefers_writes(4095)) << "packets are as good";
   source_.resize(4096);
   EXPECT_TRUE(write(source_).in_progress());
   source_.resize(4095);
@@ -98,8 +98,8 @@ class UcxWithAndWithout : public UcxPullsTest {
 };
 
 TEST_F(UcxWithAndWithout, WriteByMessages) {
-  EXPECT_EQ(a().driver->max_write_bytes(to_b_), a().driver->caps().max_write_bytes);
-  EXPECT_EQ(b().driver->max_write_bytes(from_a_), b().driver->caps().max_write_bytes);
+  EXPECT_EQ(a().driver->link(to_b_).max_write_bytes, a().driver->caps().max_write_bytes);
+  EXPECT_EQ(b().driver->link(from_a_).max_write_bytes, b().driver->caps().max_write_bytes);
   source_.resize(a().driver->caps().max_write_bytes);
   ASSERT_TRUE(write(source_).ok());
   ASSERT_TRUE(send(word_).ok());

@@ -92,7 +92,7 @@ TEST_F(UcxReadStrangers, OfTooManyRuns) {
 
 TEST_F(UcxReadStrangers, OfTooManyBytes) {
   ASSERT_TRUE(connect_with(word_));
-  const std::size_t most = engine_.driver->max_write_bytes(stranger_.connection);
+  const std::size_t most = engine_.driver->link(stranger_.connection).max_write_bytes;
   ask({{source_.data(), 1}, {source_.data(), most}});
   stranger_.expect_end(StatusCode::kProtocol);
 }
@@ -116,18 +116,20 @@ TEST_F(UcxReadStrangers, ReadIfTheirHelloSaysSo) {
   for (std::size_t i = 0; i < UcxLane::kPlaces; ++i) {
     stranger_.send_bare(side_, UcxMessage::kHello, UcxHeader::kTagBytes + 1);
   }
-  ASSERT_TRUE(pump({&engine_},
-                   [&] { return engine_.driver->max_write_bytes(stranger_.connection) > least; }));
+  ASSERT_TRUE(pump({&engine_}, [&] {
+    return engine_.driver->link(stranger_.connection).max_write_bytes > least;
+  }));
   // One that does not say it, where others stood that did.
   stranger_.send_bare(side_, UcxMessage::kHello, UcxHeader::kTagBytes);
-  ASSERT_TRUE(pump({&engine_},
-                   [&] { return engine_.driver->max_write_bytes(stranger_.connection) == least; }));
+  ASSERT_TRUE(pump({&engine_}, [&] {
+    return engine_.driver->link(stranger_.connection).max_write_bytes == least;
+  }));
 }
 
 TEST_F(UcxReadStrangers, ReadNothingOverTcp) {
   Side side(UcxTransport::kTcp);
   stranger_.connect_by_tcp(side);
-  EXPECT_EQ(engine_.driver->max_write_bytes(stranger_.connection),
+  EXPECT_EQ(engine_.driver->link(stranger_.connection).max_write_bytes,
             engine_.driver->caps().max_write_bytes);
 }
 
