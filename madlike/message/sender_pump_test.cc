@@ -178,6 +178,10 @@ class WholeWrites : public PumpTest {
   explicit WholeWrites(const MessengerConfig& its_config = config()) : PumpTest(its_config) {
     to_.credit = 4000;
   }
+  void write_whole_from(std::size_t bytes) {
+    driver_.write_whole_from(bytes);
+    to_.link = driver_.link(0);
+  }
   std::uint64_t head_of(std::uint64_t payload, std::uint64_t run_bytes) {
     OutgoingMessage& message = messages_.emplace_back();
     message.source = &zeros_;
@@ -191,7 +195,7 @@ class WholeWrites : public PumpTest {
 
 TEST_F(WholeWrites, AreNotBegunWithTheHeader) {
   EXPECT_EQ(head_of(200, 200), 200u) << "a fabric for which that makes no difference";
-  driver_.write_whole_from(100);
+  write_whole_from(100);
   EXPECT_EQ(head_of(99, 99), 99u);
   EXPECT_EQ(head_of(100, 100), 0u);
   EXPECT_EQ(head_of(200, 10), 0u);
@@ -209,7 +213,7 @@ class WholeWritesUnlessChecked : public WholeWrites {
 };
 
 TEST_F(WholeWritesUnlessChecked, AreNone) {
-  driver_.write_whole_from(100);
+  write_whole_from(100);
   EXPECT_EQ(head_of(200, 200), 200u);
 }
 
@@ -224,7 +228,7 @@ class WholeWritesUnlessLimited : public WholeWrites {
 };
 
 TEST_F(WholeWritesUnlessLimited, AreThoseOfWhoDidNotChoose) {
-  driver_.write_whole_from(100);
+  write_whole_from(100);
   EXPECT_EQ(head_of(200, 200), 150u);
 }
 
