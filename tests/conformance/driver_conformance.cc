@@ -475,29 +475,36 @@ TEST_P(DriverConformance, FullQueueSaysAgainAndRecovers) {
 // What a driver said has left is not held up by a sender that polls no more.
 TEST_P(DriverConformance, WhatHasLeftArrivesWithoutItsSender) {
   establish();
-  const std::size_t size = std::min<std::size_t>(
+  const std::size_t most = std::min<std::size_t>(
       {pair.a->caps().inject_bytes, pair.a->caps().max_packet_bytes, std::size_t{4096}});
-  Bytes bytes = pattern(size, 3);
-  const Segment segment{bytes.data(), bytes.size()};
-  std::vector<int> contexts(200000);
-  std::size_t left_at_once = 0;
-  // Nobody polls the receiver: sooner or later the fabric is full.
-  for (std::size_t i = 0; i < contexts.size(); ++i) {
-    const auto post = [&] { return pair.a->post_send(to_b, {&segment, 1}, &contexts[i]); };
-    Status status = post();
-    for (int tries = 0; tries < 3 && status.again(); ++tries) {
-      a->poll();
-      status = post();
+  // 8 bytes and the headers of libfabric's tcp are a power of two: its socket is then full at the
+  // end of a packet, and the next one is the provider's to stage or to refuse.
+  for (const std::size_t size : {std::min<std::size_t>(8, most), most}) {
+    SCOPED_TRACE(size);
+    Bytes bytes = pattern(size, 3);
+    const Segment segment{bytes.data(), bytes.size()};
+    std::vector<int> contexts(200000);
+    std::size_t left_at_once = 0;
+    a->finished_count = 0;
+    b->received.clear();
+    // Nobody polls the receiver: sooner or later the fabric is full.
+    for (std::size_t i = 0; i < contexts.size(); ++i) {
+      const auto post = [&] { return pair.a->post_send(to_b, {&segment, 1}, &contexts[i]); };
+      Status status = post();
+      for (int tries = 0; tries < 3 && status.again(); ++tries) {
+        a->poll();
+        status = post();
+      }
+      ASSERT_FALSE(status.error());
+      if (status.again()) break;
+      left_at_once += status.ok() ? 1 : 0;
     }
-    ASSERT_FALSE(status.error());
-    if (status.again()) break;
-    left_at_once += status.ok() ? 1 : 0;
+    const std::size_t left = left_at_once + a->finished_count;
+    EXPECT_GT(left, 0u);
+    EXPECT_TRUE(pump_receiver([&] { return b->received.size() >= left; }))
+        << b->received.size() << " of " << left;
+    ASSERT_TRUE(pump([&] { return b->received.size() == left_at_once + a->finished_count; }));
   }
-  const std::size_t left = left_at_once + a->finished_count;
-  EXPECT_GT(left, 0u);
-  EXPECT_TRUE(pump_receiver([&] { return b->received.size() >= left; }))
-      << b->received.size() << " of " << left;
-  ASSERT_TRUE(pump([&] { return b->received.size() == left_at_once + a->finished_count; }));
 }
 
 TEST_P(DriverConformance, BuffersComeBackInAnyOrder) {
