@@ -15,7 +15,7 @@
 // something published" on the other, so that at least one of them sees the other (Dekker).
 // ring_model_test.cc tries every interleaving, also those of machines weaker than x86.
 //
-// The Memory of these templates says where words are: SharedMemory below, or a model of a test.
+// The Memory of these templates says where words are: ShmMemory (memory.h), or a model of a test.
 // Whatever the other side writes there, nothing is read or written outside of the capacity.
 #ifndef MADLIKE_DRIVER_SHM_RING_H_
 #define MADLIKE_DRIVER_SHM_RING_H_
@@ -55,24 +55,24 @@ struct RingShape {
   static constexpr std::size_t record_bytes(std::size_t content) {
     return (kMarkBytes + content + kLine - 1) / kLine * kLine;
   }
-  /// What is free behind each record: for the next one's mark, and for the mark behind a short one
-  /// there.
-  static constexpr std::size_t kAhead = 2 * kLine;
-  /// What a ring must have for records of so much content, wherever the last one ended.
-  static constexpr std::size_t enough_for(std::size_t content) {
-    return 2 * record_bytes(content) + kAhead + kLine;
-  }
 };
 
 template <typename Memory>
 class RingWriter {
  public:
+  /// What is free behind each record: for the next one's mark, and for lines to be fetched.
+  static constexpr std::size_t kAhead = (1 + Memory::kFetchedLines) * RingShape::kLine;
+  /// What a ring must have for records of so much content, wherever the last one ended.
+  static constexpr std::size_t enough_for(std::size_t content) {
+    return 2 * (RingShape::record_bytes(content) + kAhead) - RingShape::kLine;
+  }
+
   RingWriter(Memory memory, std::size_t capacity) : memory_(memory), capacity_(capacity) {}
 
   /// Whether there is room for a record of so much content in the first `limit` bytes of the ring,
   /// which are enough_for() it; then it is to be written at content(), and published.
   bool reserve(std::size_t content, std::size_t limit) {
-    const std::size_t needed = RingShape::record_bytes(content) + RingShape::kAhead;
+    const std::size_t needed = RingShape::record_bytes(content) + kAhead;
     const bool wraps = offset_ + needed > limit;
     const std::size_t skipped = wraps ? capacity_ - offset_ : 0;
     if (!has_room(skipped + needed)) return false;
@@ -87,13 +87,15 @@ class RingWriter {
     memory_.store_mark(offset_, mark.word());
     offset_ += size;
     head_ += size;
-    // Fetches the line that the next record, if it is short, clears before it is published: else
-    // its publication would wait for that.
-    memory_.store_mark_relaxed(offset_ + RingShape::kLine, 0);
+    // The reader's core has the next lines since it read them a lap ago.  They are fetched while
+    // there is other work to do: else the next record's publication would wait for each of them.
+    for (std::size_t line = 1; line <= Memory::kFetchedLines; ++line) {
+      memory_.store_mark_relaxed(offset_ + line * RingShape::kLine, 0);
+    }
   }
   /// Begins the next lap; false: no room, or it has just begun.
   bool rewind() {
-    if (offset_ == 0 || !has_room(capacity_ - offset_ + RingShape::kAhead)) return false;
+    if (offset_ == 0 || !has_room(capacity_ - offset_ + RingShape::kLine)) return false;
     wrap();
     return true;
   }

@@ -24,6 +24,8 @@ inline constexpr std::size_t kTail = 2 * kLines, kAttention = kTail + 1, kWants 
 
 class ModelMemory {
  public:
+  static constexpr std::size_t kFetchedLines = 1;
+
   /// `side`: 0: the writer's, 1: the reader's.
   ModelMemory(Thread& thread, int side, Without without)
       : thread_(&thread), side_(side), without_(without) {}
@@ -74,8 +76,8 @@ using Reader = RingReader<ModelMemory>;
 
 /// Content of one line, or of two.
 inline constexpr std::size_t kShort = 8, kLong = 64;
-inline constexpr std::size_t kCapacity = RingShape::enough_for(kShort);
-inline constexpr std::size_t kLongCapacity = RingShape::enough_for(kLong);
+inline constexpr std::size_t kCapacity = Writer::enough_for(kShort);
+inline constexpr std::size_t kLongCapacity = Writer::enough_for(kLong);
 static_assert(kLongCapacity == kLines * RingShape::kLine);
 
 }  // namespace mad::ring_model

@@ -77,7 +77,7 @@ const Scene kScenes[] = {
     {{kShort, kShort, kShort, kShort}},
     {{kShort, kShort, kShort, kShort, kShort}},
     {{kLong, kShort, kLong, kShort, kShort}, kLongCapacity},
-    {{kShort, kShort, kShort, kShort}, kLongCapacity, RingShape::enough_for(kShort)},
+    {{kShort, kShort, kShort, kShort}, kLongCapacity, Writer::enough_for(kShort)},
 };
 
 TEST(RingModel, EveryRecordArrivesOnceInOrderAndWhole) {
