@@ -54,6 +54,15 @@ struct DriverCaps {
   /// Packets of at most this many bytes leave together, posted between cork() and uncork(); 0:
   /// those do nothing.
   std::size_t cork_bytes = 0;
+  /// Names of fabrics whose prices some of its links have instead of its own.
+  std::vector<std::string> other_prices;
+
+  /// Whose prices its links may have (LinkCaps::prices): its own first.
+  std::vector<std::string> prices() const {
+    std::vector<std::string> names{name};
+    names.insert(names.end(), other_prices.begin(), other_prices.end());
+    return names;
+  }
 };
 
 /// One connected (or connecting) remote engine; ids are small, dense and never used again.
@@ -80,6 +89,8 @@ struct LinkCaps {
   std::uint64_t write_runs_from = kNever;
   /// Bytes that one post_write() may have: at least DriverCaps::max_write_bytes.
   std::size_t max_write_bytes = 0;
+  /// Whose prices it has: the index of one of DriverCaps::prices().
+  std::size_t prices = 0;
 };
 
 /// A name for exposed memory that a peer can write to; travels by value in a clear-to-send frame.

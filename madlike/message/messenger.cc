@@ -224,6 +224,7 @@ const MessageCounters& Messenger::counters() const { return impl_->core().counte
 void set_user_data(Endpoint& endpoint, void* data) { endpoint.user_data = data; }
 void* user_data(const Endpoint& endpoint) { return endpoint.user_data; }
 const Route& route(const Endpoint& endpoint) { return endpoint.route(); }
+const LinkCaps& link(const Endpoint& endpoint) { return endpoint.link; }
 
 Segment payload_here(const IncomingMessage& message) {
   return message.readable() ? message.head : Segment();

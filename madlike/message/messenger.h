@@ -250,6 +250,8 @@ void* user_data(const Endpoint& endpoint);
 
 /// Where an endpoint is: the driver it is reached by, or tried, and its address there.
 const Route& route(const Endpoint& endpoint);
+/// The facts of the connection with it; the usual ones before the two have spoken.
+const LinkCaps& link(const Endpoint& endpoint);
 
 /// What of a message's payload is here, from its first byte on, and as it was sent; empty: nothing,
 /// or not known yet.  Who needs no more may read it there instead of accept(), then discard().

@@ -199,11 +199,14 @@ mad::Result<std::unique_ptr<mad_engine>> mad_engine::open(const mad_config& conf
   drivers.push_back(mad::open_self_fabric());
   const std::string costs_file = config.costs_file != nullptr ? config.costs_file : "";
   const mad::Tuning tuning = tuning_of(config);
-  std::vector<mad::Policy> policies;
+  std::vector<Policies> policies;
   for (const auto& driver : drivers) {
-    auto costs = mad::read_costs(costs_file, driver->caps().name);
-    if (!costs.ok()) return costs.status();
-    policies.emplace_back(driver->caps(), costs.value(), tuning);
+    Policies& of_driver = policies.emplace_back();
+    for (const std::string& name : driver->caps().prices()) {
+      auto costs = mad::read_costs(costs_file, name);
+      if (!costs.ok()) return costs.status();
+      of_driver.emplace_back(driver->caps(), costs.value(), tuning);
+    }
   }
   std::unique_ptr<mad_engine> engine(
       new mad_engine(config, std::move(*address), std::move(drivers), std::move(policies)));
@@ -213,7 +216,7 @@ mad::Result<std::unique_ptr<mad_engine>> mad_engine::open(const mad_config& conf
 
 mad_engine::mad_engine(const mad_config& config, mad::EngineAddress address,
                        std::vector<std::unique_ptr<mad::Driver>> drivers,
-                       std::vector<mad::Policy> policies)
+                       std::vector<Policies> policies)
     : callbacks_(config.callbacks),
       context_(config.context),
       policies_(std::move(policies)),
@@ -321,7 +324,7 @@ Status mad_engine::receive(mad_incoming* incoming, const mad::Payload& payload, 
     *received = 0;
     return {};
   }
-  const mad::Plan plan = receive_plan(policies_[wanted.driver], payload, path);
+  const mad::Plan plan = receive_plan(policies_[wanted.driver][wanted.prices], payload, path);
   const mad::Segment here = mad::payload_here(*wanted.message);
   Status status;
   if (here.size >= bytes && plan.path != mad::Path::kPack && trace_ == nullptr) {
@@ -414,7 +417,8 @@ void mad_engine::on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segm
   mad_incoming* const incoming =
       message == nullptr ? nullptr
                          : incoming_.acquire(mad_incoming{message, payload_bytes, peer.number,
-                                                          mad::route(from).driver});
+                                                          mad::route(from).driver,
+                                                          mad::link(from).prices});
   const InCallback scope(&callback_depth_);
   callbacks_.on_message(context_, &peer, handler, header.data, header.size, payload_bytes,
                         incoming);

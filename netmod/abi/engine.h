@@ -30,6 +30,7 @@ struct mad_incoming {
   std::uint64_t payload_bytes;
   std::uint32_t peer;  // its number
   std::size_t driver;  // its index
+  std::size_t prices;  // of the link with it
 };
 
 namespace mad {
@@ -76,9 +77,9 @@ struct mad_engine final : private mad::MessageEvents {
   /// The epoll sets that watch its sockets.
   const std::vector<int>& epoll_sets() const { return epoll_sets_; }
   /// Of a fabric by its number, or of the self fabric behind them.
-  const mad::Policy& policy(std::size_t fabric) const { return policies_[fabric]; }
+  const mad::Policy& policy(std::size_t fabric) const { return policies_[fabric].front(); }
   const mad::Policy& policy(const mad_peer& peer) const {
-    return policies_[mad::route(*peer.endpoint).driver];
+    return policies_[mad::route(*peer.endpoint).driver][mad::link(*peer.endpoint).prices];
   }
   bool is_self(const mad_peer& peer) const {
     return mad::route(*peer.endpoint).driver == peers_.self();
@@ -125,9 +126,12 @@ struct mad_engine final : private mad::MessageEvents {
   friend struct mad::SendOperation;
   friend struct mad::ReceiveOperation;
 
+  /// Of a driver, one for each of its prices().
+  using Policies = std::vector<mad::Policy>;
+
   /// `drivers` are the fabrics and the self fabric, `address` and `policies` theirs.
   mad_engine(const mad_config& config, mad::EngineAddress address,
-             std::vector<std::unique_ptr<mad::Driver>> drivers, std::vector<mad::Policy> policies);
+             std::vector<std::unique_ptr<mad::Driver>> drivers, std::vector<Policies> policies);
   mad::Status send_at_once(mad_peer& to, std::uint8_t handler, mad::Segment header,
                            const mad::Payload& payload, const mad::Plan& plan);
   void count_send(const mad::Plan& plan, mad_path asked, const mad::Payload& payload);
@@ -154,7 +158,7 @@ struct mad_engine final : private mad::MessageEvents {
   bool closing_ = false;
 
   std::unique_ptr<mad::Trace> trace_;  // null: nobody asked for one
-  std::vector<mad::Policy> policies_;  // one for each driver
+  std::vector<Policies> policies_;  // of each driver
   mad::PeerTable peers_;
   std::string fabric_names_;
   std::vector<int> epoll_sets_;

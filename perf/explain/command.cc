@@ -61,8 +61,9 @@ Value& valid(mad::Result<Value>& result) {
   return result.value();
 }
 
-mad::Policy policy_of(const mad::DriverCaps& caps, const Options& options) {
-  auto costs = mad::read_costs(options.costs_file, caps.name);
+mad::Policy policy_of(const mad::DriverCaps& caps, const std::string& prices,
+                      const Options& options) {
+  auto costs = mad::read_costs(options.costs_file, prices);
   return {caps, valid(costs), options.tuning};
 }
 
@@ -88,9 +89,16 @@ void print(const Options& options, std::ostream& out) {
   auto drivers = mad::open_fabrics(options.fabric, {options.interface});
   const char* between = "";
   for (const auto& driver : valid(drivers)) {
-    const mad::Policy policy = policy_of(driver->caps(), options);
-    out << between << fabric_text(policy);
-    for (const micro::LayoutKind* kind : kinds) out << "\n" << layout_text(*kind, options, policy);
+    const mad::DriverCaps& caps = driver->caps();
+    std::string text = fabric_text(caps);
+    for (const std::string& name : caps.prices()) {
+      const mad::Policy policy = policy_of(caps, name, options);
+      text += costs_text(policy, name);
+      for (const micro::LayoutKind* kind : kinds) {
+        text += "\n" + layout_text(*kind, options, policy);
+      }
+    }
+    out << between << text;
     between = "\n";
   }
 }

@@ -63,20 +63,23 @@ std::string choice(const Shape& shape, std::uint64_t count, const Policy& policy
 
 }  // namespace
 
-std::string fabric_text(const Policy& policy) {
-  const mad::DriverCaps& caps = policy.caps();
-  const Costs& costs = policy.costs();
-  const mad::RunLimits& limits = policy.limits();
-  std::string out = fmt::format(
+std::string fabric_text(const mad::DriverCaps& caps) {
+  return fmt::format(
       "fabric {}: {}{} segments and {} bytes a packet, {} bytes injected, {} remote writes{}\n",
       caps.name, caps.beyond_host ? "" : "this host only, ", caps.max_iov, caps.max_packet_bytes,
       caps.inject_bytes, caps.remote_write ? "with" : "without",
       caps.scattered_writes ? " to many runs" : "");
-  out += fmt::format(
-      "{} costs, ns: message {:.0f}, byte {:.3f}, packet {:.0f}, segment {:.0f}, run in place "
+}
+
+std::string costs_text(const Policy& policy, const std::string& name) {
+  const Costs& costs = policy.costs();
+  const mad::RunLimits& limits = policy.limits();
+  std::string out = fmt::format(
+      "{} costs{}, ns: message {:.0f}, byte {:.3f}, packet {:.0f}, segment {:.0f}, run in place "
       "{:.0f}, page {:.0f}\n  copied runs:",
-      built_in(costs, caps.name) ? "built-in" : "measured", costs.message_ns, costs.byte_ns,
-      costs.packet_ns, costs.segment_ns, costs.place_ns, costs.page_ns);
+      built_in(costs, name) ? "built-in" : "measured",
+      name == policy.caps().name ? "" : " of links that are " + name, costs.message_ns,
+      costs.byte_ns, costs.packet_ns, costs.segment_ns, costs.place_ns, costs.page_ns);
   for (std::size_t k = 0; k < Costs::kLengths; k += 4) {
     out += fmt::format("  {} B {:.1f}", std::size_t{1} << k, costs.copy_ns[k]);
   }

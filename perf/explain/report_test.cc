@@ -106,21 +106,24 @@ TEST(Report, receiving_has_its_own_plans) {
 
 TEST(Report, the_fabric_says_whose_costs_they_are) {
   mad::Costs costs = mad::default_costs("tcp");
-  const std::string built_in = fabric_text(policy_with(costs));
+  const mad::Policy policy = policy_with(costs);
+  const std::string built_in = fabric_text(policy.caps()) + costs_text(policy, "tcp");
   EXPECT_NE(built_in.find("fabric tcp: 1024 segments and 1048576 bytes a packet"),
             std::string::npos)
       << built_in;
   EXPECT_NE(built_in.find("with remote writes\n"), std::string::npos) << built_in;
   EXPECT_NE(built_in.find("built-in costs, ns: message "), std::string::npos) << built_in;
   costs.copy_ns[3] *= 2;
-  EXPECT_NE(fabric_text(policy_with(costs)).find("\nmeasured costs"), std::string::npos);
+  EXPECT_NE(costs_text(policy_with(costs), "tcp").find("measured costs, ns"), std::string::npos);
+  EXPECT_NE(costs_text(policy, "ucx:tcp").find("costs of links that are ucx:tcp, ns"),
+            std::string::npos);
 }
 
 TEST(Report, limits_that_are_never_reached_are_never) {
   mad::DriverCaps one = caps();
   one.max_iov = 1;
   const mad::Policy policy(one, mad::default_costs("tcp"), {});
-  EXPECT_NE(fabric_text(policy).find("a run of many is referenced never"), std::string::npos);
+  EXPECT_NE(costs_text(policy, "tcp").find("a run of many is referenced never"), std::string::npos);
   EXPECT_NE(plans_text(runs_of(9, 64), 1, policy).find("takes one segment a packet"),
             std::string::npos);
 }

@@ -100,16 +100,19 @@ std::string text_of(const std::string& fabric, const Options& options, std::stri
     return "";
   }
   const mad::DriverCaps caps = (*driver)->caps();
-  auto costs = mad::read_costs(options.costs_file, caps.name);
-  if (!costs.ok()) {
-    *why = costs.status().message();
-    return "";
-  }
   mad::Tuning tuning;
   tuning.flush_threshold = options.flush_threshold;
   if (options.max_blocks != 0) tuning.max_blocks = options.max_blocks;
-  const std::string text =
-      explain::fabric_text({caps, *costs, tuning}) + thresholds_text(caps, options);
+  std::string text = explain::fabric_text(caps);
+  for (const std::string& name : caps.prices()) {
+    auto costs = mad::read_costs(options.costs_file, name);
+    if (!costs.ok()) {
+      *why = costs.status().message();
+      return "";
+    }
+    text += explain::costs_text({caps, *costs, tuning}, name);
+  }
+  text += thresholds_text(caps, options);
   const bool with_cma = caps.name == "shm" || caps.name.find(",cma") != std::string::npos;
   return with_cma ? text + "single copy between processes of this host " + cma_text() + "\n" : text;
 }

@@ -69,6 +69,7 @@ TEST_P(DriverConformance, WhatALinkCanDoIsSane) {
     EXPECT_FALSE(link.lends_memory && caps.piece_bytes == 0) << "pieces of what length?";
     EXPECT_FALSE(link.prefers_writes(SIZE_MAX) && !caps.remote_write);
     EXPECT_FALSE(link.prefers_writes(1) && !link.prefers_writes(2)) << "longer runs are no worse";
+    EXPECT_LT(link.prices, caps.prices().size());
   }
 }
 

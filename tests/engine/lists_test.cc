@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "tests/engine/node.h"
@@ -22,8 +23,8 @@ int carrier(Node& node) {
 }
 
 /// 150 KB each way, in blocks, both sides at once; whole?
-void talk(Node& a, Node& b) {
-  const TypeHandle type = blocks(1500, 100, 200);
+void talk(Node& a, Node& b, std::size_t block = 100) {
+  const TypeHandle type = blocks(150000 / block, block, static_cast<std::int64_t>(2 * block));
   const Bytes sent = pattern(300000, 3);
   Bytes received[2] = {Bytes(300000), Bytes(300000)};
   Operation sends[2], receives[2];
@@ -42,7 +43,7 @@ void talk(Node& a, Node& b) {
   }));
   for (const Bytes& got : received) {
     for (std::size_t i = 0; i < got.size(); ++i) {
-      ASSERT_EQ(got[i], i % 200 < 100 ? sent[i] : std::byte{}) << i;
+      ASSERT_EQ(got[i], i % (2 * block) < block ? sent[i] : std::byte{}) << i;
     }
   }
   EXPECT_TRUE(a.departures.empty());
@@ -100,6 +101,23 @@ TEST(Lists, EachPeerHasAFabricOfItsOwn) {
   talk(hub, far);
   EXPECT_STREQ(mad_peer_fabric(hub.engine(), hub.peer(near)), "ucx:posix");
   EXPECT_STREQ(mad_peer_fabric(hub.engine(), hub.peer(far)), "tcp");
+  close_together({&hub, &near, &far});
+}
+
+// Blocks that are sent from where they are in shared memory, but not over TCP.
+TEST(Lists, EachPeerHasThePricesOfItsLink) {
+  Node hub("ucx"), near("ucx");
+  setenv("MAD_UCX_POSIX_DIR", "/nonexistent", 1);  // no shared memory
+  Node far("ucx");
+  unsetenv("MAD_UCX_POSIX_DIR");
+  const auto sends = [&hub](mad_path path) { return mad_engine_counters(hub.engine())->sends[path]; };
+  for (Node* const peer : {&near, &far}) {
+    talk(hub, *peer);  // before they have spoken nobody knows what link it is
+    const std::uint64_t gathered = sends(MAD_PATH_GATHER), staged = sends(MAD_PATH_PIPELINE);
+    talk(hub, *peer, 5000);
+    EXPECT_EQ(sends(MAD_PATH_GATHER) - gathered, peer == &near ? 1u : 0u);
+    EXPECT_EQ(sends(MAD_PATH_PIPELINE) - staged, peer == &near ? 0u : 1u);
+  }
   close_together({&hub, &near, &far});
 }
 

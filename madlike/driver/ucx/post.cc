@@ -24,7 +24,10 @@ LinkCaps UcxDriver::link_of(const UcxConnection& connection) const {
   LinkCaps link;
   link.max_write_bytes = connection.they_read ? kMostPull : caps_.max_write_bytes;
   link.lends_memory = !connection.over_tcp();
-  if (connection.over_tcp()) link.write_runs_from = 0;
+  if (connection.over_tcp()) {
+    link.write_runs_from = 0;
+    link.prices = caps_.other_prices.size();
+  }
   if (connection.they_read) link.write_runs_from = options_.least_pull_bytes;
   return link;
 }

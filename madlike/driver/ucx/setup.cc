@@ -76,6 +76,9 @@ Status UcxDriver::open_fabric() {
     caps_.short_bytes = posix->short_bytes;
     caps_.piece_bytes = posix->max_message_bytes - sizeof(UcxPieceHeader);
   }
+  if (fabric_->limits(UcxTransport::kPosix) && fabric_->limits(UcxTransport::kTcp)) {
+    caps_.other_prices = {"ucx:tcp"};
+  }
   caps_.max_write_iov = caps_.max_iov;
   if (options_.cma) {
     caps_.max_write_iov = std::min(

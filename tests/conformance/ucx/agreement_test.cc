@@ -43,6 +43,8 @@ TEST(UcxAgreement, TcpWithWhoHasNothingElse) {
   const ConnectionId from_c = a.connect(c);
   EXPECT_EQ(a.transport(to_b), UcxTransport::kPosix);
   EXPECT_EQ(a.transport(from_c), UcxTransport::kTcp);
+  EXPECT_EQ(a.driver->caps().prices()[a.driver->link(to_b).prices], "ucx");
+  EXPECT_EQ(a.driver->caps().prices()[a.driver->link(from_c).prices], "ucx:tcp");
   const std::size_t most = a.driver->caps().max_packet_bytes;
   for (std::size_t i = 1; i <= 100; ++i) {
     Bytes bytes = pattern(i % 3 == 0 ? most : i, static_cast<unsigned>(i));
