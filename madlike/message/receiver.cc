@@ -247,6 +247,7 @@ void Receiver::open_window(IncomingMessage& message) {
   if (rest < core_.config.write_threshold || !may_write(*message.endpoint, rest)) return;
   Segment first;
   if (message.sink->runs(message.received, rest, &first, 1) == 0) return;
+  if (first.size < rest && !may_write(*message.endpoint, first.size)) return;
   const ConnectionId connection = message.endpoint->connection;
   if (first.size < rest && driver.caps().scattered_writes) {
     const auto token = driver.expose_scattered(connection, *message.sink, message.received, rest);

@@ -66,6 +66,7 @@ class ShmDriver : public Driver {
   static constexpr std::size_t kMostPull = std::size_t{1} << 20;
   // Runs that a write is read to at once.
   static constexpr std::size_t kMaxRuns = 128;
+  bool reads_memory() const { return *options_.single_copy_from != ShmOptions::kNever; }
   /// A greeting of a peer whose earlier connection has not ended here yet.
   struct Waiting {
     ShmGreeting greeting;

@@ -115,7 +115,7 @@ Status ShmDriver::map(ShmConnection& connection, const ShmGreeting& greeting, co
   connection.out.emplace(ShmMemory(&ours, page, bell, &connection.waker), kShmRingBytes);
   connection.in.emplace(ShmMemory(&theirs, page, bell, &connection.waker), kShmRingBytes);
   connection.process_name = {greeting.sender.pid, theirs.word_address.load(), theirs.word.load()};
-  connection.we_read = options_.single_copy && check_readable(connection.process_name).ok();
+  connection.we_read = reads_memory() && check_readable(connection.process_name).ok();
   theirs.reads.store(connection.we_read ? 1 : 0, std::memory_order_relaxed);
   ours.peer_session.store(greeting.session, std::memory_order_release);
   return {};

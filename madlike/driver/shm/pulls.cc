@@ -16,16 +16,13 @@ struct PullHead {
   std::uint64_t offset;  // in it
 };
 
-// Runs shorter than this are cheaper copied into the lane than listed for the kernel.
-constexpr std::uint64_t kLeastRun = 4096;
-
 }  // namespace
 
 LinkCaps ShmDriver::link_of(const ShmConnection& connection) const {
   LinkCaps link;
   link.lends_memory = true;
   link.max_write_bytes = caps_.max_write_bytes;
-  if (connection.we_read && connection.they_read) link.write_runs_from = kLeastRun;
+  if (connection.we_read && connection.they_read) link.write_runs_from = *options_.single_copy_from;
   return link;
 }
 

@@ -23,6 +23,9 @@ constexpr std::size_t kMostSegments = 256;
 // Payload so long is read from its sender's memory as soon as its receive is known.
 constexpr std::size_t kWriteWholeFrom = 32 * 1024;
 constexpr const char* kLimitVariable = "MAD_SHM_LIMIT";  // MiB
+constexpr const char* kSingleCopyVariable = "MAD_SHM_SINGLE_COPY";
+// The runs of those who would rather have the sender's core free.
+constexpr std::size_t kSingleCopyOnRequest = 4096;
 
 Result<std::size_t> limit_of(const ShmOptions& options) {
   if (options.memory_limit > 0) return options.memory_limit;
@@ -36,6 +39,16 @@ Result<std::size_t> limit_of(const ShmOptions& options) {
                                                     text + "', not a number of MiB");
   }
   return mebibytes << 20;
+}
+
+Result<std::size_t> single_copy_from(const ShmOptions& options) {
+  if (options.single_copy_from) return *options.single_copy_from;
+  const char* const text = std::getenv(kSingleCopyVariable);
+  if (text == nullptr) return ShmOptions::kSingleCopyFrom;
+  if (std::strcmp(text, "0") == 0) return ShmOptions::kNever;
+  if (std::strcmp(text, "1") == 0) return kSingleCopyOnRequest;
+  return Status(StatusCode::kInvalidArgument, std::string("shm: ") + kSingleCopyVariable + " is '" +
+                                                  text + "', neither 0 nor 1");
 }
 
 Status system_failed(const char* what) {
@@ -61,7 +74,7 @@ ShmDriver::ShmDriver(const ShmOptions& options, const DoorSecret& secret, ShmSeg
   caps_.max_packet_bytes = kShmPieceBytes;
   caps_.inject_bytes = kShmPieceBytes;
   caps_.piece_bytes = kShmPieceBytes;
-  if (!options_.single_copy) return;
+  if (!reads_memory()) return;
   caps_.remote_write = true;
   caps_.scattered_writes = true;
   caps_.max_write_iov = ProcessReader::kMostRuns;
@@ -82,9 +95,9 @@ Result<std::unique_ptr<Driver>> ShmDriver::open(const ShmOptions& wanted) {
   const Result<std::size_t> limit = limit_of(options);
   if (!limit.ok()) return limit.status();
   options.memory_limit = *limit;
-  const char* const single_copy = std::getenv("MAD_SHM_SINGLE_COPY");
-  options.single_copy =
-      options.single_copy || (single_copy != nullptr && std::strcmp(single_copy, "1") == 0);
+  const Result<std::size_t> single_copy = single_copy_from(options);
+  if (!single_copy.ok()) return single_copy.status();
+  options.single_copy_from = *single_copy;
   const DoorSecret secret = options.secret ? *options.secret : random_secret();
   Result<ShmSegment> segment = ShmSegment::open();
   if (!segment.ok()) return segment.status();

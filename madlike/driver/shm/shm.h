@@ -25,9 +25,13 @@ struct ShmOptions {
   /// kMemoryLimit.
   std::size_t memory_limit = 0;
   static constexpr std::size_t kMemoryLimit = std::size_t{256} << 20;
-  /// Long runs are read from the sender's memory by the receiver, where both want that: one copy,
-  /// and the sender's core is free.  False: as MAD_SHM_SINGLE_COPY=1 of the environment says.
-  bool single_copy = false;
+  /// Payload in runs of at least so many bytes is read from the sender's memory by the receiver,
+  /// where both sides can: one copy, and the sender's core is free.  kNever: none is.  Empty: as
+  /// MAD_SHM_SINGLE_COPY of the environment says: 0: none; 1: in runs of 4 KiB; unset: in those of
+  /// kSingleCopyFrom, from which on it is faster where the sender's core has nothing else to do.
+  std::optional<std::size_t> single_copy_from;
+  static constexpr std::size_t kSingleCopyFrom = std::size_t{16} << 10;
+  static constexpr std::size_t kNever = SIZE_MAX;
   /// A peer that disconnect() left while it was still to read something may take so long; and so
   /// long closing the engine may take for such peers.
   std::chrono::milliseconds close_timeout{20000};

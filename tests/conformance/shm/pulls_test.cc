@@ -17,7 +17,7 @@ class ShmPullsTest : public ::testing::Test {
       : a_(std::make_unique<ShmEngine>(of_a)), b_(std::make_unique<ShmEngine>(single_copy())) {}
   static ShmOptions single_copy() {
     ShmOptions options;
-    options.single_copy = true;
+    options.single_copy_from = 4096;
     return options;
   }
   void SetUp() override {
@@ -99,7 +99,9 @@ TEST_F(ShmPullsTest, AreOfProcessesWhoseMemoryCanBeRead) {
 
 // It is a matter of the two: either may have been asked for it or not.
 TEST_F(ShmPullsTest, AreOfThoseWhoWantThem) {
-  ShmEngine plain;
+  ShmOptions never;
+  never.single_copy_from = ShmOptions::kNever;
+  ShmEngine plain(never);
   const ConnectionId to_plain = a().connect(plain), to_a = plain.connect(a());
   ASSERT_TRUE(pump({&a(), &plain}, [&] {
     return a().station.connected.count(to_plain) == 1 && plain.station.connected.count(to_a) == 1;

@@ -47,16 +47,30 @@ TEST(ShmSetup, TheMemoryLimitIsANumberOfMebibytes) {
   EXPECT_NE(why.message().find(" 1024 KiB"), std::string_view::npos) << why.message();
 }
 
-TEST(ShmSetup, SingleCopyIsAskedForWithA1) {
+/// The shortest runs that a link of two such engines would rather have read; kNever: none.
+std::uint64_t single_copy_from() {
+  ShmEngine a, b;
+  const ConnectionId to_b = a.connect(b);
+  EXPECT_TRUE(pump({&a, &b}, [&] { return a.station.connected.count(to_b) == 1; }));
+  EXPECT_EQ(a.driver->caps().remote_write,
+            a.driver->link(to_b).write_runs_from != LinkCaps::kNever);
+  return a.driver->link(to_b).write_runs_from;
+}
+
+TEST(ShmSetup, SingleCopyIsAsTheEnvironmentSays) {
   const char* const variable = "MAD_SHM_SINGLE_COPY";
-  for (const char* const text : {"", "0", "yes", "11"}) {
-    ASSERT_EQ(setenv(variable, text, 1), 0);
-    EXPECT_FALSE(open_shm({}).value()->caps().remote_write) << text;
-  }
+  EXPECT_EQ(single_copy_from(), ShmOptions::kSingleCopyFrom);
   ASSERT_EQ(setenv(variable, "1", 1), 0);
-  EXPECT_TRUE(open_shm({}).value()->caps().remote_write);
+  EXPECT_EQ(single_copy_from(), 4096u);
+  ASSERT_EQ(setenv(variable, "0", 1), 0);
+  EXPECT_EQ(single_copy_from(), LinkCaps::kNever);
+  for (const char* const text : {"", "yes", "11"}) {
+    ASSERT_EQ(setenv(variable, text, 1), 0);
+    const Status why = open_shm({}).status();
+    EXPECT_EQ(why.code(), StatusCode::kInvalidArgument) << text;
+    EXPECT_NE(why.message().find(variable), std::string_view::npos) << why.message();
+  }
   ASSERT_EQ(unsetenv(variable), 0);
-  EXPECT_FALSE(open_shm({}).value()->caps().remote_write);
 }
 
 TEST(ShmSetup, WithoutFilesItMayBeOpenedLater) {
