@@ -89,6 +89,10 @@ struct LinkCaps {
   std::uint64_t write_runs_from = kNever;
   /// Bytes that one post_write() may have: at least DriverCaps::max_write_bytes.
   std::size_t max_write_bytes = 0;
+  /// Payload of one run is best offered to the peer, which reads it by read_offered(), if it has
+  /// from `offered_from` to `most_offered` bytes; most_offered 0: the peer cannot read.
+  std::size_t offered_from = 0;
+  std::size_t most_offered = 0;
   /// Whose prices it has: the index of one of DriverCaps::prices().
   std::size_t prices = 0;
 };
@@ -198,6 +202,14 @@ class Driver {
   /// is received.
   virtual Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                             std::uint64_t offset, void* context) = 0;
+
+  /// Reads `bytes` of the peer's memory from `address` on, where the peer offered them, to the
+  /// first bytes of `memory`, which lists its runs.  ok: they are there; else the memory may hold
+  /// anything, and what failed once may also fail as a packet.
+  virtual Status read_offered(ConnectionId /*connection*/, std::uint64_t /*address*/,
+                              std::uint64_t /*bytes*/, ScatteredMemory& /*memory*/) {
+    return {StatusCode::kInvalidArgument, "this fabric reads no memory"};
+  }
 
   /// Has the rest of a packet, whose first piece was the last that poll() handed out of
   /// `connection`, read straight to `memory`, from its byte `first` on.  ok: when it is there, one

@@ -86,7 +86,7 @@ TEST_F(Lent, SmallMessagesLeaveAtOnceInAPacketEach) {
   const std::size_t sizes[] = {
       1, 8, kShort - kFrameBytes, kShort - kFrameBytes + 1, 200, kPiece - kFrameBytes};
   std::size_t count = 0, bytes = 0;
-  EXPECT_EQ(Messenger::max_at_once(p_.to_b), kPiece);
+  EXPECT_EQ(Messenger::max_at_once(p_.to_b, true), kPiece);
   for (const std::size_t size : sizes) {
     const std::uint64_t credit = p_.to_b.credit, before = packets();
     ASSERT_TRUE(at_once(size).ok());
@@ -144,7 +144,7 @@ TEST_F(Lent, NothingLeavesAtOnceBeforeThePeerIsKnown) {
   Endpoint& to_c = p_.a.to(c);
   const Bytes payload = pattern(8);
   BytesSource source(payload, 1, 1 << 20);
-  EXPECT_EQ(Messenger::max_at_once(to_c), 0u);
+  EXPECT_EQ(Messenger::max_at_once(to_c, true), 0u);
   EXPECT_TRUE(p_.a.messenger->send_at_once(to_c, 1, {}, source, 8).again());
 }
 

@@ -191,8 +191,9 @@ Status Messenger::send(Endpoint& to, std::uint8_t handler, Segment header,
   return impl_->sender().send(to, handler, header, message);
 }
 
-std::size_t Messenger::max_at_once(const Endpoint& to) {
-  return to.link.lends_memory ? to.driver->caps().piece_bytes : 0;
+std::size_t Messenger::max_at_once(const Endpoint& to, bool one_run) {
+  const std::size_t most = to.link.lends_memory ? to.driver->caps().piece_bytes : 0;
+  return one_run && to.link.most_offered > 0 ? std::min(most, to.link.offered_from) : most;
 }
 
 Status Messenger::send_at_once(Endpoint& to, std::uint8_t handler, Segment header,

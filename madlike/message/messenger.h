@@ -66,6 +66,7 @@ class OutgoingMessage {
   std::uint64_t flush_bytes =
       0;  // payload bytes at which a data packet is posted; 0: as many as fit
   std::uint64_t run_bytes = UINT64_MAX;  // how long the payload's runs in memory are, about
+  const void* run = nullptr;  // where all of it stands; null: it is not one run
 
  private:
   friend struct OutgoingAccess;
@@ -84,6 +85,7 @@ class OutgoingMessage {
     Endpoint* endpoint = nullptr;
     Phase phase = Phase::kNone;
     bool has_window = false;
+    bool offered = false;            // the receiver may read the payload itself
     std::uint32_t id = 0;            // ours, while the receiver may name it; else 0
     std::uint32_t peer_id = 0;       // the receiver's
     std::uint32_t posts = 0;         // packets not yet complete that it waits for
@@ -150,7 +152,8 @@ struct MessageCounters {
   std::array<DriverCounters, kMostDrivers> drivers;
   std::uint64_t staged_bytes = 0;      // payload bytes copied into packets
   std::uint64_t referenced_bytes = 0;  // payload bytes gathered from user memory by the driver
-  std::uint64_t written_bytes = 0;     // of both, payload bytes placed by remote writes
+  std::uint64_t written_bytes = 0;     // of both, payload bytes placed by remote writes, or
+                                       // read by their receiver
   std::uint64_t unexpected_bytes =
       0;                            // payload bytes kept for messages that were not matched at once
   std::uint64_t checked_bytes = 0;  // payload bytes received with a checksum
@@ -198,8 +201,9 @@ class Messenger {
   /// follows when that is so; error: nothing was sent, nothing follows.
   Status send(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage& message);
 
-  /// Bytes that a message to this peer may have at most, its headers with it, for send_at_once().
-  static std::size_t max_at_once(const Endpoint& to);
+  /// Bytes that a message to this peer may have at most, its headers with it, for send_at_once();
+  /// of one run, they are as many as are not better offered to it.
+  static std::size_t max_at_once(const Endpoint& to, bool one_run);
 
   /// Sends a message with payload if all of it can leave at once, in one packet.  kAgain: nothing
   /// was done, though `source` may have been read, as it has to wait or to be sent by send(); else

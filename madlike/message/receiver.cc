@@ -62,6 +62,8 @@ Status Receiver::first_piece(Endpoint& from, const Completion& arrived, void** b
       return placed(from, frame);
     case FrameKind::kRefuse:
       return refuse(from, frame);
+    case FrameKind::kTaken:
+      return taken(from, frame);
     case FrameKind::kCredit:
       from.credit += frame.credit;
       return {};
@@ -125,6 +127,7 @@ Status Receiver::message(Endpoint& from, const Frame& frame, Segment body) {
     ++from.arrivals;
     arrival->peer_id = frame.id;
     arrival->payload_bytes = frame.length;
+    if (frame.offered) arrival->offered_at = frame.offset;
     arrival->head = {body.begin() + padded, body.size - padded};
     arrival->head_bytes = arrival->charged = head;
     if (from.begun.left > 0) from.begun.message = arrival;
@@ -187,6 +190,11 @@ Status Receiver::accept(IncomingMessage& message, PayloadSink& sink, std::uint64
     core_.remove(message);
     return from.end;
   }
+  if (message.offered_at != 0 && take_offer(message, sink, accepted)) {
+    message.taken = accepted;
+    discard(message);
+    return {};
+  }
   give_credit_back(message);
   message.sink = &sink;
   message.context = context;
@@ -205,6 +213,15 @@ Status Receiver::accept(IncomingMessage& message, PayloadSink& sink, std::uint64
   message.kept.reset();
   message.head = {};
   return StatusCode::kInProgress;
+}
+
+// Into short runs it had better come in packets.
+bool Receiver::take_offer(const IncomingMessage& message, PayloadSink& sink, std::uint64_t bytes) {
+  const Endpoint& from = *message.endpoint;
+  Segment first;
+  if (sink.runs(0, bytes, &first, 1) == 0) return false;
+  if (first.size < bytes && !from.link.prefers_writes(first.size)) return false;
+  return from.driver->read_offered(from.connection, message.offered_at, bytes, sink).ok();
 }
 
 // The rest of the head is read by the driver, if it can do that, to where it belongs.  What is
@@ -305,12 +322,29 @@ Status Receiver::clear(Endpoint& from, const Frame& frame, Segment body) {
 Status Receiver::refuse(Endpoint& from, const Frame& frame) {
   OutgoingMessage* const message = waiting(from, frame.id);
   if (message == nullptr) return violation("a REFUSE for no message of ours");
+  wants_no_more(from, frame, *message);
+  return {};
+}
+
+Status Receiver::taken(Endpoint& from, const Frame& frame) {
+  OutgoingMessage* const message = waiting(from, frame.id);
+  if (message == nullptr) return violation("a TAKEN for no message of ours");
+  if (!state_of(*message).offered || frame.length > message->payload_bytes) {
+    return violation("a TAKEN of what it was not offered");
+  }
+  core_.counters.referenced_bytes += frame.length;
+  core_.counters.written_bytes += frame.length;
+  core_.counters.drivers[from.route().driver].bytes_sent += frame.length;
+  wants_no_more(from, frame, *message);
+  return {};
+}
+
+void Receiver::wants_no_more(Endpoint& from, const Frame& frame, OutgoingMessage& message) {
   from.credit += frame.credit;
   core_.outgoing.remove(frame.id);
-  state_of(*message).id = 0;
-  state_of(*message).phase = OutgoingPhase::kFinished;
-  core_.finish_if_done(*message);
-  return {};
+  state_of(message).id = 0;
+  state_of(message).phase = OutgoingPhase::kFinished;
+  core_.finish_if_done(message);
 }
 
 IncomingMessage* Receiver::receiving(const Endpoint& from, std::uint32_t id) const {

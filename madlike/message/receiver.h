@@ -35,6 +35,8 @@ class Receiver {
   Status message(Endpoint& from, const Frame& frame, Segment body);
   Status clear(Endpoint& from, const Frame& frame, Segment body);
   Status refuse(Endpoint& from, const Frame& frame);
+  Status taken(Endpoint& from, const Frame& frame);
+  void wants_no_more(Endpoint& from, const Frame& frame, OutgoingMessage& message);
   Status data(Endpoint& from, const Frame& frame, Segment body, void** buffer);
   Status placed(Endpoint& from, const Frame& frame);
 
@@ -44,6 +46,7 @@ class Receiver {
   static void release(const Endpoint& from, void* buffer);
   void give_credit_back(IncomingMessage& message);
   void keep_head(IncomingMessage& message);
+  static bool take_offer(const IncomingMessage& message, PayloadSink& sink, std::uint64_t bytes);
   static void claim_rest_of_head(IncomingMessage& message);
   bool may_write(const Endpoint& peer, std::uint64_t run_bytes) const;
   void open_window(IncomingMessage& message);

@@ -142,13 +142,15 @@ bool Sender::start(Endpoint& to, std::uint8_t handler, Segment header, OutgoingM
   return true;
 }
 
-// Whether the fabric would rather have none of the payload travel with the header.  Who chose an
-// eager limit meant it, and what has a checksum is not written.
+// Whether the fabric would rather have none of the payload travel with the header.
 bool Sender::is_written_whole(const Endpoint& to, const OutgoingMessage& message) const {
   const std::size_t from = to.driver->caps().write_whole_from;
-  if (from == 0 || message.payload_bytes < from) return false;
-  if (core_.config.checksum || core_.config.eager_limit) return false;
-  return to.link.prefers_writes(message.run_bytes);
+  return from > 0 && message.payload_bytes >= from && to.link.prefers_writes(message.run_bytes);
+}
+
+bool Sender::is_offered(const Endpoint& to, const OutgoingMessage& message) const {
+  return message.run != nullptr && message.payload_bytes >= to.link.offered_from &&
+         message.payload_bytes <= to.link.most_offered;
 }
 
 // How much of the payload may travel with the header.  A checksum stands in front of what it is of,
@@ -156,7 +158,9 @@ bool Sender::is_written_whole(const Endpoint& to, const OutgoingMessage& message
 std::uint64_t Sender::head_limit(const Endpoint& to, const OutgoingMessage* message,
                                  std::size_t before, std::size_t most) const {
   if (message == nullptr) return 0;
-  if (is_written_whole(to, *message)) return 0;
+  // Who chose an eager limit meant it, and what has a checksum travels in packets.
+  const bool may_stay = !core_.config.checksum && !core_.config.eager_limit;
+  if (may_stay && (is_offered(to, *message) || is_written_whole(to, *message))) return 0;
   const std::uint64_t limit = std::min<std::uint64_t>(
       {message->payload_bytes, to.credit, eager_limit(core_.config, to.driver->caps())});
   const bool in_pieces = to.link.lends_memory && !core_.config.checksum && before <= most / 2;
@@ -179,6 +183,10 @@ void Sender::build(Endpoint& to, Packet& packet, std::uint8_t handler, Segment h
     state.sent = head;
     to.credit -= head;
     frame.length = message->payload_bytes;
+    if (head == 0 && !core_.config.checksum && is_offered(to, *message)) {
+      state.offered = frame.offered = true;
+      frame.offset = reinterpret_cast<std::uintptr_t>(message->run);
+    }
     if (core_.config.checksum && head > 0) add_checksum(packet, frame);
     if (head < message->payload_bytes) {
       state.id = frame.id = core_.outgoing.add(message);
@@ -300,6 +308,10 @@ bool Sender::post_clearance(Endpoint& to) {
   std::byte window[kWindowBytes];
   Segment body;
   frame.kind = refuse ? FrameKind::kRefuse : FrameKind::kClear;
+  if (message.taken > 0) {
+    frame.kind = FrameKind::kTaken;
+    frame.length = message.taken;
+  }
   if (!refuse) {
     frame.reply_id = message.id;
     frame.offset = message.received;

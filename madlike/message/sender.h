@@ -53,6 +53,7 @@ class Sender {
   bool start_whole(Endpoint& to, std::uint8_t handler, Segment header, PayloadSource* source,
                    std::uint64_t payload_bytes);
   bool is_written_whole(const Endpoint& to, const OutgoingMessage& message) const;
+  bool is_offered(const Endpoint& to, const OutgoingMessage& message) const;
   std::uint64_t head_limit(const Endpoint& to, const OutgoingMessage* message, std::size_t before,
                            std::size_t most) const;
 

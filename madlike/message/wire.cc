@@ -13,6 +13,7 @@ namespace {
 constexpr std::uint8_t kMagic = 0xAD;
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kWindowFlag = 1;
+constexpr std::uint8_t kOfferedFlag = 4;
 constexpr std::uint8_t kCheckedFlag = 2;
 
 // A frame as it travels, little-endian.
@@ -53,7 +54,10 @@ const char* wrong_message(const Frame& f) {
   const std::uint64_t head = f.body_bytes - header;
   if (head > f.length) return "a MESSAGE with more than its payload";
   if ((f.id != 0) != (head < f.length)) return "a MESSAGE with a wrong id";
-  if (f.reply_id != 0 || f.offset != 0) return "a MESSAGE with fields it does not have";
+  if (f.reply_id != 0 || (f.offset != 0) != f.offered) {
+    return "a MESSAGE with fields it does not have";
+  }
+  if (f.offered && (head > 0 || f.length == 0)) return "an offer of what is here";
   if (f.checked && head == 0) return "a checksum of no bytes";
   return nullptr;
 }
@@ -99,6 +103,7 @@ const char* wrong_fields(const Frame& f) {
     return "a frame with a handler that is no MESSAGE";
   }
   if (f.kind != FrameKind::kClear && f.window) return "a window outside of CLEAR";
+  if (f.kind != FrameKind::kMessage && f.offered) return "an offer outside of MESSAGE";
   if (f.kind != FrameKind::kMessage && f.kind != FrameKind::kData && f.checked) {
     return "a checksum in a frame without payload";
   }
@@ -112,6 +117,7 @@ const char* wrong_fields(const Frame& f) {
     case FrameKind::kData:
       return wrong_data(f);
     case FrameKind::kPlaced:
+    case FrameKind::kTaken:
       return wrong_short(f, true, true);
     case FrameKind::kRefuse:
       return wrong_short(f, true, false);
@@ -125,7 +131,8 @@ const char* wrong_fields(const Frame& f) {
 }  // namespace
 
 void encode_frame(const Frame& f, std::byte* out) {
-  const int flags = (f.window ? kWindowFlag : 0) | (f.checked ? kCheckedFlag : 0);
+  const int flags = (f.window ? kWindowFlag : 0) | (f.checked ? kCheckedFlag : 0) |
+                    (f.offered ? kOfferedFlag : 0);
   const Wire wire{kMagic,
                   kVersion,
                   static_cast<std::uint8_t>(f.kind),
@@ -157,13 +164,14 @@ Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
     return {StatusCode::kVersion, "the peer speaks version " + std::to_string(wire.version) +
                                       " of the wire protocol, this engine speaks version 1"};
   }
-  if ((wire.flags & ~(kWindowFlag | kCheckedFlag)) != 0 || wire.reserved != 0) {
+  if ((wire.flags & ~(kWindowFlag | kCheckedFlag | kOfferedFlag)) != 0 || wire.reserved != 0) {
     return violation("a frame with reserved bits set");
   }
   Frame f;
   f.kind = static_cast<FrameKind>(wire.kind);
   f.window = (wire.flags & kWindowFlag) != 0;
   f.checked = (wire.flags & kCheckedFlag) != 0;
+  f.offered = (wire.flags & kOfferedFlag) != 0;
   f.handler = wire.handler;
   f.header_bytes = le16toh(wire.header_bytes);
   f.credit = le32toh(wire.credit);

@@ -26,13 +26,15 @@ enum class FrameKind : std::uint8_t {
   kPlaced = 5,
   kRefuse = 6,
   kCredit = 7,
-  kGoodbye = 8
+  kGoodbye = 8,
+  kTaken = 9
 };
 
 /// A fixed header.  Fields as in docs/wire_protocol.md.
 struct Frame {
   FrameKind kind = FrameKind::kCredit;
   bool window = false;
+  bool offered = false;  // `offset` is the payload's address in the sender's memory
   bool checked = false;  // `sum` stands in the place of `reply_id`
   std::uint8_t handler = 0;
   std::uint16_t header_bytes = 0;

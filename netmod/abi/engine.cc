@@ -253,7 +253,8 @@ Status mad_engine::send_header(mad_peer& to, std::uint8_t handler, mad::Segment 
 Status mad_engine::send(mad_peer& to, std::uint8_t handler, mad::Segment header,
                         const mad::Payload& payload, mad_path path, mad_op* op) {
   const mad::Plan plan = send_plan(policy(to), payload, path);
-  const bool small = payload.bytes < messenger_->max_at_once(*to.endpoint);
+  const bool one_run = plan.path == mad::Path::kContiguous;
+  const bool small = payload.bytes < messenger_->max_at_once(*to.endpoint, one_run);
   if (small && trace_ == nullptr && plan.path != mad::Path::kPack) {
     Status status = send_at_once(to, handler, header, payload, plan);
     if (!status.again()) {
@@ -267,12 +268,16 @@ Status mad_engine::send(mad_peer& to, std::uint8_t handler, mad::Segment header,
   }
   operation->payload_bytes = payload.bytes;
   operation->flush_bytes = plan.flush_bytes;
-  const bool one_run = plan.path == mad::Path::kContiguous || plan.path == mad::Path::kPack;
-  operation->run_bytes = one_run ? UINT64_MAX : (*payload.program)->shape().mean_run();
-  operation->source =
-      plan.path == mad::Path::kContiguous
-          ? &operation->transfer.start_run(run_of(payload, payload.bytes), plan.reference_from)
-          : &operation->transfer.start_layout(*payload.program, payload.base, payload.count, plan);
+  const bool alone = one_run || plan.path == mad::Path::kPack;
+  operation->run_bytes = alone ? UINT64_MAX : (*payload.program)->shape().mean_run();
+  if (one_run) {
+    const mad::Segment run = run_of(payload, payload.bytes);
+    operation->run = run.data;
+    operation->source = &operation->transfer.start_run(run, plan.reference_from);
+  } else {
+    operation->source =
+        &operation->transfer.start_layout(*payload.program, payload.base, payload.count, plan);
+  }
   Status status = messenger_->send(*to.endpoint, handler, header, *operation);
   if (status.error()) return status;
   count_send(plan, path, payload);

@@ -235,6 +235,13 @@ std::vector<std::size_t> FaultyDriver::eligible() const {
 // Delays count polls, which nobody makes asleep.
 Status FaultyDriver::watch(std::vector<pollfd>* /*out*/) { return StatusCode::kNotFound; }
 
+Status FaultyDriver::read_offered(ConnectionId connection, std::uint64_t address,
+                                  std::uint64_t bytes, ScatteredMemory& memory) {
+  if (cut_.count(connection) != 0) return StatusCode::kPeerFailed;
+  Status status = before_expose(connection);
+  return status.ok() ? inner_->read_offered(connection, address, bytes, memory) : status;
+}
+
 // The inner driver knows no other piece than the last it gave.
 Status FaultyDriver::place_rest(ConnectionId connection, ScatteredMemory& memory,
                                 std::uint64_t first) {

@@ -94,6 +94,8 @@ class FaultyDriver final : public Driver {
                                          std::uint64_t first, std::uint64_t size) override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
+  Status read_offered(ConnectionId connection, std::uint64_t address, std::uint64_t bytes,
+                      ScatteredMemory& memory) override;
   Status place_rest(ConnectionId connection, ScatteredMemory& memory, std::uint64_t first) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
   Status watch(std::vector<pollfd>* out) override;

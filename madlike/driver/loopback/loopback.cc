@@ -119,6 +119,8 @@ LoopbackNetwork::LoopbackNetwork(const LoopbackOptions& options)
   caps_.cork_bytes = options.cork_bytes;
   link_ = LinkCaps::usual(caps_);
   link_.lends_memory = options.lent_bytes > 0;
+  link_.most_offered = options.most_offered;
+  caps_.write_whole_from = options.write_whole_from;
 }
 
 LoopbackNetwork::~LoopbackNetwork() = default;
@@ -286,6 +288,26 @@ Status LoopbackDriver::post_write(ConnectionId id, SegmentList packet, const Exp
   port_->push(written);
   ++port_->own_posts;
   return StatusCode::kInProgress;
+}
+
+Status LoopbackDriver::read_offered(ConnectionId id, std::uint64_t address, std::uint64_t bytes,
+                                    ScatteredMemory& memory) {
+  const Lock lock(network_->state_->mutex);
+  const Connection& connection = port_->connections[id];
+  if (connection.state == Connection::State::kGone) return connection.gone;
+  if (bytes > network_->link_.most_offered) {
+    return {StatusCode::kInvalidArgument, "more than the loopback fabric reads"};
+  }
+  const auto* from = reinterpret_cast<const std::byte*>(address);
+  for (std::uint64_t done = 0; done < bytes;) {
+    Segment run;
+    if (memory.runs(done, bytes - done, &run, 1) == 0) {
+      return {StatusCode::kInvalidArgument, "memory that lists no runs"};
+    }
+    std::memcpy(run.data, from + done, run.size);
+    done += run.size;
+  }
+  return {};
 }
 
 Status LoopbackDriver::place_rest(ConnectionId id, ScatteredMemory& memory, std::uint64_t first) {

@@ -28,6 +28,8 @@ struct LoopbackOptions {
   std::size_t cork_bytes = 0;   // as in DriverCaps, but nothing is kept back
   std::size_t lent_bytes = 0;   // of a piece of lent memory; 0: it lends none
   std::size_t short_bytes = 0;  // as in DriverCaps
+  std::size_t most_offered = 0;      // as in LinkCaps
+  std::size_t write_whole_from = 0;  // as in DriverCaps
 };
 
 class LoopbackPort;
@@ -71,6 +73,8 @@ class LoopbackDriver : public Driver {
   void withdraw(ConnectionId connection, const ExposureToken& token) override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
+  Status read_offered(ConnectionId connection, std::uint64_t address, std::uint64_t bytes,
+                      ScatteredMemory& memory) override;
   Status place_rest(ConnectionId connection, ScatteredMemory& memory, std::uint64_t first) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
   /// An engine that is alone on its network may sleep; others could not wake it.

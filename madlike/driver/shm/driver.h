@@ -48,6 +48,8 @@ class ShmDriver : public Driver {
   void withdraw(ConnectionId connection, const ExposureToken& token) override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
+  Status read_offered(ConnectionId connection, std::uint64_t address, std::uint64_t bytes,
+                      ScatteredMemory& memory) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
   Status watch(std::vector<pollfd>* out) override;
   void watched_by(std::vector<int>* out) const override { out->push_back(watch_.fd()); }

@@ -16,6 +16,9 @@ struct PullHead {
   std::uint64_t offset;  // in it
 };
 
+// What the kernel's first page costs is that of copying so much twice.
+constexpr std::size_t kOfferedFrom = 8 * 1024;
+
 }  // namespace
 
 LinkCaps ShmDriver::link_of(const ShmConnection& connection) const {
@@ -23,6 +26,10 @@ LinkCaps ShmDriver::link_of(const ShmConnection& connection) const {
   link.lends_memory = true;
   link.max_write_bytes = caps_.max_write_bytes;
   if (connection.we_read && connection.they_read) link.write_runs_from = *options_.single_copy_from;
+  if (connection.they_read) {
+    link.offered_from = kOfferedFrom;
+    link.most_offered = kMostPull;
+  }
   return link;
 }
 
@@ -94,6 +101,26 @@ Status ShmDriver::take_pull(ShmConnection& connection, Segment record) {
   if (!read.ok()) return {read.code(), who + ": " + std::string(read.message())};
   connection.in->memory().store_pulled(++connection.pulled);
   wake_other_side(connection.in->memory());
+  return {};
+}
+
+Status ShmDriver::read_offered(ConnectionId id, std::uint64_t address, std::uint64_t bytes,
+                               ScatteredMemory& memory) {
+  ShmConnection* const found = find(id);
+  if (!found || found->state != State::kConnected) return not_connected(found);
+  if (!found->we_read || bytes > kMostPull) {
+    return {StatusCode::kInvalidArgument, "shm: the peer offers what no engine reads"};
+  }
+  const Segment run{reinterpret_cast<void*>(address), static_cast<std::size_t>(bytes)};
+  reader_.begin(found->process_name, {&run, 1});
+  for (std::uint64_t done = 0; done < bytes;) {
+    const std::size_t count = memory.runs(done, bytes - done, places_.data(), places_.size());
+    if (count == 0) return {StatusCode::kInvalidArgument, "shm: memory that lists no runs"};
+    const SegmentList places{places_.data(), count};
+    Status read = reader_.read(places);
+    if (!read.ok()) return read;
+    done += places.bytes();
+  }
   return {};
 }
 
