@@ -66,7 +66,7 @@ class OutgoingMessage {
   std::uint64_t flush_bytes =
       0;  // payload bytes at which a data packet is posted; 0: as many as fit
   std::uint64_t run_bytes = UINT64_MAX;  // how long the payload's runs in memory are, about
-  const void* run = nullptr;  // where all of it stands; null: it is not one run
+  const void* run = nullptr;             // where all of it stands; null: it is not one run
 
  private:
   friend struct OutgoingAccess;

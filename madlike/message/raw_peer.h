@@ -98,8 +98,8 @@ inline MessengerConfig small_credit() {
 
 class Hostile : public ::testing::Test {
  protected:
-  Hostile()
-      : network_(std::make_shared<LoopbackNetwork>()),
+  explicit Hostile(const LoopbackOptions& options = {})
+      : network_(std::make_shared<LoopbackNetwork>(options)),
         victim_(network_, small_credit()),
         friend_(network_, small_credit()),
         raw_(network_, victim_) {

@@ -77,6 +77,7 @@ struct Sent : OutgoingMessage {
       : bytes(std::move(its_bytes)), reader(bytes, reference_from, step) {
     source = &reader;
     payload_bytes = bytes.size();
+    run = bytes.data();
   }
   Bytes bytes;
   BytesSource reader;

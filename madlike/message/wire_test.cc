@@ -63,7 +63,8 @@ std::vector<Example> examples() {
           {frame_of(FrameKind::kPlaced, 3, 77), 0},
           {frame_of(FrameKind::kRefuse, 3), 0},
           {frame_of(FrameKind::kCredit), 0},
-          {frame_of(FrameKind::kGoodbye), 0}};
+          {frame_of(FrameKind::kGoodbye), 0},
+          {frame_of(FrameKind::kTaken, 3, 77), 0}};
 }
 
 TEST(Wire, EveryKindSurvivesTheTrip) {
@@ -211,6 +212,36 @@ TEST(Wire, ChecksumsComeWithPayload) {
   EXPECT_EQ(decoded(packet_of(headless, 8)), StatusCode::kProtocol);
 }
 
+TEST(Wire, OffersStandInMessagesWithoutAHead) {
+  Frame offer = frame_of(FrameKind::kMessage, 7, 5000);
+  offer.header_bytes = 13;
+  offer.offered = true;
+  offer.offset = 0x123456789a;
+  const Bytes packet = packet_of(offer, 16);
+  EXPECT_EQ(packet[3], std::byte{4});
+  Frame out;
+  ASSERT_TRUE(decode_frame({const_cast<std::byte*>(packet.data()), packet.size()}, &out).ok());
+  EXPECT_TRUE(out.offered);
+  EXPECT_EQ(out.offset, offer.offset);
+  EXPECT_EQ(decoded(packet_of(offer, 24)), StatusCode::kProtocol) << "with a head";
+  Frame wrong = offer;
+  wrong.offset = 0;
+  EXPECT_EQ(decoded(packet_of(wrong, 16)), StatusCode::kProtocol) << "of nowhere";
+  wrong = offer;
+  wrong.offered = false;
+  EXPECT_EQ(decoded(packet_of(wrong, 16)), StatusCode::kProtocol) << "an offset without offer";
+  wrong = offer;
+  wrong.id = 0;
+  wrong.length = 0;
+  EXPECT_EQ(decoded(packet_of(wrong, 16)), StatusCode::kProtocol) << "of nothing";
+  for (const Example& example : examples()) {
+    if (example.frame.kind == FrameKind::kMessage) continue;
+    Frame other = example.frame;
+    other.offered = true;
+    EXPECT_EQ(decoded(packet_of(other, example.body)), StatusCode::kProtocol);
+  }
+}
+
 TEST(Wire, MessageLengths) {
   Frame f = frame_of(FrameKind::kMessage, 0, 0);
   EXPECT_EQ(decoded(packet_of(f, 0)), StatusCode::kOk);
@@ -254,7 +285,8 @@ TEST(Wire, LengthsOffsetsAndCreditBelongToTheirKinds) {
     frame = example.frame;
     frame.length += 1;
     const bool has_length = kind == FrameKind::kHello || kind == FrameKind::kMessage ||
-                            kind == FrameKind::kClear || kind == FrameKind::kPlaced;
+                            kind == FrameKind::kClear || kind == FrameKind::kPlaced ||
+                            kind == FrameKind::kTaken;
     EXPECT_EQ(decoded(packet_of(frame, example.body)) == StatusCode::kOk, has_length)
         << static_cast<int>(kind);
   }

@@ -420,10 +420,10 @@ void mad_engine::on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segm
   }
   mad_peer& peer = peers_.of(from);
   mad_incoming* const incoming =
-      message == nullptr ? nullptr
-                         : incoming_.acquire(mad_incoming{message, payload_bytes, peer.number,
-                                                          mad::route(from).driver,
-                                                          mad::link(from).prices});
+      message == nullptr
+          ? nullptr
+          : incoming_.acquire(mad_incoming{message, payload_bytes, peer.number,
+                                           mad::route(from).driver, mad::link(from).prices});
   const InCallback scope(&callback_depth_);
   callbacks_.on_message(context_, &peer, handler, header.data, header.size, payload_bytes,
                         incoming);

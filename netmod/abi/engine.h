@@ -158,7 +158,7 @@ struct mad_engine final : private mad::MessageEvents {
   bool closing_ = false;
 
   std::unique_ptr<mad::Trace> trace_;  // null: nobody asked for one
-  std::vector<Policies> policies_;  // of each driver
+  std::vector<Policies> policies_;     // of each driver
   mad::PeerTable peers_;
   std::string fabric_names_;
   std::vector<int> epoll_sets_;

@@ -73,6 +73,27 @@ TEST_P(DriverConformance, WhatALinkCanDoIsSane) {
   }
 }
 
+TEST_P(DriverConformance, OfferedMemoryIsReadToEveryRun) {
+  establish();
+  const LinkCaps link = pair.a->link(to_b);
+  RestMemory target(5500);
+  Bytes bytes = pattern(target.bytes.size(), 5);
+  const auto read = [&](std::uint64_t size) {
+    return pair.b->read_offered(to_a, reinterpret_cast<std::uintptr_t>(bytes.data()), size, target);
+  };
+  if (link.most_offered == 0) {
+    EXPECT_EQ(read(100).code(), StatusCode::kInvalidArgument);
+    return;
+  }
+  EXPECT_LE(link.offered_from, link.most_offered);
+  EXPECT_EQ(read(link.most_offered + 1).code(), StatusCode::kInvalidArgument);
+  ASSERT_TRUE(read(5001).ok());
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.begin() + 5001, target.bytes.begin()));
+  EXPECT_EQ(std::count(target.bytes.begin() + 5001, target.bytes.end(), std::byte{}), 499);
+  pair.b->disconnect(to_a);
+  EXPECT_TRUE(read(100).error());
+}
+
 TEST_P(DriverConformance, AddressesAreShortAndDistinct) {
   EXPECT_GT(pair.a->address().size(), 0u);
   EXPECT_LE(pair.a->address().size(), 64u);

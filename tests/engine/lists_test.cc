@@ -110,7 +110,9 @@ TEST(Lists, EachPeerHasThePricesOfItsLink) {
   setenv("MAD_UCX_POSIX_DIR", "/nonexistent", 1);  // no shared memory
   Node far("ucx");
   unsetenv("MAD_UCX_POSIX_DIR");
-  const auto sends = [&hub](mad_path path) { return mad_engine_counters(hub.engine())->sends[path]; };
+  const auto sends = [&hub](mad_path path) {
+    return mad_engine_counters(hub.engine())->sends[path];
+  };
   for (Node* const peer : {&near, &far}) {
     talk(hub, *peer);  // before they have spoken nobody knows what link it is
     const std::uint64_t gathered = sends(MAD_PATH_GATHER), staged = sends(MAD_PATH_PIPELINE);

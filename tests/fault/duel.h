@@ -41,6 +41,7 @@ class RandomSource final : public PayloadSource {
  public:
   RandomSource(Bytes bytes, std::uint64_t seed) : bytes_(std::move(bytes)), random_(seed) {}
 
+  const void* run() const { return bytes_.data(); }
   void fill(Packet& packet, std::uint64_t limit) override {
     ASSERT_LE(done_ + limit, bytes_.size()) << "asked for more than the payload has";
     const std::uint64_t end = done_ + limit;
@@ -203,6 +204,7 @@ class Side final : public MessageEvents {
     sending->payload = std::make_unique<RandomSource>(std::move(bytes), random_());
     sending->source = sending->payload.get();
     sending->payload_bytes = size;
+    sending->run = sending->payload->run();
     sending->flush_bytes = chance(random_, 30) ? 1 + up_to(random_, 10000) : 0;
     Sending& reference = *sending;
     sendings_.push_back(std::move(sending));
@@ -294,6 +296,7 @@ inline LoopbackOptions random_fabric(Random& random) {
   options.remote_write = chance(random, 60);
   options.max_write_iov = 1 + up_to(random, 15);
   options.max_write_bytes = std::size_t{4096} << up_to(random, 6);
+  if (chance(random, 30)) options.most_offered = up_to(random, 200000);
   if (chance(random, 50)) options.piece_bytes = 256 + up_to(random, options.max_packet_bytes / 2);
   return options;
 }
@@ -309,7 +312,7 @@ inline LoopbackOptions random_lender(Random& random) {
 
 inline MessengerConfig random_config(Random& random) {
   MessengerConfig config;
-  config.eager_limit = up_to(random, 64 * 1024);
+  if (chance(random, 80)) config.eager_limit = up_to(random, 64 * 1024);
   config.peer_credit = up_to(random, 128 * 1024);
   config.packet_bytes = std::size_t{1024} << up_to(random, 6);
   config.staging_bytes = config.packet_bytes * (4 + up_to(random, 60));

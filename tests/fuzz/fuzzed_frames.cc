@@ -14,6 +14,8 @@ enum Choice {
   kClear,
   kPlaced,
   kRefuse,
+  kTaken,
+  kOffer,
   kCredit,
   kGoodbye,
   kBytes,
@@ -75,6 +77,18 @@ Frame FuzzedFrames::frame() {
     case kRefuse:
       frame.kind = FrameKind::kRefuse;
       frame.id = message_.id;
+      break;
+    case kTaken:
+      frame.kind = FrameKind::kTaken;
+      frame.id = message_.id;
+      frame.length = message_.length + choices_.below(2);
+      break;
+    case kOffer:
+      frame.kind = FrameKind::kMessage;
+      frame.id = next_id_++;
+      frame.length = 1 + size();
+      frame.offered = true;
+      frame.offset = choices_.below(UINT64_MAX);
       break;
     case kCredit:
       frame.kind = FrameKind::kCredit;

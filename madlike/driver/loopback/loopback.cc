@@ -119,8 +119,8 @@ LoopbackNetwork::LoopbackNetwork(const LoopbackOptions& options)
   caps_.cork_bytes = options.cork_bytes;
   link_ = LinkCaps::usual(caps_);
   link_.lends_memory = options.lent_bytes > 0;
+  link_.offered_from = options.offered_from;
   link_.most_offered = options.most_offered;
-  caps_.write_whole_from = options.write_whole_from;
 }
 
 LoopbackNetwork::~LoopbackNetwork() = default;

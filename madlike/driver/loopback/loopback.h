@@ -24,12 +24,11 @@ struct LoopbackOptions {
   bool remote_write = true;
   std::size_t max_write_iov = 16;
   std::size_t max_write_bytes = 1024 * 1024;
-  std::size_t piece_bytes = 0;  // as in DriverCaps
-  std::size_t cork_bytes = 0;   // as in DriverCaps, but nothing is kept back
-  std::size_t lent_bytes = 0;   // of a piece of lent memory; 0: it lends none
-  std::size_t short_bytes = 0;  // as in DriverCaps
-  std::size_t most_offered = 0;      // as in LinkCaps
-  std::size_t write_whole_from = 0;  // as in DriverCaps
+  std::size_t piece_bytes = 0;                     // as in DriverCaps
+  std::size_t cork_bytes = 0;                      // as in DriverCaps, but nothing is kept back
+  std::size_t lent_bytes = 0;                      // of a piece of lent memory; 0: it lends none
+  std::size_t short_bytes = 0;                     // as in DriverCaps
+  std::size_t offered_from = 0, most_offered = 0;  // as in LinkCaps
 };
 
 class LoopbackPort;

@@ -47,8 +47,8 @@ Result<std::size_t> single_copy_from(const ShmOptions& options) {
   if (text == nullptr) return ShmOptions::kSingleCopyFrom;
   if (std::strcmp(text, "0") == 0) return ShmOptions::kNever;
   if (std::strcmp(text, "1") == 0) return kSingleCopyOnRequest;
-  return Status(StatusCode::kInvalidArgument, std::string("shm: ") + kSingleCopyVariable + " is '" +
-                                                  text + "', neither 0 nor 1");
+  return Status(StatusCode::kInvalidArgument,
+                std::string("shm: ") + kSingleCopyVariable + " is '" + text + "', neither 0 nor 1");
 }
 
 Status system_failed(const char* what) {

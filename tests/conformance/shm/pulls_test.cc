@@ -77,6 +77,21 @@ TEST_F(ShmPullsTest, AreForLongRuns) {
   EXPECT_FALSE(a().driver->link(to_b_).prefers_writes(kPage - 1));
 }
 
+// The word is 0 once nothing that the sender said counts any more.
+TEST_F(ShmPullsTest, AnOfferIsOfWhoIsStillThere) {
+  RestMemory memory(source_.size());
+  const auto read = [&] {
+    return b().driver->read_offered(from_a_, reinterpret_cast<std::uintptr_t>(source_.data()),
+                                    source_.size(), memory);
+  };
+  ASSERT_TRUE(read().ok());
+  EXPECT_EQ(memory.bytes, source_);
+  at_a().word = 0;
+  EXPECT_EQ(read().code(), StatusCode::kPeerFailed);
+  at_b().we_read = false;
+  EXPECT_EQ(read().code(), StatusCode::kInvalidArgument);
+}
+
 TEST_F(ShmPullsTest, AreOfNobodyWhoDoesNotRead) {
   at_a().they_read = false;
   EXPECT_EQ(write().code(), StatusCode::kInvalidArgument);

@@ -1,0 +1,181 @@
+// Payload of one run that is offered: its receiver reads it from the sender's memory, or has it
+// sent.
+#include <gtest/gtest.h>
+
+#include "madlike/message/endpoint.h"
+#include "madlike/message/pair.h"
+#include "madlike/message/raw_peer.h"
+
+namespace mad {
+namespace {
+
+constexpr std::size_t kFrom = 1000, kMost = 50000;
+
+LoopbackOptions reading() {
+  LoopbackOptions options;
+  options.remote_write = false;
+  options.offered_from = kFrom;
+  options.most_offered = kMost;
+  return options;
+}
+
+class Offers : public ::testing::Test {
+ protected:
+  explicit Offers(const MessengerConfig& config = {}) : p_(reading(), config) {}
+
+  std::uint64_t read() const { return p_.a.messenger->counters().written_bytes; }
+  std::uint64_t packets() const { return p_.a.messenger->counters().drivers[0].packets_sent; }
+  /// One message, whole; the bytes of it that its receiver read.
+  std::uint64_t read_of(std::size_t bytes) {
+    const std::uint64_t before = read();
+    p_.a.send(p_.to_b, 1, pattern(bytes, 7), "header");
+    settle(p_.a, p_.b);
+    p_.expect_all_whole();
+    return read() - before;
+  }
+  void keep_what_arrives() {
+    p_.b.on_arrival = [](Arrived&) {};
+  }
+  /// A message that arrived and that nobody took yet.
+  Arrived& kept(std::size_t bytes) {
+    keep_what_arrives();
+    p_.a.send(p_.to_b, 1, pattern(bytes, 7));
+    settle(p_.a, p_.b);
+    EXPECT_EQ(p_.a.sent.back().done, 0) << "its memory is still to be read";
+    return p_.b.arrived.back();
+  }
+
+  Pair p_;
+};
+
+TEST_F(Offers, AreReadToWhereTheyBelong) {
+  const std::uint64_t before = packets();
+  EXPECT_EQ(read_of(20000), 20000u);
+  EXPECT_EQ(packets(), before + 1);
+  EXPECT_EQ(p_.b.arrived[0].sink->places, 0);
+  EXPECT_EQ(p_.a.messenger->counters().referenced_bytes, 20000u);
+  EXPECT_EQ(p_.a.messenger->counters().staged_bytes, 0u);
+}
+
+TEST_F(Offers, AreAsLongAsTheLinkSays) {
+  for (const std::size_t bytes : {kFrom, kMost}) EXPECT_EQ(read_of(bytes), bytes);
+  for (const std::size_t bytes : {kFrom - 1, kMost + 1}) EXPECT_EQ(read_of(bytes), 0u) << bytes;
+}
+
+TEST_F(Offers, AreReadOnlyAsFarAsTheyAreWanted) {
+  p_.b.on_arrival = [this](Arrived& a) { p_.b.accept(a, 5000); };
+  const Sent& sent = p_.a.send(p_.to_b, 1, pattern(20000, 7));
+  settle(p_.a, p_.b);
+  EXPECT_EQ(sent.done, 1);
+  EXPECT_EQ(read(), 5000u);
+  Bytes first = pattern(20000, 7);
+  first.resize(5000);
+  EXPECT_EQ(p_.b.arrived[0].sink->bytes, first);
+}
+
+TEST_F(Offers, StandUntilSomebodyWants) {
+  Arrived& arrived = kept(20000);
+  EXPECT_EQ(read(), 0u);
+  p_.b.accept(arrived);
+  EXPECT_EQ(arrived.done, 1);
+  settle(p_.a, p_.b);
+  EXPECT_EQ(read(), 20000u);
+  p_.expect_all_whole();
+}
+
+TEST_F(Offers, AreRefusedWhereNobodyWants) {
+  p_.b.discard(kept(20000));
+  settle(p_.a, p_.b);
+  EXPECT_EQ(p_.a.sent[0].done, 1);
+  EXPECT_EQ(read(), 0u);
+}
+
+TEST_F(Offers, AreSentWhereTheReceiversMemoryListsNoRuns) {
+  p_.b.one_run = false;
+  EXPECT_EQ(read_of(20000), 0u);
+}
+
+// Here the sender has left meanwhile.
+TEST_F(Offers, AreAskedForWhereTheyCannotBeRead) {
+  Arrived& arrived = kept(20000);
+  p_.a.driver->disconnect(p_.to_b.connection);
+  p_.b.accept(arrived);
+  EXPECT_TRUE(arrived.status.in_progress()) << "only the connection's end ends it";
+  settle(p_.a, p_.b);
+  EXPECT_EQ(arrived.done, 1);
+  EXPECT_TRUE(arrived.status.error());
+}
+
+MessengerConfig with_sums() {
+  MessengerConfig config;
+  config.checksum = true;
+  return config;
+}
+
+class OffersWithSums : public Offers {
+ protected:
+  OffersWithSums() : Offers(with_sums()) {}
+};
+
+TEST_F(OffersWithSums, AreNotMade) { EXPECT_EQ(read_of(20000), 0u); }
+
+MessengerConfig eager() {
+  MessengerConfig config;
+  config.eager_limit = 30000;
+  return config;
+}
+
+class OffersOfTheEager : public Offers {
+ protected:
+  OffersOfTheEager() : Offers(eager()) {}
+};
+
+TEST_F(OffersOfTheEager, AreNotMade) { EXPECT_EQ(read_of(20000), 0u); }
+
+class HostileTaker : public Hostile {
+ protected:
+  HostileTaker() : Hostile(reading()) {}
+};
+
+TEST_F(HostileTaker, TakesWhatItWasOffered) {
+  raw_.hello();
+  const std::uint32_t id = victim_sends(20000);
+  EXPECT_TRUE(raw_.heard_last(FrameKind::kMessage).offered);
+  raw_.post(frame_of(FrameKind::kTaken, id, 20000));
+  expect_alive();
+  EXPECT_EQ(victim_.sent[0].done, 1);
+}
+
+TEST_F(HostileTaker, TakesMore) {
+  raw_.hello();
+  raw_.post(frame_of(FrameKind::kTaken, victim_sends(20000), 20001));
+  expect_end(StatusCode::kProtocol);
+}
+
+TEST_F(HostileTaker, TakesWhatIsNoMessage) {
+  raw_.hello();
+  raw_.post(frame_of(FrameKind::kTaken, victim_sends(20000) + 1, 20000));
+  expect_end(StatusCode::kProtocol);
+}
+
+TEST_F(HostileTaker, TakesWhatItWasNotOffered) {
+  raw_.hello(0);
+  const std::uint32_t id = victim_sends(kMost + 1);
+  EXPECT_FALSE(raw_.heard_last(FrameKind::kMessage).offered);
+  raw_.post(frame_of(FrameKind::kTaken, id, 100));
+  expect_end(StatusCode::kProtocol);
+}
+
+// What it offers is longer than the link's, so that nobody reads it.
+TEST_F(HostileTaker, OffersWhatCannotBeRead) {
+  raw_.hello();
+  Frame offer = frame_of(FrameKind::kMessage, 3, kMost + 1);
+  offer.offered = true;
+  offer.offset = 64;
+  raw_.post(offer);
+  expect_alive();
+  EXPECT_EQ(raw_.heard_last(FrameKind::kClear).length, kMost + 1);
+}
+
+}  // namespace
+}  // namespace mad
