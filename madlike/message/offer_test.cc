@@ -62,6 +62,20 @@ TEST_F(Offers, AreAsLongAsTheLinkSays) {
   for (const std::size_t bytes : {kFrom - 1, kMost + 1}) EXPECT_EQ(read_of(bytes), 0u) << bytes;
 }
 
+TEST(OffersOfNothing, AreNotMadeOnAnyLink) {
+  for (const std::size_t most : {std::size_t{0}, kMost}) {
+    LoopbackOptions options;
+    options.most_offered = most;
+    Pair p(options);
+    const Sent& sent = p.a.send(p.to_b, 1, {}, "header");
+    ASSERT_NE(sent.run, nullptr);
+    settle(p.a, p.b);
+    EXPECT_EQ(sent.done, 1);
+    EXPECT_EQ(p.b.arrived.size(), 1u);
+    EXPECT_TRUE(p.b.gone.empty());
+  }
+}
+
 TEST_F(Offers, AreReadOnlyAsFarAsTheyAreWanted) {
   p_.b.on_arrival = [this](Arrived& a) { p_.b.accept(a, 5000); };
   const Sent& sent = p_.a.send(p_.to_b, 1, pattern(20000, 7));

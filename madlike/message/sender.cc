@@ -149,8 +149,9 @@ bool Sender::is_written_whole(const Endpoint& to, const OutgoingMessage& message
 }
 
 bool Sender::is_offered(const Endpoint& to, const OutgoingMessage& message) const {
-  return message.run != nullptr && message.payload_bytes >= to.link.offered_from &&
-         message.payload_bytes <= to.link.most_offered;
+  const std::uint64_t bytes = message.payload_bytes;
+  return message.run != nullptr && bytes > 0 && bytes >= to.link.offered_from &&
+         bytes <= to.link.most_offered;
 }
 
 // How much of the payload may travel with the header.  A checksum stands in front of what it is of,

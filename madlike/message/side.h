@@ -77,6 +77,7 @@ struct Sent : OutgoingMessage {
       : bytes(std::move(its_bytes)), reader(bytes, reference_from, step) {
     source = &reader;
     payload_bytes = bytes.size();
+    bytes.reserve(1);  // no payload has a place, too
     run = bytes.data();
   }
   Bytes bytes;
