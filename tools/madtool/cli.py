@@ -157,7 +157,7 @@ def _parser() -> argparse.ArgumentParser:
     test = commands.add_parser("test", help="run the tests (what the continuous integration runs)",
                                description="Sets the machine up and runs all tests, stage by stage. The "
                                "last line counts what passed, failed and was skipped.")  # fmt: skip
-    test.add_argument("stages", nargs="*", metavar="STAGE", help="only these stages (default: all)")
+    test.add_argument("stages", nargs="*", metavar="STAGE", help="only these stages and those they need (default: all)")
     test.add_argument("--list", action="store_true", help="print the stages and their time budgets")
     test.set_defaults(function=_test)
 

@@ -53,13 +53,20 @@ def stages() -> List[Stage]:
     ]  # fmt: skip
 
 
+def choose(only: Sequence[str]) -> List[Stage]:
+    """The stages named and those that they need: no program is judged by an MPI of yesterday."""
+    by_name = {stage.name: stage for stage in stages()}
+    unknown = [name for name in only if name not in by_name]
+    if unknown:
+        raise Missing(f"no stage {', '.join(unknown)}; there are: {', '.join(by_name)}")
+    chosen, ahead = set(), list(only)
+    while ahead:
+        name = ahead.pop()
+        chosen.add(name)
+        ahead += by_name[name].needs
+    return [stage for stage in by_name.values() if stage.name in chosen]
+
+
 def run(only: Optional[Sequence[str]]) -> Report:
-    """Runs all stages, or those named."""
-    chosen = stages()
-    if only:
-        unknown = [name for name in only if name not in {stage.name for stage in chosen}]
-        if unknown:
-            names = ", ".join(stage.name for stage in chosen)
-            raise Missing(f"no stage {', '.join(unknown)}; there are: {names}")
-        chosen = [stage for stage in chosen if stage.name in only]
-    return run_all(chosen)
+    """Runs all stages, or those named with what they need."""
+    return run_all(choose(only) if only else stages())

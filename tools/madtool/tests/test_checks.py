@@ -7,7 +7,7 @@ import time
 import unittest
 from pathlib import Path
 
-from madtool import bazel_tests, layering
+from madtool import bazel_tests, layering, test_command
 from madtool.errors import Failure
 from madtool.log import run_logged
 from madtool.paths import Stamps, tree_digest
@@ -99,6 +99,12 @@ class BazelRecords(CacheTest):
     def test_a_crash_after_passing_cases_fails(self) -> None:
         tally = self.tally("FAILED", '<testsuite><testcase name="a"/></testsuite>')
         self.assertEqual((tally.passed, tally.failed), (1, 1))
+
+
+class ChosenStages(unittest.TestCase):
+    def test_they_come_with_what_they_need(self) -> None:
+        names = [stage.name for stage in test_command.choose(["suite", "tool"])]
+        self.assertEqual(names, ["packages", "tool", "mpich", "suite"])
 
 
 class Reports(unittest.TestCase):
