@@ -41,7 +41,6 @@ class IncomingMessage {
   bool has_window = false;
   bool head_checked = false;     // the head came, or comes, with a checksum
   std::uint64_t offered_at = 0;  // where all of it may be read in the sender's memory; 0: nowhere
-  std::uint64_t taken = 0;       // bytes of that which were
   std::uint32_t id = 0;          // ours; fixed
   std::uint32_t peer_id = 0;     // the sender's; 0 when the head is all
   Endpoint* endpoint = nullptr;

@@ -191,7 +191,7 @@ Status Receiver::accept(IncomingMessage& message, PayloadSink& sink, std::uint64
     return from.end;
   }
   if (message.offered_at != 0 && take_offer(message, sink, accepted)) {
-    message.taken = accepted;
+    message.received = accepted;
     discard(message);
     return {};
   }

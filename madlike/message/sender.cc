@@ -148,10 +148,11 @@ bool Sender::is_written_whole(const Endpoint& to, const OutgoingMessage& message
   return from > 0 && message.payload_bytes >= from && to.link.prefers_writes(message.run_bytes);
 }
 
+// What has a checksum travels in packets.
 bool Sender::is_offered(const Endpoint& to, const OutgoingMessage& message) const {
   const std::uint64_t bytes = message.payload_bytes;
-  return message.run != nullptr && bytes > 0 && bytes >= to.link.offered_from &&
-         bytes <= to.link.most_offered;
+  return !core_.config.checksum && message.run != nullptr && bytes > 0 &&
+         bytes >= to.link.offered_from && bytes <= to.link.most_offered;
 }
 
 // How much of the payload may travel with the header.  A checksum stands in front of what it is of,
@@ -184,7 +185,7 @@ void Sender::build(Endpoint& to, Packet& packet, std::uint8_t handler, Segment h
     state.sent = head;
     to.credit -= head;
     frame.length = message->payload_bytes;
-    if (head == 0 && !core_.config.checksum && is_offered(to, *message)) {
+    if (head == 0 && is_offered(to, *message)) {
       state.offered = frame.offered = true;
       frame.offset = reinterpret_cast<std::uintptr_t>(message->run);
     }
@@ -308,12 +309,11 @@ bool Sender::post_clearance(Endpoint& to) {
   const bool refuse = message.phase == IncomingMessage::Phase::kRefusing;
   std::byte window[kWindowBytes];
   Segment body;
-  frame.kind = refuse ? FrameKind::kRefuse : FrameKind::kClear;
-  if (message.taken > 0) {
-    frame.kind = FrameKind::kTaken;
-    frame.length = message.taken;
-  }
-  if (!refuse) {
+  if (refuse) {
+    frame.kind = message.received > 0 ? FrameKind::kTaken : FrameKind::kRefuse;
+    frame.length = message.received;
+  } else {
+    frame.kind = FrameKind::kClear;
     frame.reply_id = message.id;
     frame.offset = message.received;
     frame.length = message.accepted;

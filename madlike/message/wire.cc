@@ -13,8 +13,8 @@ namespace {
 constexpr std::uint8_t kMagic = 0xAD;
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kWindowFlag = 1;
-constexpr std::uint8_t kOfferedFlag = 4;
 constexpr std::uint8_t kCheckedFlag = 2;
+constexpr std::uint8_t kOfferedFlag = 4;
 
 // A frame as it travels, little-endian.
 struct Wire {

@@ -329,7 +329,7 @@ Status mad_engine::receive(mad_incoming* incoming, const mad::Payload& payload, 
     *received = 0;
     return {};
   }
-  const mad::Plan plan = receive_plan(policies_[wanted.driver][wanted.prices], payload, path);
+  const mad::Plan plan = receive_plan(*wanted.policy, payload, path);
   const mad::Segment here = mad::payload_here(*wanted.message);
   Status status;
   if (here.size >= bytes && plan.path != mad::Path::kPack && trace_ == nullptr) {
@@ -422,8 +422,7 @@ void mad_engine::on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segm
   mad_incoming* const incoming =
       message == nullptr
           ? nullptr
-          : incoming_.acquire(mad_incoming{message, payload_bytes, peer.number,
-                                           mad::route(from).driver, mad::link(from).prices});
+          : incoming_.acquire(mad_incoming{message, payload_bytes, peer.number, &policy(peer)});
   const InCallback scope(&callback_depth_);
   callbacks_.on_message(context_, &peer, handler, header.data, header.size, payload_bytes,
                         incoming);

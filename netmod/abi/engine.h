@@ -28,9 +28,8 @@
 struct mad_incoming {
   mad::IncomingMessage* message;
   std::uint64_t payload_bytes;
-  std::uint32_t peer;  // its number
-  std::size_t driver;  // its index
-  std::size_t prices;  // of the link with it
+  std::uint32_t peer;         // its number
+  const mad::Policy* policy;  // for what comes from it
 };
 
 namespace mad {
