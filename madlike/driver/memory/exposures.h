@@ -21,6 +21,24 @@ struct Exposure {
     return offset <= size && bytes <= size - offset;
   }
 
+  /// Has move(SegmentList) fill `bytes` of it from `offset` on, one list of runs of at most
+  /// `capacity` after the other, listed in `places`; ends with what move() says if that is not ok.
+  /// kPeerFailed: the memory lists no runs.
+  template <typename Move>
+  Status fill(std::uint64_t offset, std::uint64_t bytes, Segment* places, std::size_t capacity,
+              const Move& move) const {
+    for (std::uint64_t done = 0; done < bytes;) {
+      const std::size_t count = runs(offset + done, bytes - done, places, capacity);
+      if (count == 0)
+        return {StatusCode::kPeerFailed, "the memory lists no runs, or none any more"};
+      const SegmentList list{places, count};
+      Status moved = move(list);
+      if (!moved.ok()) return moved;
+      done += list.bytes();
+    }
+    return {};
+  }
+
   ConnectionId connection = 0;
   std::uint64_t size = 0;
   Segment run;                           // all of it, or
@@ -36,9 +54,8 @@ class Exposures {
   /// What the peer of `connection` may write by this key, or null: nothing.
   const Exposure* find(ConnectionId connection, std::uint64_t key) const;
 
-  /// Has move(SegmentList) fill the places where `bytes` of such a write belong, one list of at
-  /// most `capacity` after the other, listed in `places`; ends with what move() says if that is not
-  /// ok.  kProtocol: the peer may not write there; kPeerFailed: the memory lists no runs any more.
+  /// Exposure::fill() of the places where `bytes` of such a write belong.  kProtocol: the peer may
+  /// not write there.
   template <typename Move>
   Status fill(ConnectionId connection, const ExposureToken& at, std::uint64_t bytes,
               Segment* places, std::size_t capacity, const Move& move) const {
@@ -46,17 +63,7 @@ class Exposures {
     if (exposure == nullptr || !exposure->holds(at.address, bytes)) {
       return {StatusCode::kProtocol, "a write where none is allowed"};
     }
-    for (std::uint64_t done = 0; done < bytes;) {
-      const std::size_t count = exposure->runs(at.address + done, bytes - done, places, capacity);
-      if (count == 0) {
-        return {StatusCode::kPeerFailed, "a write to memory that is not exposed any more"};
-      }
-      const SegmentList list{places, count};
-      Status moved = move(list);
-      if (!moved.ok()) return moved;
-      done += list.bytes();
-    }
-    return {};
+    return exposure->fill(at.address, bytes, places, capacity, move);
   }
 
  private:

@@ -113,15 +113,9 @@ Status ShmDriver::read_offered(ConnectionId id, std::uint64_t address, std::uint
   }
   const Segment run{reinterpret_cast<void*>(address), static_cast<std::size_t>(bytes)};
   reader_.begin(found->process_name, {&run, 1});
-  for (std::uint64_t done = 0; done < bytes;) {
-    const std::size_t count = memory.runs(done, bytes - done, places_.data(), places_.size());
-    if (count == 0) return {StatusCode::kInvalidArgument, "shm: memory that lists no runs"};
-    const SegmentList places{places_.data(), count};
-    Status read = reader_.read(places);
-    if (!read.ok()) return read;
-    done += places.bytes();
-  }
-  return {};
+  const Exposure target{id, bytes, {}, &memory, 0};
+  return target.fill(0, bytes, places_.data(), places_.size(),
+                     [this](SegmentList places) { return reader_.read(places); });
 }
 
 // What the peer says it has read; false: it says what cannot be.
