@@ -24,15 +24,15 @@ class DebianNames(CacheTest):
 
 
 class ProgramEnvironment(CacheTest):
-    def library_path(self, environment: "dict[str, str]") -> str:
+    def search_path(self, environment: "dict[str, str]") -> str:
         with mock.patch.object(mpich_build, "need_prefix", return_value=self.scratch), \
                 mock.patch.dict(os.environ, environment, clear=True):  # fmt: skip
             return mpich_build.program_environment()["LD_LIBRARY_PATH"]
 
     def test_finds_the_libraries(self) -> None:
         lib = str(self.scratch / "lib")
-        self.assertEqual(self.library_path({}), lib)
-        self.assertEqual(self.library_path({"LD_LIBRARY_PATH": ""}), lib)
+        self.assertEqual(self.search_path({}), lib)
+        self.assertEqual(self.search_path({"LD_LIBRARY_PATH": ""}), lib)
 
     def test_is_what_run_gives_its_programs(self) -> None:
         with mock.patch.object(mpich_build, "need_prefix", return_value=self.scratch), \
@@ -43,7 +43,7 @@ class ProgramEnvironment(CacheTest):
         self.assertEqual(environment["LD_LIBRARY_PATH"].split(":")[0], str(self.scratch / "lib"))
 
     def test_keeps_the_callers_own(self) -> None:
-        self.assertEqual(self.library_path({"LD_LIBRARY_PATH": "/opt/a:/opt/b"}), f"{self.scratch}/lib:/opt/a:/opt/b")
+        self.assertEqual(self.search_path({"LD_LIBRARY_PATH": "/opt/a:/opt/b"}), f"{self.scratch}/lib:/opt/a:/opt/b")
 
 
 class BuildSystems(CacheTest):
