@@ -2,6 +2,10 @@
 // sent.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
 #include "madlike/message/endpoint.h"
 #include "madlike/message/pair.h"
 #include "madlike/message/raw_peer.h"
@@ -60,6 +64,33 @@ TEST_F(Offers, AreReadToWhereTheyBelong) {
 TEST_F(Offers, AreAsLongAsTheLinkSays) {
   for (const std::size_t bytes : {kFrom, kMost}) EXPECT_EQ(read_of(bytes), bytes);
   for (const std::size_t bytes : {kFrom - 1, kMost + 1}) EXPECT_EQ(read_of(bytes), 0u) << bytes;
+}
+
+/// Memory in runs of 100 bytes.
+class ShortRuns final : public PayloadSink {
+ public:
+  explicit ShortRuns(std::size_t size) : bytes(size) {}
+  void place(std::uint64_t offset, Segment piece) override {
+    std::memcpy(bytes.data() + offset, piece.data, piece.size);
+  }
+  std::size_t runs(std::uint64_t offset, std::uint64_t size, Segment* out, std::size_t) override {
+    *out = {bytes.data() + offset, std::min<std::size_t>(100 - offset % 100, size)};
+    return 1;
+  }
+  Bytes bytes;
+};
+
+// What comes in packets is unpacked as it comes; the kernel would want a list of them.
+TEST_F(Offers, AreNotReadToShortRuns) {
+  Arrived& message = kept(20000);
+  ShortRuns memory(20000);
+  Status accepted = p_.b.messenger->accept(*std::exchange(message.message, nullptr), memory, 20000,
+                                           &message);
+  EXPECT_TRUE(accepted.in_progress());
+  settle(p_.a, p_.b);
+  EXPECT_EQ(message.done, 1);
+  EXPECT_TRUE(memory.bytes == p_.a.sent.back().bytes);
+  EXPECT_EQ(read(), 0u);
 }
 
 TEST(OffersOfNothing, AreNotMadeOnAnyLink) {

@@ -90,6 +90,10 @@ TEST_P(DriverConformance, OfferedMemoryIsReadToEveryRun) {
   ASSERT_TRUE(read(5001).ok());
   EXPECT_TRUE(std::equal(bytes.begin(), bytes.begin() + 5001, target.bytes.begin()));
   EXPECT_EQ(std::count(target.bytes.begin() + 5001, target.bytes.end(), std::byte{}), 499);
+  target = RestMemory(link.most_offered);
+  bytes = pattern(link.most_offered, 6);
+  ASSERT_TRUE(read(link.most_offered).ok());
+  EXPECT_TRUE(target.bytes == bytes);
   pair.b->disconnect(to_a);
   EXPECT_TRUE(read(100).error());
 }
