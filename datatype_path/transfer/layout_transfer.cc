@@ -19,12 +19,6 @@ std::size_t stage_from(Cursor& cursor, Packet& packet, std::size_t left) {
 
 // As many of the next runs as the packet can reference.
 std::size_t list_from(Cursor& cursor, Packet& packet, std::size_t left) {
-  if (packet.lent()) {
-    const Segment room = packet.staging_room();
-    const std::size_t copied = cursor.pack(room.data, std::min(room.size, left));
-    packet.copied(copied);
-    return copied;
-  }
   std::size_t bytes = 0;
   const std::size_t count = cursor.segments(packet.list(), packet.list_room(),
                                             std::min(packet.bytes_room(), left), &bytes);
@@ -49,7 +43,7 @@ void LayoutSource::fill(Packet& packet, std::uint64_t limit) {
   bool packet_has_some = false;
   while (left > 0) {
     std::size_t taken = 0;
-    if (reference_from_ == kNeverReference) {
+    if (reference_from_ == kNeverReference || packet.lent()) {
       taken = stage_from(cursor_, packet, left);
     } else if (reference_from_ == 1 && packet.can_reference()) {
       taken = list_from(cursor_, packet, left);

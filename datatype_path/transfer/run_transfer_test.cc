@@ -49,7 +49,7 @@ TEST(RunSource, fills_lent_memory_whatever_it_may_reference) {
       packet.lend({lent.data() + done, std::min(room, lent.size() - done)});
       source.fill(packet, packet.bytes_room());
       ASSERT_EQ(packet.bytes_room(), 0u);
-      ASSERT_EQ(packet.staged_bytes() == 0, packet.bytes() >= from) << from;
+      ASSERT_EQ(packet.staged_bytes(), packet.bytes()) << from;
     }
     ASSERT_EQ(lent, run);
   }

@@ -48,9 +48,6 @@ struct DriverCaps {
   /// Packets longer than this may arrive in pieces, the first of at least this many bytes, or of
   /// half as many where post_lent() made the pieces; 0: every packet arrives whole.
   std::size_t piece_bytes = 0;
-  /// Packets of at most this many bytes, not more than inject_bytes, are cheaper by post_send(),
-  /// which is never kInProgress then, than by post_lent().
-  std::size_t short_bytes = 0;
   /// Packets of at most this many bytes leave together, posted between cork() and uncork(); 0:
   /// those do nothing.
   std::size_t cork_bytes = 0;
@@ -74,16 +71,17 @@ struct LinkCaps {
 
   /// Of a fabric whose connections are all alike: writes, if there are, are always better.
   static LinkCaps usual(const DriverCaps& caps) {
-    return {false, caps.remote_write ? 0 : kNever, caps.max_write_bytes};
+    return {0, caps.remote_write ? 0 : kNever, caps.max_write_bytes};
   }
 
   bool prefers_writes(std::uint64_t run_bytes) const {
     return write_runs_from != kNever && run_bytes >= write_runs_from;
   }
 
-  /// post_lent() works: the processor copies every packet to where its receiver reads it, so that
-  /// who stages it elsewhere copies once more.
-  bool lends_memory = false;
+  /// Room that post_lent() gives a piece of a packet, which is DriverCaps::piece_bytes then; 0: it
+  /// does not work.  Where it does the processor copies every packet to where its receiver reads
+  /// it, so that who stages it elsewhere copies once more.
+  std::size_t lent_bytes = 0;
   /// Payload in runs of about at least this many bytes is better written remotely than sent in
   /// packets, if both work; kNever: none is, or there are no writes.
   std::uint64_t write_runs_from = kNever;
@@ -173,7 +171,7 @@ class Driver {
   virtual const LinkCaps& link(ConnectionId connection) const = 0;
 
   /// Posts the next piece of a packet: has `writer` write it into the fabric's own memory, which
-  /// has room for caps().piece_bytes.  ok: it has left, and if bytes are left the next post to
+  /// has room for LinkCaps::lent_bytes.  ok: it has left, and if bytes are left the next post to
   /// the connection is the packet's next piece; kAgain: nothing was written; error: nothing ever
   /// will be.
   virtual Status post_lent(ConnectionId /*connection*/, PacketWriter& /*writer*/) {

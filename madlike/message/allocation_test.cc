@@ -92,7 +92,6 @@ TEST(Allocation, MessagesInLentMemoryTakeNone) {
   LoopbackOptions options;
   options.remote_write = false;
   options.lent_bytes = 1000;
-  options.short_bytes = 128;
   for (const std::size_t size : {8, 500, 30000, 1 << 20}) {
     EXPECT_EQ(allocations_of_play(options, size, 1024), 0u) << size;
   }

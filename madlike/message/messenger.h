@@ -150,7 +150,7 @@ struct MessageCounters {
   static constexpr std::size_t kMostDrivers = 8;  // of one messenger
 
   std::array<DriverCounters, kMostDrivers> drivers;
-  std::uint64_t staged_bytes = 0;      // payload bytes copied into packets
+  std::uint64_t staged_bytes = 0;      // payload bytes copied into packets, lent memory's too
   std::uint64_t referenced_bytes = 0;  // payload bytes gathered from user memory by the driver
   std::uint64_t written_bytes = 0;     // of both, payload bytes placed by remote writes, or
                                        // read by their receiver

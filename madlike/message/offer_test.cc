@@ -84,8 +84,8 @@ class ShortRuns final : public PayloadSink {
 TEST_F(Offers, AreNotReadToShortRuns) {
   Arrived& message = kept(20000);
   ShortRuns memory(20000);
-  Status accepted = p_.b.messenger->accept(*std::exchange(message.message, nullptr), memory, 20000,
-                                           &message);
+  Status accepted =
+      p_.b.messenger->accept(*std::exchange(message.message, nullptr), memory, 20000, &message);
   EXPECT_TRUE(accepted.in_progress());
   settle(p_.a, p_.b);
   EXPECT_EQ(message.done, 1);

@@ -31,10 +31,9 @@ void Packet::lend(Segment memory) {
 }
 
 Segment Packet::staging_room() const {
-  const std::size_t used = lent_ ? bytes_ : staged_;
-  std::byte* const free = memory_.begin() + used;
+  std::byte* const free = memory_.begin() + staged_;
   if (!last_is_staged_ && count_ == max_segments_) return {free, 0};
-  return {free, std::min(memory_.size - used, bytes_room())};
+  return {free, std::min(memory_.size - staged_, bytes_room())};
 }
 
 void Packet::stage(std::size_t bytes) {
@@ -51,12 +50,6 @@ void Packet::stage(std::size_t bytes) {
   bytes_ += bytes;
 }
 
-void Packet::copied(std::size_t bytes) {
-  assert(lent_ && bytes <= bytes_room());
-  segments_[0].size += bytes;
-  bytes_ += bytes;
-}
-
 bool Packet::can_reference() const {
   return (lent_ || count_ < max_segments_) && bytes_ < max_bytes_;
 }
@@ -67,7 +60,7 @@ std::size_t Packet::reference(Segment run) {
   if (taken == 0) return 0;
   if (lent_) {
     std::memcpy(staging_room().data, run.data, taken);
-    copied(taken);
+    stage(taken);
     return taken;
   }
   segments_[count_++] = {run.data, taken};

@@ -3,8 +3,8 @@
 // A packet is a fixed piece of staging memory from the messenger's pool.  The wire header and every
 // staged byte live in that memory; referenced segments point into user memory, which must stay as
 // it is until the packet's completion.  Staged bytes that follow staged bytes share one segment, so
-// a packet that is all staged is a single segment.  Where the fabric lends the memory,
-// referenced bytes are copied there at once.
+// a packet that is all staged is a single segment.  Where the fabric lends the memory, referenced
+// bytes are copied there at once, and so are staged, too.
 #ifndef MADLIKE_MESSAGE_PACKET_H_
 #define MADLIKE_MESSAGE_PACKET_H_
 
@@ -40,10 +40,6 @@ class Packet {
   /// Appends user memory by reference, cut to what the packet may still carry; returns the bytes
   /// taken.
   std::size_t reference(Segment run);
-
-  /// Only in lent memory: appends the first `bytes` of staging_room(), which the caller has filled
-  /// from where they would be referenced.
-  void copied(std::size_t bytes);
 
   /// Where the next referenced segments may be listed, at most list_room() of them; together of at
   /// most bytes_room() bytes.

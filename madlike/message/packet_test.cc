@@ -140,7 +140,7 @@ TEST_F(PacketTest, LentMemoryTakesCopiesOfWhatIsReferenced) {
   stage(p, "0123");
   EXPECT_EQ(p.reference({run, 3}), 3u);
   std::memcpy(p.staging_room().data, "xy", 2);
-  p.copied(2);
+  p.stage(2);
   stage(p, "456");
   EXPECT_EQ(p.reference({run, 8}), 4u);
   std::memset(run, 0, sizeof(run));
@@ -148,8 +148,8 @@ TEST_F(PacketTest, LentMemoryTakesCopiesOfWhatIsReferenced) {
   EXPECT_FALSE(p.can_reference());
   EXPECT_EQ(content(p), "0123ABCxy456ABCD");
   EXPECT_EQ(p.segments().count, 1u);
-  EXPECT_EQ(p.staged_bytes(), 7u);
-  EXPECT_EQ(p.referenced_bytes(), 9u);
+  EXPECT_EQ(p.staged_bytes(), 16u) << "copied is copied";
+  EXPECT_EQ(p.referenced_bytes(), 0u);
   p.lend({lent, 5});
   EXPECT_EQ(p.bytes_room(), 5u);
   EXPECT_EQ(p.bytes(), 0u);

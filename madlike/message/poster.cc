@@ -25,23 +25,27 @@ void credit_returned(Endpoint& endpoint, std::uint32_t bytes) {
   endpoint.held_turns = 0;
 }
 
-std::uint64_t fill_packet(Core& core, Packet& packet, PayloadSource& source, std::uint64_t limit) {
+void no_bytes(Core& core, Endpoint& to) {
+  core.end(to, {StatusCode::kInternal, "a payload source gave no bytes"});
+}
+
+std::uint64_t fill_packet(Core& core, Packet& packet, Endpoint& to, PayloadSource& source,
+                          std::uint64_t limit) {
   const std::size_t before = packet.bytes();
   const std::size_t staged = packet.staged_bytes();
-  source.fill(packet, limit);
+  if (!packet.lent()) source.fill(packet, limit);
+  while (packet.lent() && packet.bytes_room() > 0) {
+    const std::size_t room = packet.bytes_room();
+    source.fill(packet, room);
+    if (packet.bytes_room() < room) continue;
+    packet.stage(room);  // nobody reads it
+    no_bytes(core, to);
+  }
   const std::size_t bytes = packet.bytes() - before;
   const std::size_t copied = packet.staged_bytes() - staged;
   core.counters.staged_bytes += copied;
   core.counters.referenced_bytes += bytes - copied;
   return bytes;
-}
-
-void fill_lent(Core& core, Packet& packet, Endpoint& to, PayloadSource& source) {
-  while (packet.bytes_room() > 0) {
-    if (fill_packet(core, packet, source, packet.bytes_room()) > 0) continue;
-    packet.stage(packet.bytes_room());  // nobody reads it
-    core.end(to, {StatusCode::kInternal, "a payload source gave no bytes"});
-  }
 }
 
 // Streamed payload that may be ahead of another frame: fast fabrics are kept busy by this much, and
@@ -122,10 +126,12 @@ void Poster::post(OutgoingPacket& packet) {
   if (packet.message != nullptr) let_wait(*packet.message, to);
   if (is_streamed(packet.use)) to.streaming_bytes += packet.packet.bytes();
   to.unposted = &packet;
-  (void)retry(to);
+  (void)retry_unposted(to);
 }
 
-bool Poster::retry(Endpoint& to) {
+bool Poster::retry(Endpoint& to) { return retry_unposted(to) && finish_lent(to); }
+
+bool Poster::retry_unposted(Endpoint& to) {
   if (to.unposted == nullptr) return true;
   OutgoingPacket& packet = *to.unposted;
   const Status status = post_to_driver(packet);
@@ -168,7 +174,9 @@ void Poster::wait_for_pieces(Endpoint& to, OutgoingMessage& message, std::uint64
 bool Poster::finish_lent(Endpoint& to) {
   std::uint64_t& left = to.unfinished.left;
   OutgoingMessage* const message = to.unfinished.message;
-  const auto build = [&](Packet& packet) { fill_lent(core_, packet, to, *message->source); };
+  const auto build = [&](Packet& packet) {
+    return fill_packet(core_, packet, to, *message->source, left);
+  };
   while (left > 0) {
     LentPacket<decltype(build)> piece(&core_.lent, left, build);
     if (!lent(to, to.driver->post_lent(to.connection, piece))) return false;

@@ -1,19 +1,18 @@
 // Poster: between the frames of a messenger and its drivers - takes packets from the pools, posts
 // them, and keeps, per endpoint, the one packet that the driver pushed back.
 //
-// A packet's life: take(), fill it, post(), then either it has left (back to the pool), or the
-// driver has it (posted() gives it back), or it is the endpoint's `unposted` packet, which retry()
-// posts. Nothing is built for an endpoint that has an unposted packet, so there is at most one.
-// The packet's message is not complete before it has left this process, though its payload was
-// copied: who is told that it is complete may not come back for long.
+// A packet of a pool is built by send(), write() or post_control(); then either it has left (back
+// to the pool), or the driver has it (posted() gives it back), or it is the endpoint's `unposted`
+// packet, which retry() posts.  Nothing is built for an endpoint that has an unposted packet, so
+// there is at most one.  The packet's message is not complete before it has left this process,
+// though its payload was copied: who is told that it is complete may not come back for long.
 //
-// Where the driver lends its memory no packet is taken: post_lent() builds it right there.  A head
-// may leave in pieces then, and finish_lent() posts those that the driver had no room for.
+// Where the link lends memory, send() builds the packet right there.  It may leave in pieces then,
+// and retry() posts those that there was no room for.
 #ifndef MADLIKE_MESSAGE_POSTER_H_
 #define MADLIKE_MESSAGE_POSTER_H_
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 
 #include "madlike/base/segment.h"
@@ -25,30 +24,24 @@ namespace mad {
 
 class Poster {
  public:
-  static constexpr std::size_t kMostShort = 256;  // bytes
-
   explicit Poster(Core& core) : core_(core) {}
 
-  /// A staging packet for `to`, or null: the endpoint's share of the pool is in use.
-  OutgoingPacket* take(Endpoint& to, OutgoingPacket::Use use);
-  /// A taken packet that is not needed.
-  void give_back(OutgoingPacket& packet);
-
-  /// Gives the packet to the driver, now or later.  Does not finish its message.
-  void post(OutgoingPacket& packet);
-  /// Posts the unposted packet, if there is one; false when it stays.
+  /// Has `build(Packet&)` build a packet of `bytes`, and gives it to the driver, now or later.  In
+  /// lent memory it builds what that has room for: what is left is payload of `message`, and leaves
+  /// by its source.  In a packet of the pool it builds what that takes, and returns whether it is
+  /// to be sent.  False: there is no memory now, and `build` was not called, or it returned false.
+  /// Does not finish the message.
+  template <typename Build>
+  bool send(Endpoint& to, OutgoingPacket::Use use, std::size_t bytes, OutgoingMessage* message,
+            const Build& build);
+  /// Has `build(Packet&)` build payload of `message` that is written at `offset` in memory of the
+  /// peer.  As send().
+  template <typename Build>
+  bool write(Endpoint& to, const ExposureToken& window, std::uint64_t offset,
+             OutgoingMessage& message, const Build& build);
+  /// Posts what has to leave before any other packet, if there is something; false when some of it
+  /// stays.  Does not finish its message.
   bool retry(Endpoint& to);
-  /// Has the driver lend memory for one packet of `bytes`, in which `build(Packet&)` builds it, or
-  /// as much as there is room for: what is left is payload of `message`.  False when the driver had
-  /// no memory, and `build` was not called.
-  template <typename Build>
-  bool post_lent(Endpoint& to, std::size_t bytes, OutgoingMessage* message, const Build& build);
-  /// The same for a packet of at most caps().short_bytes and kMostShort, built here and copied;
-  /// `build` may have been called in vain.
-  template <typename Build>
-  bool post_short(Endpoint& to, std::size_t bytes, const Build& build);
-  /// Posts the other pieces; false when some stay.  Does not finish their message.
-  bool finish_lent(Endpoint& to);
 
   /// Posts a small frame with credit to return added; false when that cannot be done now, and
   /// nothing has happened.  `message` waits until it has left.
@@ -63,7 +56,14 @@ class Poster {
  private:
   template <typename Build>
   class LentPacket;
+  OutgoingPacket* take(Endpoint& to, OutgoingPacket::Use use);
+  void give_back(OutgoingPacket& packet);
+  template <typename Build>
+  bool build_and_post(OutgoingPacket& packet, OutgoingMessage* message, const Build& build);
+  void post(OutgoingPacket& packet);
+  bool retry_unposted(Endpoint& to);
   bool lent(Endpoint& to, const Status& posted);
+  bool finish_lent(Endpoint& to);
   void forget_pieces(Endpoint& to);
   void wait_for_pieces(Endpoint& to, OutgoingMessage& message, std::uint64_t left);
   void let_wait(OutgoingMessage& message, Endpoint& to);
@@ -75,10 +75,12 @@ class Poster {
   Core& core_;
 };
 
-/// Appends payload, at most `limit` bytes, and returns how many.
-std::uint64_t fill_packet(Core& core, Packet& packet, PayloadSource& source, std::uint64_t limit);
-/// Fills all of a packet in lent memory; a source without so much ends the endpoint.
-void fill_lent(Core& core, Packet& packet, Endpoint& to, PayloadSource& source);
+/// Appends payload and returns how many bytes: at most `limit`, and in lent memory as many as there
+/// is room for; a source without so much ends the endpoint.
+std::uint64_t fill_packet(Core& core, Packet& packet, Endpoint& to, PayloadSource& source,
+                          std::uint64_t limit);
+/// Ends the endpoint, whose receiver would wait for ever.
+void no_bytes(Core& core, Endpoint& to);
 /// The part of the endpoint's credit to return that one frame can carry.
 std::uint32_t returnable_credit(const Endpoint& endpoint);
 /// That credit is on its way.
@@ -93,7 +95,7 @@ class Poster::LentPacket : public PacketWriter {
   void write(Segment room) override {
     packet_->lend({room.data, std::min(room.size, left_)});
     left_ -= packet_->bytes_room();
-    build_(*packet_);
+    (void)build_(*packet_);  // lent memory always takes it
   }
 
  private:
@@ -103,8 +105,12 @@ class Poster::LentPacket : public PacketWriter {
 };
 
 template <typename Build>
-bool Poster::post_lent(Endpoint& to, std::size_t bytes, OutgoingMessage* message,
-                       const Build& build) {
+bool Poster::send(Endpoint& to, OutgoingPacket::Use use, std::size_t bytes,
+                  OutgoingMessage* message, const Build& build) {
+  if (to.link.lent_bytes == 0) {
+    OutgoingPacket* const packet = take(to, use);
+    return packet != nullptr && build_and_post(*packet, message, build);
+  }
   LentPacket<Build> packet(&core_.lent, bytes, build);
   if (!lent(to, to.driver->post_lent(to.connection, packet))) return false;
   count_sent(to, bytes);
@@ -113,18 +119,23 @@ bool Poster::post_lent(Endpoint& to, std::size_t bytes, OutgoingMessage* message
 }
 
 template <typename Build>
-bool Poster::post_short(Endpoint& to, std::size_t bytes, const Build& build) {
-  alignas(std::max_align_t) std::array<std::byte, kMostShort> room;
-  const std::uint64_t staged = core_.counters.staged_bytes;
-  const std::uint64_t referenced = core_.counters.referenced_bytes;
-  core_.lent.lend({room.data(), bytes});
-  build(core_.lent);
-  if (!lent(to, to.driver->post_send(to.connection, core_.lent.segments(), nullptr))) {
-    core_.counters.staged_bytes = staged;
-    core_.counters.referenced_bytes = referenced;
+bool Poster::write(Endpoint& to, const ExposureToken& window, std::uint64_t offset,
+                   OutgoingMessage& message, const Build& build) {
+  OutgoingPacket* const packet = take(to, OutgoingPacket::Use::kWrite);
+  if (packet == nullptr) return false;
+  packet->window = window;
+  packet->window_offset = offset;
+  return build_and_post(*packet, &message, build);
+}
+
+template <typename Build>
+bool Poster::build_and_post(OutgoingPacket& packet, OutgoingMessage* message, const Build& build) {
+  if (!build(packet.packet)) {
+    give_back(packet);
     return false;
   }
-  count_sent(to, bytes);
+  packet.message = message;
+  post(packet);
   return true;
 }
 

@@ -23,16 +23,26 @@ class PosterTest : public ::testing::Test {
     out.staging_bytes = 32 * 1024;  // 32 packets
     return out;
   }
-  /// A packet of `bytes` staged bytes and, with a message, as many of the message's memory.
-  OutgoingPacket& taken(std::size_t bytes, OutgoingMessage* message = nullptr,
-                        Use use = Use::kFirst) {
-    OutgoingPacket* const packet = poster_.take(to_, use);
-    EXPECT_NE(packet, nullptr);
-    std::memset(packet->packet.staging_room().data, 0x11, bytes);
-    packet->packet.stage(bytes);
-    packet->message = message;
-    if (message != nullptr) packet->packet.reference({users_, bytes});
-    return *packet;
+  /// Posts a packet of `bytes` staged bytes, of the message if there is one.
+  bool send(Endpoint& to, std::size_t bytes, OutgoingMessage* message = nullptr,
+            Use use = Use::kFirst) {
+    return poster_.send(to, use, bytes, message, [&](Packet& packet) {
+      std::memset(packet.staging_room().data, 0x11, bytes);
+      packet.stage(bytes);
+      return true;
+    });
+  }
+  /// Writes so many bytes of the message's memory.
+  bool write(Endpoint& to, std::size_t bytes, OutgoingMessage& message) {
+    return poster_.write(to, {1000, 7}, 24, message, [&](Packet& packet) {
+      packet.reference({users_, bytes});
+      return true;
+    });
+  }
+  /// The packet that the driver was given last.
+  OutgoingPacket& given() const { return *static_cast<OutgoingPacket*>(driver_.context); }
+  void driver_keeps(std::size_t packets) {
+    driver_.script.assign(packets, StatusCode::kInProgress);
   }
   std::size_t in_use() const { return core_.packets.in_use() + core_.controls.in_use(); }
   void expect_nothing_held() const {
@@ -56,54 +66,65 @@ class PosterTest : public ::testing::Test {
 };
 
 TEST_F(PosterTest, AnEndpointTakesItsShareAndLessForStreamedPayload) {
-  std::vector<OutgoingPacket*> streamed, first;
-  while (OutgoingPacket* const packet = poster_.take(to_, Use::kData)) streamed.push_back(packet);
+  OutgoingMessage message;
+  driver_keeps(1000);
+  std::vector<OutgoingPacket*> streamed;
+  while (send(to_, 1, &message, Use::kData)) streamed.push_back(&given());
   EXPECT_EQ(streamed.size(), 4u);
-  EXPECT_EQ(poster_.take(to_, Use::kWrite), nullptr);
-  while (OutgoingPacket* const packet = poster_.take(to_, Use::kFirst)) first.push_back(packet);
-  EXPECT_EQ(first.size(), 14u);
+  EXPECT_FALSE(write(to_, 1, message));
+  std::size_t first = 0;
+  while (send(to_, 1)) ++first;
+  EXPECT_EQ(first, 14u);
   Endpoint other({{0, {}}}, &driver_);
-  OutgoingPacket* const others = poster_.take(other, Use::kData);
-  ASSERT_NE(others, nullptr) << "somebody else has a share too";
-  EXPECT_EQ(others->endpoint, &other);
-  poster_.give_back(*others);
-  for (OutgoingPacket* packet : streamed) poster_.give_back(*packet);
-  EXPECT_NE(poster_.take(to_, Use::kWrite), nullptr);
+  ASSERT_TRUE(send(other, 1, &message, Use::kData)) << "somebody else has a share too";
+  EXPECT_EQ(given().endpoint, &other);
+  poster_.posted(given(), {});
+  for (OutgoingPacket* packet : streamed) poster_.posted(*packet, {});
+  EXPECT_TRUE(write(to_, 1, message));
   EXPECT_EQ(to_.streaming_packets, 1u);
 }
 
 // More of them than there are packets.
 TEST_F(PosterTest, EndpointsThatTakeNothingLeavePacketsToAllOthers) {
+  OutgoingMessage message;
   std::deque<Endpoint> slow;
   Frame frame;
   for (int i = 0; i < 200; ++i) {
     Endpoint& to = slow.emplace_back(std::vector<Route>{{0, {}}}, &driver_);
-    while (poster_.take(to, Use::kFirst) != nullptr) continue;
-    while (poster_.take(to, Use::kWrite) != nullptr) continue;
-    driver_.script.assign(core_.controls.capacity(), StatusCode::kInProgress);
+    driver_keeps(core_.packets.capacity() + core_.controls.capacity());
+    while (send(to, 1)) continue;
+    while (write(to, 1, message)) continue;
     while (poster_.post_control(to, frame)) continue;
   }
   driver_.script.clear();
-  EXPECT_NE(poster_.take(to_, Use::kFirst), nullptr);
-  EXPECT_NE(poster_.take(to_, Use::kWrite), nullptr);
+  EXPECT_TRUE(send(to_, 1));
+  EXPECT_TRUE(write(to_, 1, message));
   EXPECT_TRUE(poster_.post_control(to_, frame));
 }
 
 TEST_F(PosterTest, PacketsHaveTheLimitsOfTheirUse) {
-  const OutgoingPacket& packet = *poster_.take(to_, Use::kFirst);
-  EXPECT_EQ(packet.packet.bytes_room(), 512u);
-  const OutgoingPacket& write = *poster_.take(to_, Use::kWrite);
-  EXPECT_EQ(write.packet.bytes_room(), 4096u);
+  OutgoingMessage message;
+  std::size_t room = 0;
+  const auto look = [&](Packet& packet) {
+    room = packet.bytes_room();
+    return false;
+  };
+  EXPECT_FALSE(poster_.send(to_, Use::kFirst, 100, nullptr, look));
+  EXPECT_EQ(room, 512u);
+  EXPECT_FALSE(poster_.write(to_, {}, 0, message, look));
+  EXPECT_EQ(room, 4096u);
+  expect_nothing_held();
 }
 
 TEST_F(PosterTest, ManyStreamedBytesStopTheStreamNotFirstFrames) {
+  OutgoingMessage message;
   to_.streaming_bytes = 4 * 1024 * 1024;
-  EXPECT_EQ(poster_.take(to_, Use::kData), nullptr);
-  EXPECT_NE(poster_.take(to_, Use::kFirst), nullptr);
+  EXPECT_FALSE(send(to_, 1, &message, Use::kData));
+  EXPECT_TRUE(send(to_, 1));
 }
 
 TEST_F(PosterTest, WhatTheDriverCopiedIsFreeAtOnce) {
-  poster_.post(taken(100));
+  EXPECT_TRUE(send(to_, 100));
   ASSERT_EQ(driver_.accepted.size(), 1u);
   EXPECT_EQ(driver_.accepted[0].size(), 100u);
   EXPECT_EQ(core_.counters.drivers[0].packets_sent, 1u);
@@ -114,15 +135,13 @@ TEST_F(PosterTest, WhatTheDriverKeepsIsFreeWhenItIsPosted) {
   OutgoingMessage message;
   state_of(message).phase = OutgoingPhase::kFinished;
   driver_.script = {StatusCode::kInProgress};
-  OutgoingPacket& packet = taken(100, &message, Use::kData);
-  poster_.post(packet);
-  EXPECT_EQ(driver_.context, &packet);
+  EXPECT_TRUE(send(to_, 200, &message, Use::kData));
   EXPECT_EQ(to_.posts, 1u);
   EXPECT_EQ(to_.message_posts, 1u);
   EXPECT_EQ(to_.streaming_bytes, 200u);
   EXPECT_EQ(state_of(message).posts, 1u);
   EXPECT_TRUE(core_.finished.empty());
-  poster_.posted(packet, {});
+  poster_.posted(given(), {});
   ASSERT_FALSE(core_.finished.empty());
   EXPECT_EQ(core_.finished.pop(), &message);
   EXPECT_EQ(state_of(message).phase, OutgoingPhase::kFinished);
@@ -133,9 +152,8 @@ TEST_F(PosterTest, WhatDidNotLeaveFailsItsMessage) {
   OutgoingMessage message;
   state_of(message).phase = OutgoingPhase::kFinished;
   driver_.script = {StatusCode::kInProgress};
-  OutgoingPacket& packet = taken(100, &message);
-  poster_.post(packet);
-  poster_.posted(packet, {StatusCode::kPeerFailed, "it died"});
+  EXPECT_TRUE(send(to_, 100, &message));
+  poster_.posted(given(), {StatusCode::kPeerFailed, "it died"});
   EXPECT_EQ(state_of(message).phase, OutgoingPhase::kFailed);
   EXPECT_EQ(core_.finished.pop(), &message);
   EXPECT_TRUE(to_.post_failed);
@@ -144,19 +162,17 @@ TEST_F(PosterTest, WhatDidNotLeaveFailsItsMessage) {
 
 TEST_F(PosterTest, WhatDidNotLeaveByARouteThatWasGivenUpIsNoMatter) {
   driver_.script = {StatusCode::kInProgress};
-  OutgoingPacket& packet = taken(100);
-  poster_.post(packet);
+  EXPECT_TRUE(send(to_, 100));
   ++to_.connections_left;
-  poster_.posted(packet, {StatusCode::kUnreachable, "nobody is there"});
+  poster_.posted(given(), {StatusCode::kUnreachable, "nobody is there"});
   EXPECT_FALSE(to_.post_failed);
   expect_nothing_held();
 }
 
 TEST_F(PosterTest, WhatIsPushedBackStaysAndIsTriedAgain) {
   driver_.script = {StatusCode::kAgain, StatusCode::kAgain};
-  OutgoingPacket& packet = taken(100);
-  poster_.post(packet);
-  EXPECT_EQ(to_.unposted, &packet);
+  EXPECT_TRUE(send(to_, 100));
+  EXPECT_EQ(to_.unposted, &given());
   EXPECT_TRUE(to_.active);
   EXPECT_EQ(core_.posts, 1u);
   EXPECT_FALSE(poster_.retry(to_));
@@ -172,19 +188,15 @@ TEST_F(PosterTest, AMessageWaitsForItsCopiedPayloadToLeave) {
   OutgoingMessage message;
   state_of(message).phase = OutgoingPhase::kFinished;
   driver_.script = {StatusCode::kAgain, StatusCode::kInProgress};
-  OutgoingPacket& packet = taken(100);
-  packet.message = &message;
-  poster_.post(packet);
+  EXPECT_TRUE(send(to_, 100, &message));
   EXPECT_EQ(state_of(message).posts, 1u) << "pushed back";
   EXPECT_TRUE(poster_.retry(to_));
   EXPECT_EQ(state_of(message).posts, 1u) << "the driver has it, and nobody else";
   EXPECT_TRUE(core_.finished.empty());
-  poster_.posted(packet, {});
+  poster_.posted(given(), {});
   EXPECT_EQ(state_of(message).posts, 0u);
   EXPECT_EQ(core_.finished.pop(), &message);
-  OutgoingPacket& next = taken(100);
-  next.message = &message;
-  poster_.post(next);
+  EXPECT_TRUE(send(to_, 100, &message));
   EXPECT_EQ(state_of(message).posts, 0u) << "that left at once";
   expect_nothing_held();
 }
@@ -195,7 +207,7 @@ TEST_F(PosterTest, AMessageWaitsForTheFrameThatSaysThatItIsPlaced) {
   driver_.script = {StatusCode::kInProgress};
   ASSERT_TRUE(poster_.post_control(to_, Frame(), {}, &message));
   EXPECT_EQ(state_of(message).posts, 1u);
-  poster_.posted(*static_cast<OutgoingPacket*>(driver_.context), {});
+  poster_.posted(given(), {});
   EXPECT_EQ(core_.finished.pop(), &message);
   expect_nothing_held();
 }
@@ -204,7 +216,7 @@ TEST_F(PosterTest, WhatIsRefusedStaysUntilTheEndpointEnds) {
   OutgoingMessage message;
   state_of(message).phase = OutgoingPhase::kFinished;
   driver_.script = {{StatusCode::kPeerFailed, "it died"}};
-  poster_.post(taken(100, &message));
+  EXPECT_TRUE(send(to_, 100, &message));
   EXPECT_TRUE(to_.post_failed);
   EXPECT_NE(to_.unposted, nullptr);
   EXPECT_TRUE(core_.finished.empty());
@@ -216,12 +228,10 @@ TEST_F(PosterTest, WhatIsRefusedStaysUntilTheEndpointEnds) {
 }
 
 TEST_F(PosterTest, WritesGoWhereTheirWindowIs) {
-  OutgoingPacket& packet = *poster_.take(to_, Use::kWrite);
-  packet.window = {1000, 7};
-  packet.window_offset = 24;
-  packet.packet.reference({users_, 100});
-  poster_.post(packet);
+  OutgoingMessage message;
+  EXPECT_TRUE(write(to_, 100, message));
   EXPECT_EQ(driver_.written_to, 1024u);
+  EXPECT_EQ(driver_.accepted[0].size(), 100u);
   expect_nothing_held();
 }
 
@@ -258,8 +268,7 @@ TEST_F(PosterTest, AControlFrameThatCannotLeaveChangesNothing) {
   expect_nothing_held();
 
   driver_.script = {StatusCode::kAgain};
-  OutgoingPacket& packet = taken(10);
-  poster_.post(packet);
+  EXPECT_TRUE(send(to_, 10));
   EXPECT_FALSE(poster_.post_control(to_, frame)) << "an earlier packet has to leave first";
   ASSERT_TRUE(poster_.retry(to_));
 
@@ -280,7 +289,7 @@ TEST_F(PosterTest, ControlFramesWaitWhenTheirShareIsWithTheDriver) {
   }
   EXPECT_EQ(to_.posts, share);
   EXPECT_TRUE(to_.active);
-  poster_.posted(*static_cast<OutgoingPacket*>(driver_.context), {});
+  poster_.posted(given(), {});
   EXPECT_TRUE(poster_.post_control(to_, frame));
 }
 
@@ -294,8 +303,11 @@ struct HalfAndHalf final : PayloadSource {
 
 TEST_F(PosterTest, FillingCountsWhatIsCopiedAndGathered) {
   HalfAndHalf source;
-  OutgoingPacket& packet = *poster_.take(to_, Use::kData);
-  EXPECT_EQ(fill_packet(core_, packet.packet, source, 101), 101u);
+  const auto build = [&](Packet& packet) {
+    EXPECT_EQ(fill_packet(core_, packet, to_, source, 101), 101u);
+    return true;
+  };
+  EXPECT_TRUE(poster_.send(to_, Use::kData, 101, nullptr, build));
   EXPECT_EQ(core_.counters.staged_bytes, 50u);
   EXPECT_EQ(core_.counters.referenced_bytes, 51u);
 }

@@ -34,20 +34,6 @@ std::byte* stage_headers(Packet& packet, Segment header) {
   return start;
 }
 
-Frame first_frame(const Endpoint& to, std::uint8_t handler, Segment header) {
-  Frame frame;
-  frame.kind = FrameKind::kMessage;
-  frame.handler = handler;
-  frame.header_bytes = static_cast<std::uint16_t>(header.size);
-  frame.credit = returnable_credit(to);
-  return frame;
-}
-
-void first_frame_left(Endpoint& to, const Frame& frame) {
-  to.asked = false;
-  credit_returned(to, frame.credit);
-}
-
 // What is posted meanwhile leaves together, if there may be much of it.
 class Cork {
  public:
@@ -69,12 +55,30 @@ class Cork {
 
 }  // namespace
 
+/// What a first frame is built of.
+struct Sender::Opening {
+  Opening(std::uint8_t its_handler, Segment its_header, OutgoingMessage* its_message)
+      : handler(its_handler), header(its_header), message(its_message) {
+    if (message == nullptr) return;
+    source = message->source;
+    payload_bytes = message->payload_bytes;
+  }
+  /// Of the packet, before the head.
+  std::size_t bytes() const { return kFrameBytes + padded_bytes(header.size); }
+
+  std::uint8_t handler;
+  Segment header;
+  OutgoingMessage* message;  // null: nothing has to remember it
+  PayloadSource* source = nullptr;
+  std::uint64_t payload_bytes = 0;
+};
+
 std::size_t default_eager_limit(const DriverCaps& caps) {
   return caps.piece_bytes > 0 ? kEagerLimitInPlace : kEagerLimit;
 }
 
 Status Sender::send_header(Endpoint& to, std::uint8_t handler, Segment header) {
-  if (to.can_post() && to.first_frames.empty() && start(to, handler, header, nullptr)) return {};
+  if (to.can_post() && to.first_frames.empty() && start(to, {handler, header, nullptr})) return {};
   if (!to.first_frames.push(handler, header, nullptr)) return StatusCode::kNoMemory;
   ++core_.waiting;
   core_.activate(to);
@@ -89,7 +93,7 @@ Status Sender::send(Endpoint& to, std::uint8_t handler, Segment header, Outgoing
   state.phase = OutgoingPhase::kStarting;
   const bool collect = to.can_post() && is_one_of_many(to, header.size, message.payload_bytes);
   if (!collect && to.can_post() && to.first_frames.empty() &&
-      start(to, handler, header, &message)) {
+      start(to, {handler, header, &message})) {
     if (state.phase == OutgoingPhase::kFinished && state.posts == 0) {
       state.phase = OutgoingPhase::kNone;
       return {};
@@ -122,24 +126,18 @@ bool Sender::is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payl
 }
 
 // Builds and posts the first frame; false when no packet can be had.
-bool Sender::start(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage* message) {
-  if (message != nullptr && !core_.outgoing.reserve()) return false;
-  const std::size_t before = kFrameBytes + padded_bytes(header.size);
-  if (to.link.lends_memory && message == nullptr)
-    return start_whole(to, handler, header, nullptr, 0);
-  if (to.link.lends_memory) {
-    const std::uint64_t head = head_limit(to, message, before, to.driver->caps().piece_bytes);
-    return poster_.post_lent(to, before + head, message, [&](Packet& packet) {
-      build(to, packet, handler, header, message, head);
-    });
-  }
-  OutgoingPacket* const packet = poster_.take(to, OutgoingPacket::Use::kFirst);
-  if (packet == nullptr) return false;
-  const std::uint64_t head = head_limit(to, message, before, packet->packet.bytes_room());
-  build(to, packet->packet, handler, header, message, head);
-  packet->message = message;
-  poster_.post(*packet);
-  return true;
+bool Sender::start(Endpoint& to, const Opening& opening) {
+  if (opening.message == nullptr) return start_with(to, opening, 0);
+  if (!core_.outgoing.reserve()) return false;
+  return start_with(to, opening, head_limit(to, *opening.message, opening.bytes()));
+}
+
+bool Sender::start_with(Endpoint& to, const Opening& opening, std::uint64_t head) {
+  return poster_.send(to, OutgoingPacket::Use::kFirst, opening.bytes() + head, opening.message,
+                      [&](Packet& packet) {
+                        build(to, packet, opening, head);
+                        return true;
+                      });
 }
 
 // Whether the fabric would rather have none of the payload travel with the header.
@@ -155,82 +153,73 @@ bool Sender::is_offered(const Endpoint& to, const OutgoingMessage& message) cons
          bytes >= to.link.offered_from && bytes <= to.link.most_offered;
 }
 
-// How much of the payload may travel with the header.  A checksum stands in front of what it is of,
-// so that all of that must be in one piece, as a header must.
-std::uint64_t Sender::head_limit(const Endpoint& to, const OutgoingMessage* message,
-                                 std::size_t before, std::size_t most) const {
-  if (message == nullptr) return 0;
+// How much of the payload may travel with the header, which has `before` bytes.  A checksum stands
+// in front of what it is of, so that all of that must be in one piece, as a header must.
+std::uint64_t Sender::head_limit(const Endpoint& to, const OutgoingMessage& message,
+                                 std::size_t before) const {
   // Who chose an eager limit meant it, and what has a checksum travels in packets.
   const bool may_stay = !core_.config.checksum && !core_.config.eager_limit;
-  if (may_stay && (is_offered(to, *message) || is_written_whole(to, *message))) return 0;
-  const std::uint64_t limit = std::min<std::uint64_t>(
-      {message->payload_bytes, to.credit, eager_limit(core_.config, to.driver->caps())});
-  const bool in_pieces = to.link.lends_memory && !core_.config.checksum && before <= most / 2;
-  return in_pieces ? limit : std::min<std::uint64_t>(limit, most - before);
+  if (may_stay && (is_offered(to, message) || is_written_whole(to, message))) return 0;
+  const DriverCaps& caps = to.driver->caps();
+  const std::uint64_t limit =
+      std::min<std::uint64_t>({message.payload_bytes, to.credit, eager_limit(core_.config, caps)});
+  const std::size_t lent = to.link.lent_bytes;
+  if (lent > 0 && !core_.config.checksum && before <= lent / 2) return limit;
+  const std::size_t most = lent > 0 ? lent : caps.max_packet_bytes;
+  return std::min<std::uint64_t>(limit, most - before);
 }
 
 // The frame, its header and, of the payload, `head` bytes, or as many as the packet takes.  In lent
-// memory it is the first piece of them.
-void Sender::build(Endpoint& to, Packet& packet, std::uint8_t handler, Segment header,
-                   OutgoingMessage* message, std::uint64_t head) {
-  std::byte* const place = stage_headers(packet, header);
-  Frame frame = first_frame(to, handler, header);
-  if (message != nullptr) {
-    if (packet.lent()) {
-      fill_lent(core_, packet, to, *message->source);
-    } else if (head > 0) {
-      head = fill_packet(core_, packet, *message->source, head);
-    }
-    auto& state = state_of(*message);
-    state.sent = head;
-    to.credit -= head;
-    frame.length = message->payload_bytes;
-    if (head == 0 && is_offered(to, *message)) {
-      state.offered = frame.offered = true;
-      frame.offset = reinterpret_cast<std::uintptr_t>(message->run);
-    }
-    if (core_.config.checksum && head > 0) add_checksum(packet, frame);
-    if (head < message->payload_bytes) {
-      state.id = frame.id = core_.outgoing.add(message);
-      state.phase = OutgoingPhase::kWaiting;
-    } else {
-      state.phase = OutgoingPhase::kFinished;
-    }
+// memory it is the first piece of them, and the packet leaves: only then credit may change here.
+void Sender::build(Endpoint& to, Packet& packet, const Opening& opening, std::uint64_t head) {
+  std::byte* const place = stage_headers(packet, opening.header);
+  if (head > 0) {
+    const std::uint64_t filled = fill_packet(core_, packet, to, *opening.source, head);
+    if (!packet.lent()) head = filled;
   }
-  frame.body_bytes = static_cast<std::uint32_t>(padded_bytes(header.size) + head);
+  to.credit -= head;
+  Frame frame;
+  frame.kind = FrameKind::kMessage;
+  frame.handler = opening.handler;
+  frame.header_bytes = static_cast<std::uint16_t>(opening.header.size);
+  frame.credit = returnable_credit(to);
+  frame.length = opening.payload_bytes;
+  if (core_.config.checksum && head > 0) add_checksum(packet, frame);
+  if (opening.message != nullptr) expect_answer(to, *opening.message, head, frame);
+  frame.body_bytes = static_cast<std::uint32_t>(padded_bytes(opening.header.size) + head);
   encode_frame(frame, place);
-  first_frame_left(to, frame);
+  to.asked = false;
+  credit_returned(to, frame.credit);
 }
 
-Status Sender::send_at_once(Endpoint& to, std::uint8_t handler, Segment header,
-                            PayloadSource& source, std::uint64_t payload_bytes) {
-  const std::uint64_t bytes = kFrameBytes + padded_bytes(header.size) + payload_bytes;
-  const bool now = to.link.lends_memory && to.can_post() && to.first_frames.empty() &&
-                   payload_bytes <= to.credit && bytes <= to.driver->caps().piece_bytes &&
-                   payload_bytes <= eager_limit(core_.config, to.driver->caps());
-  if (!now || core_.config.checksum) return StatusCode::kAgain;
-  if (!start_whole(to, handler, header, &source, payload_bytes)) return StatusCode::kAgain;
-  to.credit -= payload_bytes;
-  return {};
+// Of a message whose first frame has this head: whether its receiver is to say more.
+void Sender::expect_answer(Endpoint& to, OutgoingMessage& message, std::uint64_t head,
+                           Frame& frame) {
+  auto& state = state_of(message);
+  state.sent = head;
+  if (head == 0 && is_offered(to, message)) {
+    state.offered = frame.offered = true;
+    frame.offset = reinterpret_cast<std::uintptr_t>(message.run);
+  }
+  if (head == message.payload_bytes) {
+    state.phase = OutgoingPhase::kFinished;
+    return;
+  }
+  state.id = frame.id = core_.outgoing.add(&message);
+  state.phase = OutgoingPhase::kWaiting;
 }
 
 // A message, of at most one piece of lent memory, that nothing has to remember.
-bool Sender::start_whole(Endpoint& to, std::uint8_t handler, Segment header, PayloadSource* source,
-                         std::uint64_t payload_bytes) {
-  Frame frame = first_frame(to, handler, header);
-  frame.length = payload_bytes;
-  const std::size_t body = padded_bytes(header.size) + payload_bytes;
-  frame.body_bytes = static_cast<std::uint32_t>(body);
-  const auto build = [&](Packet& packet) {
-    encode_frame(frame, stage_headers(packet, header));
-    if (source != nullptr) fill_lent(core_, packet, to, *source);
-  };
-  const bool is_short =
-      kFrameBytes + body <= std::min(to.driver->caps().short_bytes, Poster::kMostShort);
-  const bool sent = is_short ? poster_.post_short(to, kFrameBytes + body, build)
-                             : poster_.post_lent(to, kFrameBytes + body, nullptr, build);
-  if (sent) first_frame_left(to, frame);
-  return sent;
+Status Sender::send_at_once(Endpoint& to, std::uint8_t handler, Segment header,
+                            PayloadSource& source, std::uint64_t payload_bytes) {
+  Opening opening(handler, header, nullptr);
+  opening.source = &source;
+  opening.payload_bytes = payload_bytes;
+  const bool now = opening.bytes() + payload_bytes <= to.link.lent_bytes && to.can_post() &&
+                   to.first_frames.empty() && payload_bytes <= to.credit &&
+                   payload_bytes <= eager_limit(core_.config, to.driver->caps());
+  if (!now || core_.config.checksum) return StatusCode::kAgain;
+  return start_with(to, opening, payload_bytes) ? Status() : Status(StatusCode::kAgain);
 }
 
 // The first one of a turn leaves at once; those of messages that arrived with it leave together
@@ -252,7 +241,7 @@ bool Sender::pump(Endpoint& to) {
   to.collected = 0;
   OutgoingPacket* const held = to.unposted;
   OutgoingMessage* const message = held == nullptr ? to.unfinished.message : held->message;
-  if (!poster_.retry(to) || !poster_.finish_lent(to)) return false;
+  if (!poster_.retry(to)) return false;
   if (message != nullptr) core_.finish_if_done(*message);
   if (!to.hello_sent && !post_hello(to)) return false;
   while (!to.clearances.empty()) {
@@ -338,7 +327,7 @@ bool Sender::start_next(Endpoint& to) {
   if (to.first_frames.empty() || !to.can_post()) return false;
   FirstFrames::Waiting& next = to.first_frames.front();
   OutgoingMessage* const message = next.message;
-  if (!start(to, next.handler, next.header(), message)) return false;
+  if (!start(to, {next.handler, next.header(), message})) return false;
   to.first_frames.pop();
   --core_.waiting;
   if (message != nullptr) core_.finish_if_done(*message);

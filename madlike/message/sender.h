@@ -47,15 +47,15 @@ class Sender {
 
  private:
   bool is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payload) const;
-  bool start(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage* message);
-  void build(Endpoint& to, Packet& packet, std::uint8_t handler, Segment header,
-             OutgoingMessage* message, std::uint64_t head);
-  bool start_whole(Endpoint& to, std::uint8_t handler, Segment header, PayloadSource* source,
-                   std::uint64_t payload_bytes);
+  struct Opening;
+  bool start(Endpoint& to, const Opening& opening);
+  bool start_with(Endpoint& to, const Opening& opening, std::uint64_t head);
+  void build(Endpoint& to, Packet& packet, const Opening& opening, std::uint64_t head);
+  void expect_answer(Endpoint& to, OutgoingMessage& message, std::uint64_t head, Frame& frame);
   bool is_written_whole(const Endpoint& to, const OutgoingMessage& message) const;
   bool is_offered(const Endpoint& to, const OutgoingMessage& message) const;
-  std::uint64_t head_limit(const Endpoint& to, const OutgoingMessage* message, std::size_t before,
-                           std::size_t most) const;
+  std::uint64_t head_limit(const Endpoint& to, const OutgoingMessage& message,
+                           std::size_t before) const;
 
   bool credit_is_due(const Endpoint& to) const;
   bool return_credit(Endpoint& to);

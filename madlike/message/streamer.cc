@@ -44,33 +44,18 @@ std::uint64_t Streamer::limit(OutgoingMessage& message, std::uint64_t room) {
 std::uint64_t Streamer::fill(Endpoint& to, Packet& packet, OutgoingMessage& message,
                              std::uint64_t room) {
   const std::uint64_t most = limit(message, std::min<std::uint64_t>(room, packet.bytes_room()));
-  std::uint64_t bytes = most;
-  if (packet.lent()) {
-    fill_lent(core_, packet, to, *message.source);
-  } else {
-    bytes = fill_packet(core_, packet, *message.source, most);
-  }
-  if (bytes == 0) core_.end(to, {StatusCode::kInternal, "a payload source gave no bytes"});
+  const std::uint64_t bytes = fill_packet(core_, packet, to, *message.source, most);
+  if (bytes == 0) no_bytes(core_, to);
   state_of(message).sent += bytes;
   return bytes;
 }
 
 bool Streamer::data(Endpoint& to, OutgoingMessage& message) {
-  if (to.link.lends_memory) {
-    const std::size_t bytes =
-        kFrameBytes + limit(message, to.driver->caps().piece_bytes - kFrameBytes);
-    return poster_.post_lent(to, bytes, &message,
-                             [&](Packet& packet) { (void)build_data(to, packet, message); });
-  }
-  OutgoingPacket* const packet = poster_.take(to, OutgoingPacket::Use::kData);
-  if (packet == nullptr) return false;
-  if (!build_data(to, packet->packet, message)) {
-    poster_.give_back(*packet);
-    return false;
-  }
-  packet->message = &message;
-  poster_.post(*packet);
-  return true;
+  const std::size_t lent = to.link.lent_bytes;
+  const std::size_t room = lent > 0 ? lent : to.driver->caps().max_packet_bytes;
+  return poster_.send(to, OutgoingPacket::Use::kData,
+                      kFrameBytes + limit(message, room - kFrameBytes), &message,
+                      [&](Packet& packet) { return build_data(to, packet, message); });
 }
 
 bool Streamer::build_data(Endpoint& to, Packet& packet, OutgoingMessage& message) {
@@ -92,20 +77,14 @@ bool Streamer::build_data(Endpoint& to, Packet& packet, OutgoingMessage& message
 }
 
 bool Streamer::write(Endpoint& to, OutgoingMessage& message) {
-  OutgoingPacket* const packet = poster_.take(to, OutgoingPacket::Use::kWrite);
-  if (packet == nullptr) return false;
   auto& state = state_of(message);
   const Window::Place place = state.window.place(state.sent - state.window_start);
-  packet->window = state.window.token;
-  packet->window_offset = place.offset;
-  const std::uint64_t bytes = fill(to, packet->packet, message, place.bytes);
-  if (bytes == 0) {
-    poster_.give_back(*packet);
-    return false;
-  }
-  core_.counters.written_bytes += bytes;
-  packet->message = &message;
-  poster_.post(*packet);
+  const auto build = [&](Packet& packet) {
+    const std::uint64_t bytes = fill(to, packet, message, place.bytes);
+    core_.counters.written_bytes += bytes;
+    return bytes > 0;
+  };
+  if (!poster_.write(to, state.window.token, place.offset, message, build)) return false;
   if (state.sent == state.accepted) (void)placed(to, message);
   return true;
 }

@@ -9,7 +9,8 @@
 // (datatype_path/plan/prediction.h); measured, from the decision to the completion of the send.  So
 // a send that waits for its receiver or its turn takes longer than predicted, and one that somebody
 // buffered is complete earlier: how many were complete when mad_send() returned stands beside.
-// What is staged, referenced and sent in packets is what the plans say (Policy::work()).
+// What is staged, referenced and sent in packets is what the plans say (Policy::work()); in memory
+// that a fabric lends all of it is copied (MessageCounters).
 //
 // Types are told apart by their text alone (brief()).  Memory is bounded: beyond kMaxRows of them
 // the table has one row for all others.

@@ -36,7 +36,6 @@ inline LoopbackOptions lending() {
   LoopbackOptions options;
   options.queue_depth = 5;
   options.lent_bytes = 1000;
-  options.short_bytes = 128;
   options.offered_from = 100;
   options.most_offered = 100000;
   return options;

@@ -306,7 +306,6 @@ inline LoopbackOptions random_lender(Random& random) {
   LoopbackOptions options = random_fabric(random);
   options.piece_bytes = 0;
   options.lent_bytes = 128 + up_to(random, options.max_packet_bytes - 128);
-  options.short_bytes = up_to(random, options.inject_bytes);
   return options;
 }
 

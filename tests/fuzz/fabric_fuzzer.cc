@@ -94,7 +94,7 @@ class Peer {
       keep(std::move(packet), [&](SegmentList list, void* context) {
         return driver_->post_write(connection_, list, token, offset, context);
       });
-    } else if (driver_->link(connection_).lends_memory) {
+    } else if (driver_->link(connection_).lent_bytes > 0) {
       lend(LyingWriter(packet, lies ? choices.below(UINT64_MAX) : packet.size()));
     } else {
       keep(std::move(packet), [&](SegmentList list, void* context) {

@@ -41,10 +41,8 @@ std::unique_ptr<Driver> open_engine() {
 
 Door open_door() {
   DoorOptions options;
-  options.fabric = "ucx";
-  options.magic = {'M', 'A', 'D', 'U', 'C', 'X'};
   options.interface = "lo";
-  auto opened = Door::open(options);
+  auto opened = Door::open({"ucx", {'M', 'A', 'D', 'U', 'C', 'X'}}, options);
   expect(opened.ok(), "the door does not open");
   return std::move(*opened);
 }

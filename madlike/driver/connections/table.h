@@ -121,6 +121,14 @@ class ConnectionTable {
     leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(), forgotten), leaving_.end());
   }
 
+  /// Forgets all, whoever names them.
+  void clear() {
+    live_.clear();
+    ending_.clear();
+    leaving_.clear();
+    records_.clear();
+  }
+
   bool any_closing() const {
     return any_closing([](const Connection&) { return true; });
   }

@@ -156,6 +156,19 @@ TEST(ConnectionTable, WhoIsLeftIsForgottenOnceNobodyNamesIt) {
   EXPECT_GT(table.add(kHere, 3).id, second) << "ids are never used again";
 }
 
+TEST(ConnectionTable, NothingIsLeftOfWhatIsCleared) {
+  ConnectionTable<Connection> table;
+  const ConnectionId doomed = table.add(kHere, 1).id, left = table.add(kThere, 2).id;
+  table.end_soon(doomed, StatusCode::kClosed);
+  table.find(left)->state = State::kGone;
+  EXPECT_EQ(table.leave(left), nullptr);
+  table.clear();
+  EXPECT_EQ(table.size(), 0u);
+  EXPECT_FALSE(table.has_due());
+  EXPECT_FALSE(table.has_left());
+  EXPECT_EQ(table.live(table.add(kThere, 3).address)->number, 3);
+}
+
 TEST(ConnectionTable, GoesThroughAll) {
   ConnectionTable<Connection> table;
   table.add(kHere, 1);

@@ -33,15 +33,16 @@ Status host_silent(const DoorAddress& peer, std::chrono::milliseconds timeout) {
                                        " ms (silence timeout)"};
 }
 
-Door::Door(const DoorOptions& options, TcpSocket listener, std::vector<std::byte> socket_address,
-           TcpWatch watch)
-    : options_(options),
+Door::Door(const DoorName& name, const DoorOptions& options, TcpSocket listener,
+           std::vector<std::byte> socket_address, TcpWatch watch)
+    : name_(name),
+      options_(options),
       own_{std::move(socket_address), options.secret ? *options.secret : random_secret()},
       address_(own_.bytes()),
       watch_(std::move(watch)),
       listener_(std::move(listener)) {}
 
-Result<Door> Door::open(const DoorOptions& options) {
+Result<Door> Door::open(const DoorName& name, const DoorOptions& options) {
   if (sodium_init() < 0) return Status(StatusCode::kInternal, "libsodium cannot be used here");
   Result<std::vector<std::byte>> address = listening_address(options.interface);
   if (!address.ok()) return address.status();
@@ -52,7 +53,7 @@ Result<Door> Door::open(const DoorOptions& options) {
   if (!watch->add(*listener, TcpWatch::Role::kListener, 0)) {
     return tcp_status(StatusCode::kNoMemory, "watching sockets", errno);
   }
-  return Door(options, std::move(*listener), std::move(*address), std::move(*watch));
+  return Door(name, options, std::move(*listener), std::move(*address), std::move(*watch));
 }
 
 Result<DoorAddress> Door::parse(const std::byte* address, std::size_t size) const {
@@ -65,7 +66,7 @@ Result<DoorAddress> Door::parse(const std::byte* address, std::size_t size) cons
   }
   if (peer->bytes() == address_) {
     return Status(StatusCode::kInvalidArgument,
-                  "an engine does not connect to itself over " + options_.fabric);
+                  "an engine does not connect to itself over " + name_.fabric);
   }
   return peer;
 }
@@ -221,7 +222,7 @@ void Door::on_dialed(std::uint32_t id, Call& call) {
   }
   tcp_configure(fd, options_.silence_timeout);
   call.nonce = random_nonce();
-  const auto request = DoorHello{options_.magic, DoorHello::Kind::kRequest, call.nonce}.pack();
+  const auto request = DoorHello{name_.magic, DoorHello::Kind::kRequest, call.nonce}.pack();
   watch_.change(fd, TcpWatch::Role::kCall, id);
   call.state = Call::State::kAsking;
   call.deadline = clock_.now() + Silence::look_every(options_.silence_timeout);
@@ -231,10 +232,10 @@ void Door::on_dialed(std::uint32_t id, Call& call) {
 
 void Door::on_challenge(std::uint32_t id, Call& call) {
   const auto nonce =
-      DoorHello::parse(call.reader.bytes(), options_.magic, DoorHello::Kind::kChallenge);
+      DoorHello::parse(call.reader.bytes(), name_.magic, DoorHello::Kind::kChallenge);
   if (!nonce) {
     return fail(id, Status(StatusCode::kVersion, to_text(call.peer.socket) + " is no " +
-                                                     options_.fabric + " engine of this version"));
+                                                     name_.fabric + " engine of this version"));
   }
   call.key = session_key(call.peer.secret, call.nonce, *nonce);
   const auto answer = DoorAnswer{own_}.seal(call.key);
@@ -276,7 +277,7 @@ void Door::accept_strangers() {
     TcpSocket socket = tcp_accept(listener_.fd(), &error);
     if (!socket && is_lack(error)) {
       if (!std::exchange(said_lack_, true)) {
-        say(options_.fabric,
+        say(name_.fabric,
             std::string(tcp_dial_status("peers who connect have to wait", error).message()));
       }
       return accept_later();
@@ -325,8 +326,8 @@ void Door::on_stranger(std::uint32_t id) {
 
 bool Door::challenge(Stranger& stranger) {
   const auto nonce =
-      DoorHello::parse(stranger.reader.bytes(), options_.magic, DoorHello::Kind::kRequest);
-  const DoorHello own{options_.magic, DoorHello::Kind::kChallenge, random_nonce()};
+      DoorHello::parse(stranger.reader.bytes(), name_.magic, DoorHello::Kind::kRequest);
+  const DoorHello own{name_.magic, DoorHello::Kind::kChallenge, random_nonce()};
   const auto bytes = own.pack();
   if (!nonce) {  // an engine of another fabric or version learns what we are
     (void)tcp_send(stranger.socket.fd(), bytes.data(), bytes.size());

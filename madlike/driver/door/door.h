@@ -19,26 +19,16 @@
 #include "madlike/base/clock.h"
 #include "madlike/base/status.h"
 #include "madlike/driver/door/handshake.h"
+#include "madlike/driver/door/options.h"
 #include "madlike/driver/door/silence.h"
 #include "madlike/driver/door/sockets.h"
 
 namespace mad {
 
-struct DoorOptions {
-  std::string fabric;     // as sentences name it, e.g. "tcp"
-  DoorMagic magic{};      // tells its engines from those of other fabrics
-  std::string interface;  // network interface, e.g. "lo"; empty: the first that others can reach
-  std::optional<DoorSecret> secret;  // of this engine's address; empty: a new one
-  /// How long a host may leave a connection attempt without any answer.  A host that answered may
-  /// take its time: its engine accepts when it is polled.  Time without look() does not count.
-  std::chrono::milliseconds connect_timeout{10000};
-  /// How long who connected to us may take to prove that it knows our address.
-  std::chrono::milliseconds stranger_timeout{60000};
-  /// How long it may do so for sure when others wait for its place.
-  std::chrono::milliseconds stranger_grace{1000};
-  /// How long a host may leave what it is sent without any answer of its kernel before its
-  /// connections end; 0: as long as the system's settings say.
-  std::chrono::milliseconds silence_timeout = Silence::kTimeout;
+/// Whose door it is.
+struct DoorName {
+  std::string fabric;  // as sentences name it, e.g. "tcp"
+  DoorMagic magic{};   // tells its engines from those of other fabrics
 };
 
 /// Why a connection with an engine on a host that was silent for so long ends.
@@ -54,7 +44,7 @@ class Door {
   };
 
   /// kNotFound: no such interface (the sentence lists what there is).
-  static Result<Door> open(const DoorOptions& options);
+  static Result<Door> open(const DoorName& name, const DoorOptions& options);
 
   const std::vector<std::byte>& address() const { return address_; }
   /// kInvalidArgument: not an address that this engine could connect to.
@@ -112,8 +102,8 @@ class Door {
   };
   using Calls = std::map<std::uint32_t, Call>;
 
-  Door(const DoorOptions& options, TcpSocket listener, std::vector<std::byte> socket_address,
-       TcpWatch watch);
+  Door(const DoorName& name, const DoorOptions& options, TcpSocket listener,
+       std::vector<std::byte> socket_address, TcpWatch watch);
 
   Calls::iterator find_call(const std::vector<std::byte>& address);
   void dial(std::uint32_t id, Call& call);
@@ -136,6 +126,7 @@ class Door {
   void admit(Stranger& stranger);
   void check_deadlines();
 
+  DoorName name_;
   DoorOptions options_;
   DoorAddress own_;
   std::vector<std::byte> address_;

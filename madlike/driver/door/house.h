@@ -27,14 +27,12 @@ struct House {
   static Door open(const DoorMagic& magic, milliseconds stranger_timeout,
                    milliseconds stranger_grace) {
     DoorOptions options;
-    options.fabric = "door";
-    options.magic = magic;
     options.interface = "lo";
     options.connect_timeout = milliseconds(1000);
     options.stranger_timeout = stranger_timeout;
     options.stranger_grace = stranger_grace;
     options.silence_timeout = milliseconds(1000);
-    Result<Door> opened = Door::open(options);
+    Result<Door> opened = Door::open({"door", magic}, options);
     EXPECT_TRUE(opened.ok()) << opened.status().message();
     return std::move(*opened);
   }

@@ -115,10 +115,9 @@ LoopbackNetwork::LoopbackNetwork(const LoopbackOptions& options)
   caps_.max_write_iov = options.remote_write ? options.max_write_iov : 0;
   caps_.max_write_bytes = options.remote_write ? options.max_write_bytes : 0;
   caps_.piece_bytes = options.lent_bytes > 0 ? options.lent_bytes : options.piece_bytes;
-  caps_.short_bytes = options.short_bytes;
   caps_.cork_bytes = options.cork_bytes;
   link_ = LinkCaps::usual(caps_);
-  link_.lends_memory = options.lent_bytes > 0;
+  link_.lent_bytes = options.lent_bytes;
   link_.offered_from = options.offered_from;
   link_.most_offered = options.most_offered;
 }

@@ -27,7 +27,6 @@ struct LoopbackOptions {
   std::size_t piece_bytes = 0;                     // as in DriverCaps
   std::size_t cork_bytes = 0;                      // as in DriverCaps, but nothing is kept back
   std::size_t lent_bytes = 0;                      // of a piece of lent memory; 0: it lends none
-  std::size_t short_bytes = 0;                     // as in DriverCaps
   std::size_t offered_from = 0, most_offered = 0;  // as in LinkCaps
 };
 

@@ -103,8 +103,6 @@ class OfiDriver : public Driver {
   void read_error();
   void drain_completions();
 
-  // post.cc
-
   OfiOptions options_;
   DriverCaps caps_;
   LinkCaps link_;  // of every connection
@@ -114,7 +112,7 @@ class OfiDriver : public Driver {
 
   // Declared after fabric_: regions close before their domain, endpoints before their queues.
   ReceivePool receives_;
-  OfiExposures exposures_;
+  RegisteredRegions regions_;
   ConnectionTable<OfiConnection> connections_;  // live: not kClosing, not kGone
   std::unordered_map<const fid*, ConnectionId> endpoints_;
 

@@ -41,8 +41,8 @@ void ReceivePool::replenish(fid_ep* shared_context, std::size_t connections) {
   }
 }
 
-Result<ExposureToken> OfiExposures::add(fid_domain* domain, bool virtual_addresses,
-                                        Segment memory) {
+Result<ExposureToken> RegisteredRegions::add(fid_domain* domain, bool virtual_addresses,
+                                             Segment memory) {
   for (int attempt = 0; attempt < 4; ++attempt) {
     const std::uint64_t wanted = random_number<std::uint64_t>() >> 1;
     fid_mr* region = nullptr;

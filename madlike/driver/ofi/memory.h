@@ -66,7 +66,7 @@ class ReceivePool {
 
 /// Regions that peers may write, by key.  Keys are not guessable: a peer writes only where it was
 /// told.
-class OfiExposures {
+class RegisteredRegions {
  public:
   Result<ExposureToken> add(fid_domain* domain, bool virtual_addresses, Segment memory);
   /// False when there is no such region.

@@ -59,14 +59,14 @@ Result<ExposureToken> OfiDriver::expose(ConnectionId id, Segment memory) {
   }
   const bool virtual_addresses =
       (fabric_->info().domain_attr->mr_mode & (FI_MR_VIRT_ADDR | FI_MR_BASIC)) != 0;
-  Result<ExposureToken> token = exposures_.add(fabric_->domain(), virtual_addresses, memory);
+  Result<ExposureToken> token = regions_.add(fabric_->domain(), virtual_addresses, memory);
   if (token.ok()) ++found->exposed;
   return token;
 }
 
 void OfiDriver::withdraw(ConnectionId id, const ExposureToken& token) {
   OfiConnection* const connection = find(id);
-  if (connection && exposures_.remove(token)) --connection->exposed;
+  if (connection && regions_.remove(token)) --connection->exposed;
 }
 
 Status OfiDriver::post_write(ConnectionId id, SegmentList packet, const ExposureToken& token,

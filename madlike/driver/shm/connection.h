@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "madlike/base/clock.h"
-#include "madlike/driver/connections/table.h"
+#include "madlike/driver/connections/connected_driver.h"
 #include "madlike/driver/driver.h"
 #include "madlike/driver/memory/process_reader.h"
 #include "madlike/driver/memory/pull_queue.h"
@@ -42,7 +42,7 @@ class ShmPeerWaker final : public ShmWaker {
   ShmSocketName name_;
 };
 
-struct ShmConnection : ConnectionRecord {
+struct ShmConnection : ConnectedRecord {
   enum class State {
     kMeeting,  // each side is to map the other's lane
     kConnected,
@@ -52,7 +52,7 @@ struct ShmConnection : ConnectionRecord {
 
   ShmConnection(ConnectionId its_id, const ShmAddress& its_address, std::uint64_t its_session,
                 std::uint64_t its_word, ShmPostbox& postbox)
-      : ConnectionRecord(its_id, its_address.bytes()),
+      : ConnectedRecord(its_id, its_address.bytes()),
         peer(its_address),
         session(its_session),
         waker(postbox, its_address.secret),
@@ -75,8 +75,6 @@ struct ShmConnection : ConnectionRecord {
   std::uint64_t peer_session = 0;
   std::optional<ShmWriter> out;
   std::optional<ShmReader> in;
-
-  LinkCaps link;  // since it is connected
 
   // Receiving.
   ShmKeptRecords kept;
@@ -101,7 +99,6 @@ struct ShmConnection : ConnectionRecord {
   bool they_read = false;                  // ours
   ShmPulls pulls;                          // of ours, that the peer has not answered
   std::uint64_t answered = 0, pulled = 0;  // writes of ours and of the peer's that were read
-  std::size_t exposed = 0;                 // exposures of memory that the peer may write
   PolledClock::time_point deadline;        // kClosing
 };
 

@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "madlike/base/clock.h"
-#include "madlike/driver/connections/table.h"
+#include "madlike/driver/connections/connected_driver.h"
 #include "madlike/driver/driver.h"
-#include "madlike/driver/memory/exposures.h"
 #include "madlike/driver/memory/process_reader.h"
 #include "madlike/driver/shm/connection.h"
 #include "madlike/driver/shm/shm.h"
@@ -27,25 +26,16 @@ inline constexpr std::uint64_t kShmLetters = ~std::uint64_t{0}, kShmWakes = kShm
 /// Between two looks whether a peer that has not answered is still there.
 inline constexpr std::chrono::milliseconds kShmProbeEvery{250};
 
-class ShmDriver : public Driver {
+class ShmDriver final : public ConnectedDriver<ShmConnection> {
  public:
   static Result<std::unique_ptr<Driver>> open(const ShmOptions& options);
   /// Peers that were not disconnected see an engine that died.
   ~ShmDriver() override;
 
-  const DriverCaps& caps() const override { return caps_; }
   const std::vector<std::byte>& address() const override { return address_; }
   Result<ConnectionId> connect(const std::byte* address, std::size_t size) override;
-  const std::vector<std::byte>& peer_address(ConnectionId connection) const override;
   Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
-  const LinkCaps& link(ConnectionId connection) const override {
-    return connections_.at(connection).link;
-  }
   Status post_lent(ConnectionId connection, PacketWriter& writer) override;
-  Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
-  Result<ExposureToken> expose_scattered(ConnectionId connection, ScatteredMemory& memory,
-                                         std::uint64_t first, std::uint64_t size) override;
-  void withdraw(ConnectionId connection, const ExposureToken& token) override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
   Status read_offered(ConnectionId connection, std::uint64_t address, std::uint64_t bytes,
@@ -63,7 +53,6 @@ class ShmDriver : public Driver {
   ShmConnection* connection(ConnectionId id) { return find(id); }
 
  private:
-  using State = ShmConnection::State;
   /// Bytes of one write: so long one poll may take for a peer.
   static constexpr std::size_t kMostPull = std::size_t{1} << 20;
   // Runs that a write is read to at once.
@@ -112,13 +101,9 @@ class ShmDriver : public Driver {
   void advance_unsettled();
 
   // ending.cc
-  void end_soon(ConnectionId connection, Status why) {
-    connections_.end_soon(connection, std::move(why));
+  void end(ShmConnection& connection, const Status& why) override {
+    end(connection, why, ShmLaneState::kClosed);
   }
-  void end_all_due() {
-    if (connections_.has_due()) end_due();
-  }
-  [[gnu::noinline]] void end_due();
   void end(ShmConnection& connection, const Status& why, ShmLaneState last);
   void say_why_not(ShmConnection& connection, const Status& why);
   void drop_lane(ShmConnection& connection);
@@ -132,7 +117,6 @@ class ShmDriver : public Driver {
   Status reserve(ShmConnection& connection, std::size_t content);
 
   // pulls.cc
-  Result<ExposureToken> expose(const Exposure& exposure);
   LinkCaps link_of(const ShmConnection& connection) const;
   Status take_pull(ShmConnection& connection, Segment record);
   bool take_answers(ShmConnection& connection);
@@ -155,26 +139,22 @@ class ShmDriver : public Driver {
   bool misses_something();
 
   const ShmOptions options_;
-  DriverCaps caps_;
   ShmAddress own_;
   std::vector<std::byte> address_;
   ShmSegment segment_;
   ShmPostbox postbox_;
-  ShmFile watch_;  // an epoll set: the postbox, the timer, peers' processes
-  ShmFile timer_;  // wakes who sleeps while peers meet
-  ConnectionTable<ShmConnection> connections_;  // live: not kClosing, not kGone
-  ShmConnection* last_ = nullptr;               // that was found
-  std::vector<ShmConnection*> bells_;           // by place
-  std::vector<ShmConnection*> listed_;          // that every poll looks at
-  std::vector<ConnectionId> unsettled_;         // meeting
-  std::vector<ConnectionId> advancing_;         // scratch of advance_unsettled()
-  std::vector<ConnectionId> grown_;             // whose lanes use more than the small limit
-  std::vector<ConnectionId> pulling_;           // whose peers are to read something
+  ShmFile watch_;                        // an epoll set: the postbox, the timer, peers' processes
+  ShmFile timer_;                        // wakes who sleeps while peers meet
+  ShmConnection* last_ = nullptr;        // that was found
+  std::vector<ShmConnection*> bells_;    // by place
+  std::vector<ShmConnection*> listed_;   // that every poll looks at
+  std::vector<ConnectionId> unsettled_;  // meeting
+  std::vector<ConnectionId> advancing_;  // scratch of advance_unsettled()
+  std::vector<ConnectionId> grown_;      // whose lanes use more than the small limit
+  std::vector<ConnectionId> pulling_;    // whose peers are to read something
   std::vector<Waiting> waiting_;
   std::vector<Leaving> leaving_;
-  CompletionQueue completions_;
   ShmKeptPool kept_;
-  Exposures exposures_;
   ProcessReader reader_;  // scratch of take_pull(), as the next two
   ListedRuns runs_;
   std::array<Segment, kMaxRuns> places_;

@@ -26,6 +26,7 @@ ShmDriver::~ShmDriver() {
   const auto closing = [this] { return connections_.any_closing(); };
   if (closing()) linger(*this, options_.linger, closing);
   for (auto& entry : connections_) abandon(entry.second);  // those who came meanwhile, too
+  connections_.clear();
 }
 
 void ShmDriver::disconnect(ConnectionId id) {
@@ -47,12 +48,6 @@ void ShmDriver::check_deadlines() {
     const bool late = connection.state == State::kClosing && clock_.now() >= connection.deadline;
     if (late) end_soon(id, connection.gone);
   }
-}
-
-void ShmDriver::end_due() {
-  connections_.end_due([this](ShmConnection& connection, const Status& why) {
-    end(connection, why, ShmLaneState::kClosed);
-  });
 }
 
 void ShmDriver::end(ShmConnection& connection, const Status& why, ShmLaneState last) {

@@ -23,7 +23,7 @@ constexpr std::size_t kOfferedFrom = 12 * 1024;
 
 LinkCaps ShmDriver::link_of(const ShmConnection& connection) const {
   LinkCaps link;
-  link.lends_memory = true;
+  link.lent_bytes = kShmPieceBytes;
   link.max_write_bytes = caps_.max_write_bytes;
   if (connection.we_read && connection.they_read) link.write_runs_from = *options_.single_copy_from;
   if (connection.they_read) {
@@ -31,29 +31,6 @@ LinkCaps ShmDriver::link_of(const ShmConnection& connection) const {
     link.most_offered = kMostPull;
   }
   return link;
-}
-
-Result<ExposureToken> ShmDriver::expose(ConnectionId id, Segment memory) {
-  return expose(Exposure{id, memory.size, memory, nullptr, 0});
-}
-
-Result<ExposureToken> ShmDriver::expose_scattered(ConnectionId id, ScatteredMemory& memory,
-                                                  std::uint64_t first, std::uint64_t size) {
-  return expose(Exposure{id, size, {}, &memory, first});
-}
-
-Result<ExposureToken> ShmDriver::expose(const Exposure& exposure) {
-  ShmConnection* const found = find(exposure.connection);
-  if (!found || found->state == State::kGone || found->state == State::kClosing) {
-    return not_connected(found);
-  }
-  ++found->exposed;
-  return exposures_.add(exposure);
-}
-
-void ShmDriver::withdraw(ConnectionId id, const ExposureToken& token) {
-  if (!exposures_.remove(token.key)) return;
-  if (ShmConnection* const connection = find(id)) --connection->exposed;
 }
 
 Status ShmDriver::post_write(ConnectionId id, SegmentList packet, const ExposureToken& token,

@@ -123,10 +123,6 @@ Result<std::unique_ptr<Driver>> ShmDriver::open(const ShmOptions& wanted) {
                                                std::move(timer)));
 }
 
-const std::vector<std::byte>& ShmDriver::peer_address(ConnectionId connection) const {
-  return connections_.at(connection).address;
-}
-
 void ShmDriver::set_state(ShmConnection& connection, State state) {
   const bool was = connection.state == State::kMeeting;
   connection.state = state;

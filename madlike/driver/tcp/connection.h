@@ -5,18 +5,15 @@
 #include <cstdint>
 #include <utility>
 
-#include "madlike/base/clock.h"
-#include "madlike/driver/connections/table.h"
+#include "madlike/driver/door/door_driver.h"
 #include "madlike/driver/door/handshake.h"
-#include "madlike/driver/door/silence.h"
-#include "madlike/driver/door/sockets.h"
 #include "madlike/driver/driver.h"
 #include "madlike/driver/tcp/inbox.h"
 #include "madlike/driver/tcp/outbox.h"
 
 namespace mad {
 
-struct TcpConnection : ConnectionRecord {
+struct TcpConnection : DoorConnection {
   enum class State {
     kCalling,  // the door is at it
     kConnected,
@@ -26,22 +23,14 @@ struct TcpConnection : ConnectionRecord {
 
   TcpConnection(ConnectionId its_id, DoorAddress its_address, ChunkPool& pool,
                 const TcpInbox::Limits& limits)
-      : ConnectionRecord(its_id, its_address.bytes()),
-        peer(std::move(its_address)),
-        inbox(pool, limits) {}
+      : DoorConnection(its_id, std::move(its_address)), inbox(pool, limits) {}
 
   /// Whether records come and go.
   bool stands() const { return state == State::kConnected || state == State::kClosing; }
 
-  const DoorAddress peer;
   State state = State::kCalling;
-  TcpSocket socket;
-
-  PolledClock::time_point deadline;  // kClosing: the peer takes nothing
-  Silence silence;
   TcpInbox inbox;
   TcpOutbox outbox;
-  std::size_t exposed = 0;                  // memory that the peer may write
   bool rest_is_free = false;                // the packet under way was begun in this poll
   ScatteredMemory* rest_goes_to = nullptr;  // that of the packet under way; from this byte on:
   std::uint64_t rest_first = 0;

@@ -8,47 +8,33 @@
 #include <utility>
 #include <vector>
 
-#include "madlike/driver/connections/table.h"
-#include "madlike/driver/door/door.h"
+#include "madlike/driver/door/door_driver.h"
 #include "madlike/driver/driver.h"
 #include "madlike/driver/memory/chunk_pool.h"
-#include "madlike/driver/memory/exposures.h"
 #include "madlike/driver/tcp/connection.h"
 #include "madlike/driver/tcp/tcp.h"
 
 namespace mad {
 
-class TcpDriver : public Driver {
+class TcpDriver final : public DoorDriver<TcpConnection> {
  public:
   TcpDriver(const TcpOptions& options, Door door);
   /// Peers that were not disconnected see an engine that died.
   ~TcpDriver() override;
 
-  const DriverCaps& caps() const override { return caps_; }
-  const std::vector<std::byte>& address() const override { return door_.address(); }
-  Result<ConnectionId> connect(const std::byte* address, std::size_t size) override;
-  const std::vector<std::byte>& peer_address(ConnectionId connection) const override;
-  const LinkCaps& link(ConnectionId /*connection*/) const override { return link_; }
   Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
   void cork(ConnectionId connection) override;
   void uncork(ConnectionId connection) override;
-  Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
-  void withdraw(ConnectionId connection, const ExposureToken& token) override;
-  Result<ExposureToken> expose_scattered(ConnectionId connection, ScatteredMemory& memory,
-                                         std::uint64_t first, std::uint64_t size) override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
   Status place_rest(ConnectionId connection, ScatteredMemory& memory, std::uint64_t first) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
   Status watch(std::vector<pollfd>* out) override;
-  void watched_by(std::vector<int>* out) const override { out->push_back(door_.watch().fd()); }
   void release(void* buffer) override;
   bool arrived(ConnectionId connection) const override;
   void disconnect(ConnectionId connection) override;
 
  private:
-  using State = TcpConnection::State;
-
   // So many connections are read without asking first which of them have something.
   static constexpr std::size_t kReadUnasked = 2;
   // Runs that a write is read to at once.
@@ -60,30 +46,20 @@ class TcpDriver : public Driver {
     kAllAsked
   };
 
-  TcpConnection* find(ConnectionId id) { return connections_.find(id); }
-
   // setup.cc
-  TcpConnection& add_connection(const DoorAddress& address);
-  void set_state(TcpConnection& connection, State state);
-  void on_door(Door::Event& event);
-  void check_deadlines();
+  TcpConnection& add_connection(const DoorAddress& address) override;
+  void set_state(TcpConnection& connection, State state) override;
+  void on_socket(TcpConnection& connection) override;
 
   // ending.cc
   void close_socket(TcpConnection& connection);
   void post_last(TcpConnection& connection);
-  void end_soon(ConnectionId connection, Status why) {
-    connections_.end_soon(connection, std::move(why));
-  }
-  void end_all_due() {
-    connections_.end_due(
-        [this](TcpConnection& connection, const Status& why) { end(connection, why); });
-  }
-  void end(TcpConnection& connection, const Status& why);
-  void forget_left();
+  void end(TcpConnection& connection, const Status& why) override;
 
   // progress.cc
   bool looking_is_due();
   void look();
+  void on_readable(TcpConnection& connection) override;
   void list_readable(TcpConnection& connection);
   void flush_waiting();
   void flush(TcpConnection& connection);
@@ -104,34 +80,20 @@ class TcpDriver : public Driver {
 
   // post.cc
   void wait_to_send(TcpConnection& connection);
-  Result<ExposureToken> expose(const Exposure& exposure);
   Status post(TcpConnection& connection, const TcpRecord& record, SegmentList packet,
               Completion::Kind kind, void* context);
 
   TcpOptions options_;
-  DriverCaps caps_;
-  LinkCaps link_;  // of every connection
-  Door door_;
   const TcpInbox::Limits limits_;
-  ChunkPool chunks_;                            // outlives the connections
-  ConnectionTable<TcpConnection> connections_;  // live: not kClosing, not kGone
-  std::vector<TcpConnection*> standing_;        // connected or closing
-  Exposures exposures_;
+  ChunkPool chunks_;                      // that connections receive to
+  std::vector<TcpConnection*> standing_;  // connected or closing
 
-  std::vector<Door::Event> arrivals_;          // what look() found
-  std::vector<ConnectionId> ready_;            // and whose sockets have something
   std::vector<ConnectionId> readable_;         // connections to be read in this poll, or the next
   std::vector<ConnectionId> sending_;          // whose outbox is not empty
   std::vector<TcpOutbox::Finished> finished_;  // scratch of flush()
   std::array<Segment, kMaxRuns + 1> places_;   // scratch of read() and fill_write()
-  CompletionQueue completions_;
-  std::size_t closing_ = 0;  // connections
-  bool look_soon_ = false;
   std::uint32_t polls_ = 0;
-  CoarseTimer look_timer_;
-  CoarseTimer deadline_timer_;
-  PolledClock::time_point listen_at_;  // for silent hosts
-  bool last_first_ = false;            // which of two connections is read first
+  bool last_first_ = false;  // which of two connections is read first
 };
 
 }  // namespace mad

@@ -18,6 +18,7 @@ TcpDriver::~TcpDriver() {
     if (entry.second.state != State::kClosing) end(entry.second, StatusCode::kClosed);
   }
   linger(*this, options_.linger, [this] { return connections_.any_closing(); });
+  connections_.clear();
 }
 
 void TcpDriver::close_socket(TcpConnection& connection) {
@@ -34,14 +35,9 @@ void TcpDriver::disconnect(ConnectionId id) {
   TcpConnection* const left = connections_.leave(id);
   if (!left) return;
   TcpConnection& connection = *left;
-  if (connections_.retire(connection)) door_.forget(connection.address);
-  const bool stands = connection.state == State::kConnected;
-  set_state(connection, State::kClosing);
-  connection.deadline = door_.now() + options_.close_timeout;
   connection.rest_goes_to = nullptr;  // it is dropped
-  if (stands && connection.exposed == 0) return post_last(connection);
-  // A request is withdrawn.  And memory that the peer may write is the caller's again at once.
-  close_socket(connection);
+  if (begin_closing(connection)) return post_last(connection);
+  close_socket(connection);  // a request is withdrawn, perhaps
   end_soon(id, connection.gone);
 }
 
@@ -63,15 +59,9 @@ void TcpDriver::end(TcpConnection& connection, const Status& why) {
   for (const TcpOutbox::Finished& finished : finished_) {
     completions_.push(finished.kind, connection.id, finished.context, why);
   }
-  if (connections_.retire(connection)) door_.forget(connection.address);
-  connections_.ended(connection, why, &completions_);
-  set_state(connection, State::kGone);
+  now_gone(connection, why);
   connection.inbox.give_up_chunk();
   chunks_.allow_one_less();
-}
-
-void TcpDriver::forget_left() {
-  connections_.forget_left([](const TcpConnection& connection) { return connection.exposed > 0; });
 }
 
 }  // namespace mad

@@ -74,27 +74,4 @@ void TcpDriver::wait_to_send(TcpConnection& connection) {
   sending_.push_back(connection.id);
 }
 
-Result<ExposureToken> TcpDriver::expose(ConnectionId id, Segment memory) {
-  return expose(Exposure{id, memory.size, memory, nullptr, 0});
-}
-
-Result<ExposureToken> TcpDriver::expose_scattered(ConnectionId id, ScatteredMemory& memory,
-                                                  std::uint64_t first, std::uint64_t size) {
-  return expose(Exposure{id, size, {}, &memory, first});
-}
-
-Result<ExposureToken> TcpDriver::expose(const Exposure& exposure) {
-  TcpConnection* const found = find(exposure.connection);
-  if (!found || found->state == State::kGone || found->state == State::kClosing) {
-    return not_connected(found);
-  }
-  ++found->exposed;
-  return exposures_.add(exposure);
-}
-
-void TcpDriver::withdraw(ConnectionId id, const ExposureToken& token) {
-  TcpConnection* const connection = find(id);
-  if (connection && exposures_.remove(token.key)) --connection->exposed;
-}
-
 }  // namespace mad

@@ -102,17 +102,13 @@ bool TcpDriver::looking_is_due() {
 void TcpDriver::look() {
   polls_ = 0;
   look_soon_ = false;
-  ready_.clear();
-  arrivals_.clear();
-  door_.look(&arrivals_, &ready_);
-  for (Door::Event& arrival : arrivals_) on_door(arrival);
-  end_all_due();
-  for (const ConnectionId id : ready_) {
-    TcpConnection* const connection = find(id);
-    if (connection && connection->stands() && !reads_unasked()) list_readable(*connection);
-  }
+  look_at_door();
   if (deadline_timer_.ticked()) check_deadlines();
   end_all_due();
+}
+
+void TcpDriver::on_readable(TcpConnection& connection) {
+  if (connection.stands() && !reads_unasked()) list_readable(connection);
 }
 
 void TcpDriver::list_readable(TcpConnection& connection) {
@@ -146,7 +142,7 @@ void TcpDriver::flush(TcpConnection& connection) {
     door_.watch().change(connection.socket.fd(), TcpWatch::Role::kConnection, connection.id);
   }
   if (connection.state != State::kClosing) return;
-  if (moved) connection.deadline = door_.now() + options_.close_timeout;
+  if (moved) hold_off(connection);
   if (!connection.last_posted) return post_last(connection);
   if (empty) (void)shutdown(connection.socket.fd(), SHUT_WR);
 }
@@ -330,7 +326,7 @@ TcpDriver::Read TcpDriver::read(TcpConnection& connection) {
   inbox.read_past(passed);
   inbox.filled(bytes - passed);
   if (connection.state == State::kClosing) {
-    connection.deadline = door_.now() + options_.close_timeout;
+    hold_off(connection);
   }
   return bytes == asked ? Read::kAllAsked : Read::kLess;
 }

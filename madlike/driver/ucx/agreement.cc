@@ -23,6 +23,7 @@ static_assert(UcxOffer::kBytes <= DoorReader::kMostBytes);
 }  // namespace
 
 void UcxDriver::make_offer(UcxConnection& connection) {
+  set_state(connection, State::kAgreeing);
   UcxOffer& own = connection.own;
   own.tag = connection.tag;
   struct stat network {};
@@ -48,7 +49,7 @@ void UcxDriver::make_offer(UcxConnection& connection) {
   }
   const auto bytes = own.pack();
   connection.reader.expect(UcxOffer::kBytes);
-  (void)tcp_send(connection.control.fd(), bytes.data(), bytes.size());  // else its end is read
+  (void)tcp_send(connection.socket.fd(), bytes.data(), bytes.size());  // else its end is read
 }
 
 Status UcxDriver::prepare(UcxConnection& connection, UcxTransport transport) {
@@ -82,9 +83,9 @@ void UcxDriver::try_reading(UcxConnection& connection) {
                  " and maybe others of this host: " + std::string(readable.message()));
 }
 
-void UcxDriver::on_control(UcxConnection& connection) {
-  for (int i = 0; i < kMessagesAtOnce && connection.control && !connection.doomed; ++i) {
-    switch (connection.reader.read(connection.control.fd())) {
+void UcxDriver::on_readable(UcxConnection& connection) {
+  for (int i = 0; i < kMessagesAtOnce && connection.socket && !connection.doomed; ++i) {
+    switch (connection.reader.read(connection.socket.fd())) {
       case DoorReader::Outcome::kWaiting:
         return;
       case DoorReader::Outcome::kEnded:
@@ -151,7 +152,7 @@ void UcxDriver::try_candidate(UcxConnection& connection) {
   }
   const UcxNote note{wired.ok() ? UcxNote::Kind::kYes : UcxNote::Kind::kNo, transport};
   const auto bytes = note.pack();
-  (void)tcp_send(connection.control.fd(), bytes.data(), bytes.size());  // else its end is read
+  (void)tcp_send(connection.socket.fd(), bytes.data(), bytes.size());  // else its end is read
 }
 
 void UcxDriver::judge_candidate(UcxConnection& connection) {

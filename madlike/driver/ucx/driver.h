@@ -11,10 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "madlike/driver/connections/table.h"
-#include "madlike/driver/door/door.h"
+#include "madlike/driver/door/door_driver.h"
 #include "madlike/driver/driver.h"
-#include "madlike/driver/memory/exposures.h"
 #include "madlike/driver/memory/process_reader.h"
 #include "madlike/driver/ucx/endpoint.h"
 #include "madlike/driver/ucx/fabric.h"
@@ -23,30 +21,18 @@
 
 namespace mad {
 
-class UcxDriver : public Driver, private UcxEvents {
+class UcxDriver final : public DoorDriver<UcxConnection>, private UcxEvents {
  public:
   static Result<std::unique_ptr<Driver>> open(const UcxOptions& options);
   /// Peers that were not disconnected see an engine that died.
   ~UcxDriver() override;
 
-  const DriverCaps& caps() const override { return caps_; }
-  const std::vector<std::byte>& address() const override { return door_.address(); }
-  Result<ConnectionId> connect(const std::byte* address, std::size_t size) override;
-  const std::vector<std::byte>& peer_address(ConnectionId connection) const override;
   Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
-  const LinkCaps& link(ConnectionId connection) const override {
-    return connections_.at(connection).link;
-  }
   Status post_lent(ConnectionId connection, PacketWriter& writer) override;
-  Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
-  void withdraw(ConnectionId connection, const ExposureToken& token) override;
-  Result<ExposureToken> expose_scattered(ConnectionId connection, ScatteredMemory& memory,
-                                         std::uint64_t first, std::uint64_t size) override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
   Status watch(std::vector<pollfd>* out) override;
-  void watched_by(std::vector<int>* out) const override { out->push_back(door_.watch().fd()); }
   void release(void* buffer) override { received_.release(buffer); }
   void disconnect(ConnectionId connection) override;
 
@@ -56,10 +42,6 @@ class UcxDriver : public Driver, private UcxEvents {
   }
 
  private:
-  using State = UcxConnection::State;
-
-  // Most polls find nothing: what is [[gnu::noinline]] below stays out of them.
-
   // Runs that a write is copied to at once.
   static constexpr std::size_t kMaxRuns = 128;
   // Bytes of a write that are read from the peer's memory at once; longer ones save little of a
@@ -76,22 +58,18 @@ class UcxDriver : public Driver, private UcxEvents {
 
   UcxDriver(const UcxOptions& options, Door door);
 
-  UcxConnection* find(ConnectionId id) { return connections_.find(id); }
-
   // setup.cc
   Status open_fabric();
-  UcxConnection& add_connection(const DoorAddress& address);
-  void set_state(UcxConnection& connection, State state);
-  void on_door(Door::Event& event);
-  void check_deadlines();
-  void check_silence();
+  UcxConnection& add_connection(const DoorAddress& address) override;
+  void set_state(UcxConnection& connection, State state) override;
+  void on_socket(UcxConnection& connection) override { make_offer(connection); }
 
   // agreement.cc
   void make_offer(UcxConnection& connection);
   Status prepare(UcxConnection& connection, UcxTransport transport);
   void try_reading(UcxConnection& connection);
   void go_without_posix(UcxConnection& connection, Status why);
-  void on_control(UcxConnection& connection);
+  void on_readable(UcxConnection& connection) override;
   bool on_offer(UcxConnection& connection);
   bool on_note(UcxConnection& connection);
   void try_candidate(UcxConnection& connection);
@@ -105,15 +83,7 @@ class UcxDriver : public Driver, private UcxEvents {
   void on_hang_up(UcxConnection& connection);
   bool has_all(HungUp& each, const UcxConnection& connection);
   void end_hung_up();
-  void end_soon(ConnectionId connection, Status why) {
-    connections_.end_soon(connection, std::move(why));
-  }
-  void end_all_due() {
-    if (connections_.has_due()) end_due();
-  }
-  [[gnu::noinline]] void end_due();
-  void end(UcxConnection& connection, Status why);
-  void forget_left();
+  void end(UcxConnection& connection, const Status& why) override;
 
   // receive.cc
   bool on_message(UcxLane& lane, UcxMessage kind, Segment message, bool keepable) override;
@@ -133,13 +103,12 @@ class UcxDriver : public Driver, private UcxEvents {
 
   // progress.cc
   bool looking_is_due();
-  [[gnu::noinline]] void look();
+  [[gnu::noinline]] void look();  // most polls do without
   void advance_unsettled();
   std::size_t agreeing_on_tcp() const;
   void progress();
 
   // post.cc
-  Result<ExposureToken> expose(const Exposure& exposure);
   LinkCaps link_of(const UcxConnection& connection) const;
   Status post_pull(UcxConnection& connection, const UcxHeader& header, SegmentList packet,
                    void* context);
@@ -148,16 +117,10 @@ class UcxDriver : public Driver, private UcxEvents {
               SegmentList packet, std::size_t bytes, void* context);
 
   UcxOptions options_;
-  DriverCaps caps_;
-  Door door_;
   std::unique_ptr<UcxFabric> fabric_;
   ReceivedMemory received_;
-  ConnectionTable<UcxConnection> connections_;  // live: not kClosing, not kGone
   std::unordered_map<uct_ep_h, ConnectionId> endpoints_;
-  Exposures exposures_;
 
-  std::vector<Door::Event> arrivals_;    // what look() found
-  std::vector<ConnectionId> ready_;      // and whose control sockets have something
   std::vector<ConnectionId> unsettled_;  // connections agreeing or closing
   std::vector<ConnectionId> advancing_;  // scratch of advance_unsettled()
   std::vector<HungUp> hung_up_;
@@ -166,14 +129,9 @@ class UcxDriver : public Driver, private UcxEvents {
   ProcessReader reader_;                  // scratch of take_pull()
   ListedRuns listed_;                     // the same
   std::vector<pollfd> armed_;             // scratch of watch()
-  CompletionQueue completions_;           // UCX progresses when all of them are told
   bool said_without_posix_ = false, said_without_cma_ = false;
-  bool look_soon_ = false;  // also while a connection is unsettled or the door busy
   std::uint32_t polls_ = 0;
-  CoarseTimer look_timer_;
-  CoarseTimer deadline_timer_;
-  PolledClock::time_point listen_at_;  // for silent hosts
-  TcpSocket timer_;                    // wakes who sleeps while tcp is agreed on
+  TcpSocket timer_;  // wakes who sleeps while tcp is agreed on
 };
 
 }  // namespace mad

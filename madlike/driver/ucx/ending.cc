@@ -36,6 +36,7 @@ UcxDriver::~UcxDriver() {
     return connections_.any_closing([](const UcxConnection& each) { return each.over_tcp(); });
   });
   for (auto& entry : connections_) drop_way(entry.second);
+  connections_.clear();
 }
 
 void UcxDriver::drop_way(UcxConnection& connection) {
@@ -54,14 +55,8 @@ void UcxDriver::drop_way(UcxConnection& connection) {
 void UcxDriver::disconnect(ConnectionId id) {
   UcxConnection* const left = connections_.leave(id);
   if (!left) return;
-  UcxConnection& connection = *left;
-  if (connections_.retire(connection)) door_.forget(connection.address);
-  const bool stands = connection.state == State::kConnected;
-  set_state(connection, State::kClosing);
-  connection.deadline = door_.now() + options_.close_timeout;
-  if (stands && connection.exposed == 0) return send_last(connection);
-  // A request is withdrawn.  And memory that the peer may write is the caller's again at once.
-  end(connection, connection.gone);
+  if (begin_closing(*left)) return send_last(*left);
+  end(*left, left->gone);  // a request is withdrawn, perhaps
 }
 
 void UcxDriver::send_last(UcxConnection& connection) {
@@ -73,12 +68,12 @@ void UcxDriver::send_last(UcxConnection& connection) {
   if (status == UCS_ERR_NO_RESOURCE) return;  // advance_unsettled() tries again
   if (status != UCS_OK) return end_soon(connection.id, connection.gone);
   connection.last_sent = true;
-  connection.deadline = door_.now() + options_.close_timeout;
+  hold_off(connection);
 }
 
 // What the peer sent before its end may not be received yet.
 void UcxDriver::on_hang_up(UcxConnection& connection) {
-  connection.control.close();
+  connection.socket.close();
   if (connection.last_sent) {
     end_soon(connection.id, connection.gone);  // it has all, or wants no more
   } else {
@@ -110,14 +105,10 @@ void UcxDriver::end_hung_up() {
   hung_up_.erase(std::remove_if(hung_up_.begin(), hung_up_.end(), ended), hung_up_.end());
 }
 
-void UcxDriver::end_due() {
-  connections_.end_due(
-      [this](UcxConnection& connection, const Status& why) { end(connection, why); });
-}
-
-void UcxDriver::end(UcxConnection& connection, Status why) {
+void UcxDriver::end(UcxConnection& connection, const Status& reason) {
   if (connection.state == State::kGone) return;
-  if (connection.peer_finished) why = Status(StatusCode::kClosed, "the peer disconnected");
+  const Status why =
+      connection.peer_finished ? Status(StatusCode::kClosed, "the peer disconnected") : reason;
   // What the peer reads of our memory from now on it does not take for what we wrote.
   connection.word.exchange(0);  // before all that is written to that memory again
   while (connection.pulls.size() > 0) {
@@ -129,14 +120,7 @@ void UcxDriver::end(UcxConnection& connection, Status why) {
   }
   drop_way(connection);
   connection.prepared = {};
-  connection.control.close();
-  if (connections_.retire(connection)) door_.forget(connection.address);
-  connections_.ended(connection, why, &completions_);
-  set_state(connection, State::kGone);
-}
-
-void UcxDriver::forget_left() {
-  connections_.forget_left([](const UcxConnection& connection) { return connection.exposed > 0; });
+  now_gone(connection, why);
 }
 
 }  // namespace mad

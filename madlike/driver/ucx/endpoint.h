@@ -12,11 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "madlike/base/clock.h"
-#include "madlike/driver/connections/table.h"
+#include "madlike/driver/door/door_driver.h"
 #include "madlike/driver/door/handshake.h"
-#include "madlike/driver/door/silence.h"
-#include "madlike/driver/door/sockets.h"
 #include "madlike/driver/driver.h"
 #include "madlike/driver/memory/pull_queue.h"
 #include "madlike/driver/ucx/lane.h"
@@ -42,7 +39,7 @@ struct UcxOperation : uct_completion_t {
 /// Half of what shared memory has on its way, so that packets find room beside them.
 using UcxPulls = PullQueue<UcxLane::kPlaces / 2>;
 
-struct UcxConnection : ConnectionRecord {
+struct UcxConnection : DoorConnection {
   enum class State {
     kCalling,   // the door is at it
     kAgreeing,  // the control socket stands, and a transport is looked for
@@ -53,19 +50,15 @@ struct UcxConnection : ConnectionRecord {
 
   /// `secret` is not 0.
   UcxConnection(ConnectionId its_id, DoorAddress its_address, std::uint32_t secret)
-      : ConnectionRecord(its_id, its_address.bytes()),
-        peer(std::move(its_address)),
+      : DoorConnection(its_id, std::move(its_address)),
         tag((std::uint64_t{its_id} << 32) | secret) {}
   static ConnectionId of_tag(std::uint64_t tag) { return static_cast<ConnectionId>(tag >> 32); }
 
   bool unsettled() const { return state == State::kAgreeing || state == State::kClosing; }
 
-  const DoorAddress peer;
   const std::uint64_t tag;  // in messages to us
   State state = State::kCalling;
-  TcpSocket control;
-  Silence silence;
-  DoorReader reader;
+  DoorReader reader;  // of what comes by its socket, the control socket
 
   /// A lane and an endpoint on it, which goes first.
   struct Way {
@@ -93,12 +86,8 @@ struct UcxConnection : ConnectionRecord {
   UcxPulls pulls;                           // of ours, not answered
   std::uint64_t owed = 0;                   // of the peer's, read and not answered
 
-  LinkCaps link;  // since its hello has come
-
-  std::size_t exposed = 0;  // memory that the peer may write
   bool last_sent = false;
-  bool peer_finished = false;        // its last message has come
-  PolledClock::time_point deadline;  // kClosing: the peer takes nothing
+  bool peer_finished = false;  // its last message has come
 };
 
 }  // namespace mad

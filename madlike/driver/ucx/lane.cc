@@ -140,12 +140,12 @@ Status UcxLane::read_attributes() {
                      static_cast<std::uint32_t>(am.max_hdr),
                      static_cast<std::uint32_t>(by_list ? 0 : kPlaces)};
   if (by_list) {
-    limits_ = {am.max_zcopy, std::min(am.max_iov, kMaxIov), kTcpInject, 0};
+    limits_ = {am.max_zcopy, std::min(am.max_iov, kMaxIov), kTcpInject};
     max_copied_ = kTcpInject + sizeof(UcxHeader);
   } else {
     max_copied_ = am.max_bcopy;
     max_short_ = std::min(am.max_short, kMostShort);
-    limits_ = {am.max_bcopy, kPosixIov, kPosixInject, max_short_ - UcxHeader::kTagBytes};
+    limits_ = {am.max_bcopy, kPosixIov, kPosixInject};
   }
   return read_addresses(attributes);
 }

@@ -67,7 +67,6 @@ struct UcxLimits {
   std::size_t max_message_bytes = 0;  // with what it begins with
   std::size_t max_iov = 0;            // segments
   std::size_t inject_bytes = 0;       // packets of at most so many leave at once, or not at all
-  std::size_t short_bytes = 0;        // and so many stand in the transport's queue itself
 };
 
 /// A message of shared memory whose memory is not UCX's until it is released.

@@ -23,10 +23,11 @@ Status UcxDriver::post_send(ConnectionId id, SegmentList packet, void* context) 
 LinkCaps UcxDriver::link_of(const UcxConnection& connection) const {
   LinkCaps link;
   link.max_write_bytes = connection.they_read ? kMostPull : caps_.max_write_bytes;
-  link.lends_memory = !connection.over_tcp();
   if (connection.over_tcp()) {
     link.write_runs_from = 0;
     link.prices = caps_.other_prices.size();
+  } else {
+    link.lent_bytes = caps_.piece_bytes;
   }
   if (connection.they_read) link.write_runs_from = options_.least_pull_bytes;
   return link;
@@ -88,29 +89,6 @@ Status UcxDriver::outcome(const UcxConnection& connection, ucs_status_t status) 
                             "the connection to " + to_text(connection.peer.socket), status);
   end_soon(connection.id, broke);
   return broke;
-}
-
-Result<ExposureToken> UcxDriver::expose(ConnectionId id, Segment memory) {
-  return expose(Exposure{id, memory.size, memory, nullptr, 0});
-}
-
-Result<ExposureToken> UcxDriver::expose_scattered(ConnectionId id, ScatteredMemory& memory,
-                                                  std::uint64_t first, std::uint64_t size) {
-  return expose(Exposure{id, size, {}, &memory, first});
-}
-
-Result<ExposureToken> UcxDriver::expose(const Exposure& exposure) {
-  UcxConnection* const found = find(exposure.connection);
-  if (!found || found->state == State::kGone || found->state == State::kClosing) {
-    return not_connected(found);
-  }
-  ++found->exposed;
-  return exposures_.add(exposure);
-}
-
-void UcxDriver::withdraw(ConnectionId id, const ExposureToken& token) {
-  UcxConnection* const connection = find(id);
-  if (connection && exposures_.remove(token.key)) --connection->exposed;
 }
 
 }  // namespace mad

@@ -22,7 +22,7 @@ std::size_t UcxDriver::poll(Completion* out, std::size_t capacity) {
   if (looking_is_due()) look();
   if (completions_.empty()) progress();
   end_all_due();
-  if (connections_.has_left()) forget_left();
+  forget_left();
   return completions_.take(out, capacity);
 }
 
@@ -45,20 +45,9 @@ bool UcxDriver::looking_is_due() {
 
 void UcxDriver::look() {
   polls_ = 0;
-  ready_.clear();
-  arrivals_.clear();
-  door_.look(&arrivals_, &ready_);
-  for (Door::Event& arrival : arrivals_) on_door(arrival);
-  end_all_due();
-  for (const ConnectionId id : ready_) {
-    UcxConnection* const connection = find(id);
-    if (connection) on_control(*connection);
-  }
+  look_at_door();
   if (const std::size_t expected = agreeing_on_tcp()) fabric_->accept(expected);
-  if (deadline_timer_.ticked()) {
-    check_silence();
-    check_deadlines();
-  }
+  if (deadline_timer_.ticked()) check_deadlines();
   end_all_due();
   fabric_->close_unused();
   look_soon_ = !unsettled_.empty() || door_.busy();

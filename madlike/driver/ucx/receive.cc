@@ -90,7 +90,7 @@ void UcxDriver::on_sent(uct_completion_t* completion) {
   UcxDriver& driver = *operation.driver;
   UcxConnection& connection = *driver.find(operation.connection);
   if (connection.state == State::kClosing) {
-    connection.deadline = driver.door_.now() + driver.options_.close_timeout;
+    driver.hold_off(connection);
   }
   Status outcome;
   if (status != UCS_OK) {

@@ -17,7 +17,7 @@ constexpr DoorMagic kMagic{'M', 'A', 'D', 'U', 'C', 'X'};
 }  // namespace
 
 UcxDriver::UcxDriver(const UcxOptions& options, Door door)
-    : options_(options), door_(std::move(door)), received_(options.receive_chunks) {}
+    : DoorDriver(std::move(door), options), options_(options), received_(options.receive_chunks) {}
 
 Result<std::unique_ptr<Driver>> open_ucx(const UcxOptions& options) {
   try {
@@ -31,15 +31,7 @@ Result<std::unique_ptr<Driver>> UcxDriver::open(const UcxOptions& options) {
   if (!options.posix && (options.cma || !options.tcp)) {
     return Status(StatusCode::kInvalidArgument, "ucx: without a transport, or with cma alone");
   }
-  DoorOptions door_options;
-  door_options.secret = options.secret;
-  door_options.fabric = "ucx";
-  door_options.magic = kMagic;
-  door_options.interface = options.interface;
-  door_options.connect_timeout = options.connect_timeout;
-  door_options.stranger_timeout = options.stranger_timeout;
-  door_options.silence_timeout = options.silence_timeout;
-  Result<Door> door = Door::open(door_options);
+  Result<Door> door = Door::open({"ucx", kMagic}, options);
   if (!door.ok()) return door.status();
   std::unique_ptr<UcxDriver> driver(new UcxDriver(options, std::move(*door)));
   Status opened = driver->open_fabric();
@@ -73,7 +65,6 @@ Status UcxDriver::open_fabric() {
     caps_.max_write_bytes = std::min(caps_.max_write_bytes, most - sizeof(UcxHeader));
   }
   if (const UcxLimits* const posix = fabric_->limits(UcxTransport::kPosix)) {
-    caps_.short_bytes = posix->short_bytes;
     caps_.piece_bytes = posix->max_message_bytes - sizeof(UcxPieceHeader);
   }
   if (fabric_->limits(UcxTransport::kPosix) && fabric_->limits(UcxTransport::kTcp)) {
@@ -85,10 +76,6 @@ Status UcxDriver::open_fabric() {
         {caps_.max_write_iov, ProcessReader::kMostRuns, caps_.max_write_bytes / sizeof(Segment)});
   }
   return {};
-}
-
-const std::vector<std::byte>& UcxDriver::peer_address(ConnectionId connection) const {
-  return connections_.at(connection).address;
 }
 
 void UcxDriver::set_state(UcxConnection& connection, State state) {
@@ -118,52 +105,6 @@ UcxConnection& UcxDriver::add_connection(const DoorAddress& address) {
     return UCS_OK;
   };
   return connection;
-}
-
-Result<ConnectionId> UcxDriver::connect(const std::byte* address, std::size_t size) {
-  const Result<DoorAddress> peer = door_.parse(address, size);
-  if (!peer.ok()) return peer.status();
-  if (UcxConnection* const known = connections_.live(peer->bytes())) {
-    known->told = true;
-    return known->id;
-  }
-  UcxConnection& connection = add_connection(*peer);
-  connection.told = true;
-  door_.call(*peer);
-  look_soon_ = true;
-  return connection.id;
-}
-
-void UcxDriver::on_door(Door::Event& event) {
-  UcxConnection* const known = connections_.live(event.peer.bytes());
-  UcxConnection& connection = known ? *known : add_connection(event.peer);
-  if (!event.socket) return end_soon(connection.id, std::move(event.why));
-  connection.control = std::move(event.socket);
-  door_.watch().change(connection.control.fd(), TcpWatch::Role::kConnection, connection.id);
-  set_state(connection, State::kAgreeing);
-  ready_.push_back(connection.id);  // its peer may have gone on
-  make_offer(connection);
-}
-
-void UcxDriver::check_deadlines() {
-  for (const ConnectionId id : unsettled_) {
-    const UcxConnection& connection = *find(id);
-    const bool closing = connection.state == State::kClosing;
-    if (closing && door_.now() >= connection.deadline) end_soon(id, connection.gone);
-  }
-}
-
-// What stands and is idle is the keepalive's: nothing but the agreement goes over control sockets.
-void UcxDriver::check_silence() {
-  const PolledClock::time_point now = door_.now();
-  if (now < listen_at_) return;
-  listen_at_ = now + Silence::look_every(options_.silence_timeout);
-  for (auto& [id, connection] : connections_) {
-    if (!connection.control) continue;
-    if (connection.silence.lasts(connection.control.fd(), now, options_.silence_timeout)) {
-      end_soon(id, host_silent(connection.peer, options_.silence_timeout));
-    }
-  }
 }
 
 }  // namespace mad

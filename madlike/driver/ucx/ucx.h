@@ -7,23 +7,20 @@
 #ifndef MADLIKE_DRIVER_UCX_UCX_H_
 #define MADLIKE_DRIVER_UCX_UCX_H_
 
-#include <chrono>
 #include <memory>
-#include <optional>
-#include <string>
 
 #include "madlike/base/status.h"
-#include "madlike/driver/door/secret.h"
-#include "madlike/driver/door/silence.h"
+#include "madlike/driver/door/options.h"
 #include "madlike/driver/driver.h"
 
 namespace mad {
 
-struct UcxOptions {
-  std::string interface;  // network interface, e.g. "lo"; empty: the first that others can reach
-  std::optional<DoorSecret> secret;  // of the engine's address; empty: a new one
-  bool posix = true;                 // shared memory, with peers of this host
-  bool tcp = true;                   // with all others
+/// Closing waits `linger` for peers over tcp to take their leave, as nobody tells whether their
+/// hosts have what left, and UCX drops what came as soon as the peer's own sending fails; for
+/// others 2 s at most.
+struct UcxOptions : DoorDriverOptions {
+  bool posix = true;  // shared memory, with peers of this host
+  bool tcp = true;    // with all others
   /// Long writes between processes of this host by the kernel's copy, where it may be used; else as
   /// without.  Not without posix.
   bool cma = false;
@@ -32,20 +29,6 @@ struct UcxOptions {
   /// engines.  Every peer of this host takes 24 times as much of /dev/shm.
   std::size_t posix_segment_bytes = 40 * 1024;
   std::size_t receive_chunks = 64;  // of 64 KiB; copied packets that are not released stand in them
-  /// How long a host may leave a connection attempt without any answer.  A host that answered may
-  /// take its time: its engine accepts when it is polled.  Time without poll() does not count.
-  std::chrono::milliseconds connect_timeout{10000};
-  /// How long who connected to us may take to prove that it knows our address.
-  std::chrono::milliseconds stranger_timeout{60000};
-  /// How long a host may leave what it is sent without any answer of its kernel before its
-  /// connections end; 0: as long as the system's settings say.
-  std::chrono::milliseconds silence_timeout = Silence::kTimeout;
-  /// How long a connection that disconnect() ends may stay without its peer taking anything.
-  std::chrono::milliseconds close_timeout{10000};
-  /// How long closing the driver may wait for peers over tcp to take their leave: nobody tells
-  /// whether their hosts have what left, and UCX drops what came as soon as the peer's own sending
-  /// fails.  For others it waits 2 s at most.
-  std::chrono::milliseconds linger{2000};
 };
 
 /// Opens the fabric.  kNotFound: no such interface, or a transport that UCX does not have here (the

@@ -17,10 +17,8 @@ namespace mad {
 struct Stranger {
   explicit Stranger(UcxEngine& with) : engine(with) {
     DoorOptions options;
-    options.fabric = "ucx";
-    options.magic = {'M', 'A', 'D', 'U', 'C', 'X'};
     options.interface = "lo";
-    auto opened = Door::open(options);
+    auto opened = Door::open({"ucx", {'M', 'A', 'D', 'U', 'C', 'X'}}, options);
     if (!opened.ok()) throw std::runtime_error(std::string(opened.status().message()));
     door = std::make_unique<Door>(std::move(*opened));
     const auto& address = engine.driver->address();
