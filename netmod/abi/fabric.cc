@@ -1,6 +1,7 @@
 #include "netmod/abi/fabric.h"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 #include <utility>
 
@@ -18,10 +19,7 @@ namespace mad {
 namespace {
 
 constexpr const char* kAuto = "auto";
-constexpr const char* kLoopback = "loopback";
 constexpr const char* kTcp = "tcp";
-constexpr const char* kOfi = "ofi";
-constexpr const char* kOfiPrefix = "ofi:";
 constexpr const char* kShm = "shm";
 constexpr char kBetween = ';';
 
@@ -32,14 +30,103 @@ std::shared_ptr<LoopbackNetwork> process_network() {
   return network;
 }
 
-Result<std::unique_ptr<Driver>> open_provider(const std::string& provider,
-                                              const FabricOptions& options) {
+using Opened = Result<std::unique_ptr<Driver>>;
+
+void copy_common(const FabricOptions& options, DoorOptions* out) {
+  out->interface = options.interface;
+  out->secret = options.secret;
+  out->silence_timeout = options.silence_timeout;
+}
+
+Opened open_several(const std::string& /*name*/, const FabricOptions& /*options*/) {
+  return Status(StatusCode::kInvalidArgument, "auto is several fabrics: shm and tcp");
+}
+
+Opened open_tcp_fabric(const std::string& /*name*/, const FabricOptions& options) {
+  TcpOptions tcp;
+  copy_common(options, &tcp);
+  return open_tcp(tcp);
+}
+
+Opened open_shm_fabric(const std::string& /*name*/, const FabricOptions& options) {
+  ShmOptions shm;
+  shm.secret = options.secret;
+  return open_shm(shm);
+}
+
+Opened open_ofi_fabric(const std::string& name, const FabricOptions& options) {
   OfiOptions ofi;
-  ofi.provider = provider;
+  const std::size_t colon = name.find(':');
+  if (colon != std::string::npos) ofi.provider = name.substr(colon + 1);
   ofi.interface = options.interface;
   ofi.linger = options.linger;
   ofi.close_timeout = std::max(ofi.close_timeout, options.linger);
   return open_ofi(ofi);
+}
+
+Opened open_ucx_fabric(const std::string& name, const FabricOptions& options) {
+  Result<UcxOptions> ucx = ucx_options(name, options.interface);
+  if (!ucx.ok()) return ucx.status();
+  copy_common(options, &*ucx);
+  ucx->linger = options.linger;
+  ucx->close_timeout = std::max(ucx->close_timeout, options.linger);
+  return open_ucx_plugin(*ucx);
+}
+
+Opened open_loopback_fabric(const std::string& /*name*/, const FabricOptions& /*options*/) {
+  return std::unique_ptr<Driver>(std::make_unique<LoopbackDriver>(process_network()));
+}
+
+/// What carries packets between processes of one host; for the tools.
+enum class Within { kMemory, kSockets };
+/// What the stages of the tests run over a fabric: everything; what differs for it; some things, or
+/// what tests another name; nothing so far, and no list of the fabrics names it.
+enum class Tested { kInFull, kDiffering, kByAnother, kNever };
+/// Whether somebody is told of it who asks what this host has.
+enum class Asked { kYes, kNo };
+
+/// A name that a user may give.
+struct Fabric {
+  const char* name;  // words in capitals stand for what the user writes there
+  Opened (*open)(const std::string& name, const FabricOptions& options);
+  Within within;
+  Tested tested;
+  Asked asked;
+};
+
+// The one table of fabrics.  tools/madtool/fabrics.py reads it here, line by line.
+// clang-format off
+constexpr Fabric kFabrics[] = {
+    {"auto", open_several, Within::kMemory, Tested::kDiffering, Asked::kNo},
+    {"tcp", open_tcp_fabric, Within::kSockets, Tested::kInFull, Asked::kYes},
+    {"shm", open_shm_fabric, Within::kMemory, Tested::kByAnother, Asked::kYes},
+    {"ofi:tcp", open_ofi_fabric, Within::kSockets, Tested::kDiffering, Asked::kYes},
+    {"ofi:verbs", open_ofi_fabric, Within::kSockets, Tested::kNever, Asked::kYes},
+    {"ofi", open_ofi_fabric, Within::kSockets, Tested::kNever, Asked::kNo},
+    {"ofi:PROVIDER", open_ofi_fabric, Within::kSockets, Tested::kByAnother, Asked::kNo},
+    {"ucx", open_ucx_fabric, Within::kMemory, Tested::kByAnother, Asked::kYes},
+    {"ucx:tcp", open_ucx_fabric, Within::kSockets, Tested::kDiffering, Asked::kYes},
+    {"ucx:posix", open_ucx_fabric, Within::kMemory, Tested::kByAnother, Asked::kYes},
+    {"ucx:posix,cma", open_ucx_fabric, Within::kMemory, Tested::kDiffering, Asked::kYes},
+    {"ucx:TRANSPORTS", open_ucx_fabric, Within::kSockets, Tested::kNever, Asked::kNo},
+    {"loopback", open_loopback_fabric, Within::kMemory, Tested::kByAnother, Asked::kNo},
+};
+// clang-format on
+
+/// The fabric of this name, or the one whose name has capitals where this has something else; null.
+const Fabric* find_fabric(const std::string& name) {
+  const std::string family = name.substr(0, name.find(':') + 1);  // with the colon
+  const Fabric* found = nullptr;
+  for (const Fabric& each : kFabrics) {
+    if (name == each.name) return &each;
+    const std::string pattern = each.name;
+    const bool stands_for_others = std::isupper(static_cast<unsigned char>(pattern.back())) != 0;
+    if (stands_for_others && name.size() > family.size() &&
+        pattern.compare(0, pattern.find(':') + 1, family) == 0) {
+      found = &each;
+    }
+  }
+  return found;
 }
 
 /// A fabric of a list.
@@ -65,49 +152,27 @@ std::vector<Listed> listed(const std::string& names) {
 }  // namespace
 
 const char* fabric_names() {
-  return "auto, tcp, shm, ofi:tcp, ofi:PROVIDER, ucx, ucx:tcp, ucx:posix, "
-         "ucx:posix,cma, loopback";
+  static const std::string names = [] {
+    std::string out;
+    for (const Fabric& each : kFabrics) {
+      if (each.tested != Tested::kNever) out += (out.empty() ? "" : ", ") + std::string(each.name);
+    }
+    return out;
+  }();
+  return names.c_str();
 }
 
-const std::vector<std::string>& fabrics_to_try() {
-  static const std::vector<std::string> names = {kTcp,  kShm,        "ofi:tcp",       "ofi:verbs",
-                                                 "ucx", "ucx:posix", "ucx:posix,cma", "ucx:tcp"};
+std::vector<std::string> fabrics_to_try() {
+  std::vector<std::string> names;
+  for (const Fabric& each : kFabrics) {
+    if (each.asked == Asked::kYes) names.emplace_back(each.name);
+  }
   return names;
 }
 
 Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const FabricOptions& options) {
-  if (name == kAuto) {
-    return Status(StatusCode::kInvalidArgument, "auto is several fabrics: shm and tcp");
-  }
-  if (name == kLoopback) {
-    return std::unique_ptr<Driver>(std::make_unique<LoopbackDriver>(process_network()));
-  }
-  if (name == kTcp) {
-    TcpOptions tcp;
-    tcp.interface = options.interface;
-    tcp.secret = options.secret;
-    tcp.silence_timeout = options.silence_timeout;
-    return open_tcp(tcp);
-  }
-  if (is_ucx(name)) {
-    Result<UcxOptions> ucx = ucx_options(name, options.interface);
-    if (!ucx.ok()) return ucx.status();
-    ucx->secret = options.secret;
-    ucx->silence_timeout = options.silence_timeout;
-    ucx->linger = options.linger;
-    ucx->close_timeout = std::max(ucx->close_timeout, options.linger);
-    return open_ucx_plugin(*ucx);
-  }
-  if (name == kShm) {
-    ShmOptions shm;
-    shm.secret = options.secret;
-    return open_shm(shm);
-  }
-  if (name == kOfi) return open_provider(OfiOptions().provider, options);
-  const std::string prefix = kOfiPrefix;
-  if (name.size() > prefix.size() && name.compare(0, prefix.size(), prefix) == 0) {
-    return open_provider(name.substr(prefix.size()), options);
-  }
+  const Fabric* const fabric = find_fabric(name);
+  if (fabric != nullptr) return fabric->open(name, options);
   return Status(StatusCode::kNotFound,
                 "no fabric '" + name + "'; the fabrics are " + fabric_names());
 }

@@ -22,13 +22,13 @@ inline constexpr const char* kDefaultFabric = "auto";
 const char* fabric_names();
 
 /// Those that a host may have: the names to try for somebody who asks what there is.
-const std::vector<std::string>& fabrics_to_try();
+std::vector<std::string> fabrics_to_try();
 
 /// What is the same for all fabrics, where they have it.
 struct FabricOptions {
   std::string interface;  // network interface, e.g. "lo"; empty: the fabric's choice
   std::optional<DoorSecret> secret = {};  // of the address; empty: a new one
-  /// How long a host may answer nothing, see TcpOptions.
+  /// How long a host may answer nothing, see DoorOptions.
   std::chrono::milliseconds silence_timeout = Silence::kTimeout;
   /// How long its end waits for peers whose hosts cannot be asked what they have.
   std::chrono::milliseconds linger{2000};

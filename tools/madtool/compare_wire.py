@@ -4,6 +4,7 @@ import os
 import re
 from typing import Dict, List, Sequence
 
+from madtool import fabrics
 from madtool.errors import Missing
 
 MAD, OFI, UCX, OPENMPI, RAW = "mad", "ch4:ofi", "ch4:ucx", "Open MPI", "raw"
@@ -42,16 +43,11 @@ def fabrics_of(text: str) -> List[str]:
     return re.split(",(?!cma(?:,|$))", text)
 
 
-def _is_shared(fabric: str) -> bool:
-    first = fabric.split(";")[0]  # of several, the one that reaches a rank of the same host
-    return first in ("auto", "shm", "ucx") or first.startswith("ucx:posix")
-
-
-def of(fabrics: Sequence[str]) -> str:
+def of(names: Sequence[str]) -> str:
     """What all of these send through, and so their peers do."""
-    wires = {SHARED if _is_shared(fabric) else TCP for fabric in fabrics}
+    wires = {SHARED if fabrics.in_memory(fabric) else TCP for fabric in names}
     if len(wires) > 1:
-        raise Missing(f"--fabrics {','.join(fabrics)}: some go over TCP, some through shared memory; "
+        raise Missing(f"--fabrics {','.join(names)}: some go over TCP, some through shared memory; "
                       "the peers use one at a time, so ask for one at a time")  # fmt: skip
     return wires.pop()
 

@@ -2,16 +2,46 @@
 
 import re
 import subprocess
+from dataclasses import dataclass
 from typing import Dict, List, Sequence, Tuple
 
 from madtool import own_program
 from madtool.errors import Failure
+from madtool.paths import CHECKOUT
 from madtool.stages import Tally
 
-# tcp has everything at every run, each of the others what differs for it.  auto, between processes of one host, is shm.
-OTHERS = ("auto", "ofi:tcp", "ucx:tcp", "ucx:posix,cma")
-FABRICS = ("tcp", *OTHERS)
+_TABLE = CHECKOUT / "netmod" / "abi" / "fabric.cc"
+_ROW = re.compile(r'^ *\{"(.+)", \w+, Within::k(\w+), Tested::k(\w+), Asked::k(\w+)\},$', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """A name that a user may give, as libmad's table has it."""
+
+    name: str
+    within: str  # Memory or Sockets: what carries packets between processes of one host
+    tested: str  # InFull, Differing, ByAnother, Never
+    asked: str
+
+
+def _table(source: str) -> Tuple[Fabric, ...]:
+    rows = _ROW.findall(source)
+    if not rows or len(rows) != source.count(", Within::k"):
+        raise Failure(f"{_TABLE}: {len(rows)} rows of the table of fabrics are understood, of {source.count(', Within::k')}")
+    return tuple(Fabric(*row) for row in rows)
+
+
+TABLE = _table(_TABLE.read_text())
+_FULL, OTHERS = (tuple(fabric.name for fabric in TABLE if fabric.tested == kind) for kind in ("InFull", "Differing"))
+FABRICS = (*_FULL, *OTHERS)
 _CANNOT = re.compile(r"^fabric (\S+) cannot be used: (.*)$", re.MULTILINE)
+
+
+def in_memory(fabric: str) -> bool:
+    """Whether processes of one host send through memory by it, or by the first of a list, and not through sockets."""
+    first = fabric.split(";")[0]
+    rows = [row for row in TABLE if first.startswith(row.name)]
+    return bool(rows) and max(rows, key=lambda row: len(row.name)).within == "Memory"
 
 
 def unusable(fabrics: Sequence[str]) -> Dict[str, str]:

@@ -4,6 +4,7 @@ import contextlib
 import io
 import math
 import os
+import re
 import sys
 import unittest
 from pathlib import Path
@@ -40,6 +41,28 @@ class Machine(CacheTest):
     def test_an_info_that_breaks_is_no_answer(self) -> None:
         for script in ("exit 1", "kill -9 $$", "echo 'fabric tcp cannot be used: x'"):
             self.assertRaises(Failure, self.usable, script)
+
+
+class Table(unittest.TestCase):
+    """The one table of fabrics, which is libmad's."""
+
+    def test_every_row_is_read(self) -> None:
+        source = (CHECKOUT / "netmod" / "abi" / "fabric.cc").read_text()
+        self.assertRaises(Failure, fabrics._table, source.replace(", Tested", ",\n Tested", 1))  # pylint: disable=protected-access
+        self.assertRaises(Failure, fabrics._table, "")  # pylint: disable=protected-access
+        self.assertEqual(fabrics.FABRICS[0], "tcp", "which has everything at every run")
+
+    def test_the_documents_name_each_driver(self) -> None:
+        drivers = {fabric.name.split(":")[0] for fabric in fabrics.TABLE} - {"loopback"}
+        for document in ("README.md", "docs/architecture.md", "netmod/abi/mad.h", "netmod/mpich/mad_init.c"):
+            words = set(re.findall(r"[a-z]+", (CHECKOUT / document).read_text()))
+            self.assertEqual(drivers - words, set(), document)
+
+    def test_what_carries_packets_within_a_host(self) -> None:
+        for name in ("auto", "shm", "shm;tcp", "ucx", "ucx:posix;tcp", "ucx:posix,tcp", "ucx:posix,cma,tcp"):
+            self.assertTrue(fabrics.in_memory(name), name)
+        for name in ("tcp", "tcp;shm", "ofi:tcp", "ofi:sockets", "ucx:tcp", "carrier:pigeon"):
+            self.assertFalse(fabrics.in_memory(name), name)
 
 
 class Programs(unittest.TestCase):
