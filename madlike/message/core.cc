@@ -55,8 +55,8 @@ void Core::remove(IncomingMessage& message) {
 
 void Core::return_credit(Endpoint& endpoint, std::uint64_t bytes) {
   if (bytes == 0) return;
-  endpoint.to_return += bytes;
-  if (endpoint.to_return >= credit_threshold) activate(endpoint);
+  endpoint.credit.release(bytes);
+  if (endpoint.credit.to_return() >= credit_threshold) activate(endpoint);
 }
 
 }  // namespace mad

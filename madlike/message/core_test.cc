@@ -94,10 +94,10 @@ TEST_F(CoreTest, CreditIsReturnedByItselfFromAQuarterOn) {
   core_.return_credit(endpoint_, 0);
   core_.return_credit(endpoint_, 249);
   EXPECT_TRUE(core_.active.empty());
-  EXPECT_EQ(endpoint_.to_return, 249u);
+  EXPECT_EQ(endpoint_.credit.to_return(), 249u);
   core_.return_credit(endpoint_, 1);
   EXPECT_EQ(core_.active.size(), 1u);
-  EXPECT_EQ(endpoint_.to_return, 250u);
+  EXPECT_EQ(endpoint_.credit.to_return(), 250u);
 }
 
 }  // namespace

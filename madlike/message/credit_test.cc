@@ -109,6 +109,41 @@ TEST(Credit, IsNotHeldForLongByWhoStopsAnswering) {
   EXPECT_EQ(p.packets() - before, 1u);  // two, with the 12,000 bytes that were left
 }
 
+TEST(Credit, LeavesInPiecesThatAFrameCanCarry) {
+  Credit credit;
+  credit.charge((std::uint64_t{1} << 32) + 5);
+  credit.release((std::uint64_t{1} << 32) + 5);
+  EXPECT_EQ(credit.returnable(), 0xFFFFFFFFu);
+  credit.returned(0xFFFFFFFFu);
+  EXPECT_EQ(credit.to_return(), 6u);
+  EXPECT_EQ(credit.charged(), 6u);
+  EXPECT_EQ(credit.returnable(), 6u);
+}
+
+TEST(Credit, IsRegainedUpToWhatWasSpent) {
+  Credit credit;
+  EXPECT_FALSE(credit.may_regain(1));
+  credit.grant(100);
+  credit.spend(30);
+  EXPECT_EQ(credit.available(), 70u);
+  EXPECT_TRUE(credit.may_regain(30));
+  EXPECT_FALSE(credit.may_regain(31));
+  credit.regain(30);
+  EXPECT_EQ(credit.available(), 100u);
+  EXPECT_TRUE(credit.may_regain(0));
+}
+
+TEST(Credit, TurnsAreTakenWhereThePeerAnswers) {
+  Credit credit;
+  credit.peer_spoke();
+  EXPECT_TRUE(credit.takes_turns());
+  credit.peer_spoke();
+  EXPECT_FALSE(credit.takes_turns()) << "twice in a row";
+  credit.we_spoke();
+  credit.peer_spoke();
+  EXPECT_TRUE(credit.takes_turns());
+}
+
 struct NoEvents final : MessageEvents {
   void on_message(Endpoint&, std::uint8_t, Segment, std::uint64_t, IncomingMessage*) override {}
   void on_sent(OutgoingMessage&, const Status&) override {}
@@ -129,22 +164,23 @@ TEST(Credit, NobodyIsKeptAwakeWhileTheMessageComes) {
   std::array<Completion, 4> news;
   (void)theirs.poll(news.data(), news.size());  // takes the connection
   to.has_connection = to.hello_sent = to.hello_received = true;
-  to.charged = to.to_return = 20000;
-  to.answers = true;
+  to.credit.charge(20000);
+  to.credit.release(20000);
+  to.credit.peer_spoke();
   to.begun.left = 5;
   for (int turn = 0; turn < 100; ++turn) {
     EXPECT_FALSE(sender.pump(to));
     EXPECT_TRUE(sender.has_work(to));
   }
-  EXPECT_EQ(to.to_return, 20000u);
+  EXPECT_EQ(to.credit.to_return(), 20000u);
   to.begun.left = 0;
   int turns = 0;
   while (sender.pump(to)) {
     ASSERT_LT(++turns, 100);
-    EXPECT_EQ(to.to_return, 20000u);
+    EXPECT_EQ(to.credit.to_return(), 20000u);
   }
   EXPECT_GT(turns, 0);
-  EXPECT_EQ(to.to_return, 0u);
+  EXPECT_EQ(to.credit.to_return(), 0u);
   EXPECT_EQ(core.counters.drivers[0].packets_sent, 1u);
 }
 

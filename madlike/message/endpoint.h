@@ -15,6 +15,7 @@
 
 #include "madlike/base/clock.h"
 #include "madlike/driver/driver.h"
+#include "madlike/message/credit.h"
 #include "madlike/message/first_frames.h"
 #include "madlike/message/incoming.h"
 #include "madlike/message/outgoing.h"
@@ -85,13 +86,7 @@ class Endpoint {
   std::uint32_t refused_turns = 0;  // since then
   bool active = false;              // in the messenger's list of endpoints with something to send
 
-  std::uint64_t peer_granted = 0;  // head credit the peer granted us in all
-  std::uint64_t credit = 0;        // of it, not taken now
-  std::uint64_t charged = 0;       // heads of the peer that we have not told it are gone
-  std::uint64_t to_return = 0;     // of these, gone
-  bool asked = false;              // the last message between us was the peer's
-  bool answers = false;            // the one before was ours: the two of us take turns
-  std::uint32_t held_turns = 0;    // that to_return has waited for an answer to take it along
+  Credit credit;
 
   std::size_t arrivals = 0;  // messages of it in the table of incoming ones
 

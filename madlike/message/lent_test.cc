@@ -47,9 +47,9 @@ class Lent : public ::testing::Test {
     return counters.staged_bytes + counters.referenced_bytes;
   }
   void expect_not_at_once(std::size_t bytes, std::size_t header = 0) {
-    const std::uint64_t credit = p_.to_b.credit, sent = packets(), before = built();
+    const std::uint64_t credit = p_.to_b.credit.available(), sent = packets(), before = built();
     EXPECT_TRUE(at_once(bytes, header).again());
-    EXPECT_EQ(p_.to_b.credit, credit);
+    EXPECT_EQ(p_.to_b.credit.available(), credit);
     EXPECT_EQ(packets(), sent);
     EXPECT_EQ(built(), before);
   }
@@ -85,10 +85,10 @@ TEST_F(Lent, SmallMessagesLeaveAtOnceInAPacketEach) {
   std::size_t count = 0, bytes = 0;
   EXPECT_EQ(Messenger::max_at_once(p_.to_b, true), kPiece);
   for (const std::size_t size : sizes) {
-    const std::uint64_t credit = p_.to_b.credit, before = packets();
+    const std::uint64_t credit = p_.to_b.credit.available(), before = packets();
     ASSERT_TRUE(at_once(size).ok());
     EXPECT_EQ(packets(), before + 1);
-    EXPECT_EQ(credit - p_.to_b.credit, size);
+    EXPECT_EQ(credit - p_.to_b.credit.available(), size);
     EXPECT_EQ(built(), bytes += size);
     EXPECT_TRUE(p_.a.messenger->idle());
     (void)p_.b.messenger->progress();
@@ -121,7 +121,7 @@ TEST_F(Lent, WhatIsLongerThanAPieceOrAHeadDoesNotLeaveAtOnce) {
 
 TEST_F(Lent, NothingLeavesAtOnceWithoutCreditOrBeforeOthers) {
   p_.b.on_arrival = [](Arrived&) {};
-  while (p_.to_b.credit >= 200) {
+  while (p_.to_b.credit.available() >= 200) {
     ASSERT_TRUE(at_once(200).ok());
     (void)p_.b.messenger->progress();
   }

@@ -14,26 +14,14 @@ bool is_streamed(OutgoingPacket::Use use) {
 
 }  // namespace
 
-std::uint32_t returnable_credit(const Endpoint& endpoint) {
-  return static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(endpoint.to_return, std::numeric_limits<std::uint32_t>::max()));
-}
-
-void credit_returned(Endpoint& endpoint, std::uint32_t bytes) {
-  endpoint.to_return -= bytes;
-  endpoint.charged -= bytes;
-  endpoint.held_turns = 0;
-}
-
 void no_bytes(Core& core, Endpoint& to) {
   core.end(to, {StatusCode::kInternal, "a payload source gave no bytes"});
 }
 
-std::uint64_t fill_packet(Core& core, Packet& packet, Endpoint& to, PayloadSource& source,
-                          std::uint64_t limit) {
+std::uint64_t fill_packet(Core& core, Packet& packet, Endpoint& to, PayloadSource& source) {
   const std::size_t before = packet.bytes();
   const std::size_t staged = packet.staged_bytes();
-  if (!packet.lent()) source.fill(packet, limit);
+  source.fill(packet, packet.bytes_room());
   while (packet.lent() && packet.bytes_room() > 0) {
     const std::size_t room = packet.bytes_room();
     source.fill(packet, room);
@@ -56,7 +44,7 @@ constexpr std::uint64_t kStreamingBytes = 4 * 1024 * 1024;
 // streams.
 constexpr std::size_t kStreamingDivisor = 7;
 
-OutgoingPacket* Poster::take(Endpoint& to, OutgoingPacket::Use use) {
+OutgoingPacket* Poster::take(Endpoint& to, OutgoingPacket::Use use, std::uint64_t bytes) {
   const bool streamed = is_streamed(use);
   if (streamed && to.streaming_bytes >= kStreamingBytes) return nullptr;
   OutgoingPacket* const packet = streamed
@@ -68,9 +56,10 @@ OutgoingPacket* Poster::take(Endpoint& to, OutgoingPacket::Use use) {
   ++held(*packet);
   const DriverCaps& caps = to.driver->caps();
   if (use == OutgoingPacket::Use::kWrite) {
-    packet->packet.reset(caps.max_write_iov, to.link.max_write_bytes);
+    packet->packet.reset(caps.max_write_iov,
+                         std::min<std::uint64_t>(bytes, to.link.max_write_bytes));
   } else {
-    packet->packet.reset(caps.max_iov, caps.max_packet_bytes);
+    packet->packet.reset(caps.max_iov, std::min<std::uint64_t>(bytes, caps.max_packet_bytes));
   }
   return packet;
 }
@@ -175,7 +164,7 @@ bool Poster::finish_lent(Endpoint& to) {
   std::uint64_t& left = to.unfinished.left;
   OutgoingMessage* const message = to.unfinished.message;
   const auto build = [&](Packet& packet) {
-    return fill_packet(core_, packet, to, *message->source, left);
+    return fill_packet(core_, packet, to, *message->source);
   };
   while (left > 0) {
     LentPacket<decltype(build)> piece(&core_.lent, left, build);
@@ -207,7 +196,7 @@ bool Poster::post_control(Endpoint& to, Frame frame, Segment body, OutgoingMessa
   ++to.control_packets;
   packet->packet.reset(caps.max_iov, caps.max_packet_bytes);
   const Segment room = packet->packet.staging_room();
-  if (frame.kind != FrameKind::kHello) frame.credit = returnable_credit(to);
+  if (frame.kind != FrameKind::kHello) frame.credit = to.credit.returnable();
   frame.body_bytes = static_cast<std::uint32_t>(body.size);
   encode_frame(frame, room.begin());
   if (body.size > 0) std::memcpy(room.begin() + kFrameBytes, body.data, body.size);
@@ -223,7 +212,7 @@ bool Poster::post_control(Endpoint& to, Frame frame, Segment body, OutgoingMessa
     }
     return false;
   }
-  credit_returned(to, frame.credit);
+  to.credit.returned(frame.credit);
   count_sent(to, packet->packet.bytes());
   if (status.in_progress()) {
     ++core_.posts;

@@ -26,18 +26,18 @@ class Poster {
  public:
   explicit Poster(Core& core) : core_(core) {}
 
-  /// Has `build(Packet&)` build a packet of `bytes`, and gives it to the driver, now or later.  In
-  /// lent memory it builds what that has room for: what is left is payload of `message`, and leaves
-  /// by its source.  In a packet of the pool it builds what that takes, and returns whether it is
-  /// to be sent.  False: there is no memory now, and `build` was not called, or it returned false.
-  /// Does not finish the message.
+  /// Has `build(Packet&)` build a packet of `bytes` at most, which is the room that the packet has,
+  /// or less where the fabric takes less.  Gives it to the driver, now or later.  In lent memory
+  /// all of the room is filled, and what is left of `bytes` is payload of `message`, which leaves
+  /// by its source; elsewhere `build` says whether the packet is to be sent.  False: it is not, or
+  /// there is no memory now and `build` was not called.  Does not finish the message.
   template <typename Build>
-  bool send(Endpoint& to, OutgoingPacket::Use use, std::size_t bytes, OutgoingMessage* message,
+  bool send(Endpoint& to, OutgoingPacket::Use use, std::uint64_t bytes, OutgoingMessage* message,
             const Build& build);
   /// Has `build(Packet&)` build payload of `message` that is written at `offset` in memory of the
   /// peer.  As send().
   template <typename Build>
-  bool write(Endpoint& to, const ExposureToken& window, std::uint64_t offset,
+  bool write(Endpoint& to, const ExposureToken& window, std::uint64_t offset, std::uint64_t bytes,
              OutgoingMessage& message, const Build& build);
   /// Posts what has to leave before any other packet, if there is something; false when some of it
   /// stays.  Does not finish its message.
@@ -56,7 +56,7 @@ class Poster {
  private:
   template <typename Build>
   class LentPacket;
-  OutgoingPacket* take(Endpoint& to, OutgoingPacket::Use use);
+  OutgoingPacket* take(Endpoint& to, OutgoingPacket::Use use, std::uint64_t bytes);
   void give_back(OutgoingPacket& packet);
   template <typename Build>
   bool build_and_post(OutgoingPacket& packet, OutgoingMessage* message, const Build& build);
@@ -75,17 +75,11 @@ class Poster {
   Core& core_;
 };
 
-/// Appends payload and returns how many bytes: at most `limit`, and in lent memory as many as there
-/// is room for; a source without so much ends the endpoint.
-std::uint64_t fill_packet(Core& core, Packet& packet, Endpoint& to, PayloadSource& source,
-                          std::uint64_t limit);
+/// Appends payload, as much as there is room for or the packet takes, and returns how many bytes.
+/// In lent memory a source without so much ends the endpoint.
+std::uint64_t fill_packet(Core& core, Packet& packet, Endpoint& to, PayloadSource& source);
 /// Ends the endpoint, whose receiver would wait for ever.
 void no_bytes(Core& core, Endpoint& to);
-/// The part of the endpoint's credit to return that one frame can carry.
-std::uint32_t returnable_credit(const Endpoint& endpoint);
-/// That credit is on its way.
-void credit_returned(Endpoint& endpoint, std::uint32_t bytes);
-
 template <typename Build>
 class Poster::LentPacket : public PacketWriter {
  public:
@@ -105,10 +99,10 @@ class Poster::LentPacket : public PacketWriter {
 };
 
 template <typename Build>
-bool Poster::send(Endpoint& to, OutgoingPacket::Use use, std::size_t bytes,
+bool Poster::send(Endpoint& to, OutgoingPacket::Use use, std::uint64_t bytes,
                   OutgoingMessage* message, const Build& build) {
   if (to.link.lent_bytes == 0) {
-    OutgoingPacket* const packet = take(to, use);
+    OutgoingPacket* const packet = take(to, use, bytes);
     return packet != nullptr && build_and_post(*packet, message, build);
   }
   LentPacket<Build> packet(&core_.lent, bytes, build);
@@ -120,8 +114,8 @@ bool Poster::send(Endpoint& to, OutgoingPacket::Use use, std::size_t bytes,
 
 template <typename Build>
 bool Poster::write(Endpoint& to, const ExposureToken& window, std::uint64_t offset,
-                   OutgoingMessage& message, const Build& build) {
-  OutgoingPacket* const packet = take(to, OutgoingPacket::Use::kWrite);
+                   std::uint64_t bytes, OutgoingMessage& message, const Build& build) {
+  OutgoingPacket* const packet = take(to, OutgoingPacket::Use::kWrite, bytes);
   if (packet == nullptr) return false;
   packet->window = window;
   packet->window_offset = offset;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <deque>
 #include <vector>
@@ -34,7 +35,7 @@ class PosterTest : public ::testing::Test {
   }
   /// Writes so many bytes of the message's memory.
   bool write(Endpoint& to, std::size_t bytes, OutgoingMessage& message) {
-    return poster_.write(to, {1000, 7}, 24, message, [&](Packet& packet) {
+    return poster_.write(to, {1000, 7}, 24, bytes, message, [&](Packet& packet) {
       packet.reference({users_, bytes});
       return true;
     });
@@ -102,17 +103,20 @@ TEST_F(PosterTest, EndpointsThatTakeNothingLeavePacketsToAllOthers) {
   EXPECT_TRUE(poster_.post_control(to_, frame));
 }
 
-TEST_F(PosterTest, PacketsHaveTheLimitsOfTheirUse) {
+TEST_F(PosterTest, PacketsHaveTheRoomThatIsAskedForWithinTheLimitsOfTheirUse) {
   OutgoingMessage message;
   std::size_t room = 0;
   const auto look = [&](Packet& packet) {
     room = packet.bytes_room();
     return false;
   };
-  EXPECT_FALSE(poster_.send(to_, Use::kFirst, 100, nullptr, look));
-  EXPECT_EQ(room, 512u);
-  EXPECT_FALSE(poster_.write(to_, {}, 0, message, look));
-  EXPECT_EQ(room, 4096u);
+  for (const auto& [asked, sent, written] :
+       {std::array{100u, 100u, 100u}, {1000u, 512u, 1000u}, {5000u, 512u, 4096u}}) {
+    EXPECT_FALSE(poster_.send(to_, Use::kFirst, asked, nullptr, look));
+    EXPECT_EQ(room, sent);
+    EXPECT_FALSE(poster_.write(to_, {}, 0, asked, message, look));
+    EXPECT_EQ(room, written);
+  }
   expect_nothing_held();
 }
 
@@ -236,8 +240,8 @@ TEST_F(PosterTest, WritesGoWhereTheirWindowIs) {
 }
 
 TEST_F(PosterTest, ControlFramesCarryCreditOnce) {
-  to_.to_return = 700;
-  to_.charged = 1000;
+  to_.credit.charge(1000);
+  to_.credit.release(700);
   Frame frame;
   frame.kind = FrameKind::kRefuse;
   frame.id = 9;
@@ -252,17 +256,18 @@ TEST_F(PosterTest, ControlFramesCarryCreditOnce) {
     EXPECT_EQ(read.id, 9u);
     EXPECT_EQ(read.credit, credit);
   }
-  EXPECT_EQ(to_.to_return, 0u);
-  EXPECT_EQ(to_.charged, 300u);
+  EXPECT_EQ(to_.credit.to_return(), 0u);
+  EXPECT_EQ(to_.credit.charged(), 300u);
   expect_nothing_held();
 }
 
 TEST_F(PosterTest, AControlFrameThatCannotLeaveChangesNothing) {
-  to_.to_return = to_.charged = 700;
+  to_.credit.charge(700);
+  to_.credit.release(700);
   Frame frame;
   driver_.script = {StatusCode::kAgain};
   EXPECT_FALSE(poster_.post_control(to_, frame));
-  EXPECT_EQ(to_.to_return, 700u);
+  EXPECT_EQ(to_.credit.to_return(), 700u);
   EXPECT_TRUE(to_.active);
   EXPECT_FALSE(to_.post_failed);
   expect_nothing_held();
@@ -276,7 +281,7 @@ TEST_F(PosterTest, AControlFrameThatCannotLeaveChangesNothing) {
   EXPECT_FALSE(poster_.post_control(to_, frame));
   EXPECT_TRUE(to_.post_failed);
   EXPECT_FALSE(poster_.post_control(to_, frame));
-  EXPECT_EQ(to_.to_return, 700u);
+  EXPECT_EQ(to_.credit.to_return(), 700u);
   expect_nothing_held();
 }
 
@@ -304,22 +309,12 @@ struct HalfAndHalf final : PayloadSource {
 TEST_F(PosterTest, FillingCountsWhatIsCopiedAndGathered) {
   HalfAndHalf source;
   const auto build = [&](Packet& packet) {
-    EXPECT_EQ(fill_packet(core_, packet, to_, source, 101), 101u);
+    EXPECT_EQ(fill_packet(core_, packet, to_, source), 101u);
     return true;
   };
   EXPECT_TRUE(poster_.send(to_, Use::kData, 101, nullptr, build));
   EXPECT_EQ(core_.counters.staged_bytes, 50u);
   EXPECT_EQ(core_.counters.referenced_bytes, 51u);
-}
-
-TEST(Poster, CreditLeavesInPiecesThatAFrameCanCarry) {
-  Endpoint endpoint({{0, {}}}, nullptr);
-  endpoint.to_return = endpoint.charged = (std::uint64_t{1} << 32) + 5;
-  EXPECT_EQ(returnable_credit(endpoint), 0xFFFFFFFFu);
-  credit_returned(endpoint, 0xFFFFFFFFu);
-  EXPECT_EQ(endpoint.to_return, 6u);
-  EXPECT_EQ(endpoint.charged, 6u);
-  EXPECT_EQ(returnable_credit(endpoint), 6u);
 }
 
 }  // namespace

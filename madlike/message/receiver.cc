@@ -40,7 +40,7 @@ Status Receiver::first_piece(Endpoint& from, const Completion& arrived, void** b
   if (status.ok() && from.hello_received == (frame.kind == FrameKind::kHello)) {
     status = violation(from.hello_received ? "a second HELLO" : "a frame before HELLO");
   }
-  if (status.ok() && frame.credit > from.peer_granted - from.credit) {
+  if (status.ok() && !from.credit.may_regain(frame.credit)) {
     status = violation("more credit than it ever got");
   }
   if (status.error()) return status;
@@ -65,7 +65,7 @@ Status Receiver::first_piece(Endpoint& from, const Completion& arrived, void** b
     case FrameKind::kTaken:
       return taken(from, frame);
     case FrameKind::kCredit:
-      from.credit += frame.credit;
+      from.credit.regain(frame.credit);
       return {};
     case FrameKind::kGoodbye:
       return {StatusCode::kClosed, "the peer left in good order"};
@@ -110,15 +110,15 @@ void Receiver::check(PayloadSum& sum, Segment payload, std::size_t rest, Incomin
 
 void Receiver::hello(Endpoint& from, const Frame& frame) {
   from.hello_received = true;
-  from.peer_granted = frame.length;
-  from.credit = frame.length;
+  from.credit.grant(frame.length);
   from.link = from.driver->link(from.connection);
 }
 
 Status Receiver::message(Endpoint& from, const Frame& frame, Segment body) {
   const std::size_t padded = padded_bytes(frame.header_bytes);
   const std::size_t head = frame.body_bytes - padded;
-  if (head > core_.config.peer_credit - from.charged) return violation("a head without credit");
+  if (head > core_.config.peer_credit - from.credit.charged())
+    return violation("a head without credit");
   IncomingMessage* arrival = nullptr;
   if (frame.length > 0) {
     arrival = core_.incoming.add();
@@ -135,10 +135,9 @@ Status Receiver::message(Endpoint& from, const Frame& frame, Segment body) {
     if (frame.checked) check(from.begun.sum, arrival->head, from.begun.left, *arrival);
     from.begun.offset = arrival->head.size;
   }
-  from.credit += frame.credit;
-  from.charged += head;
-  from.answers = !from.asked;
-  from.asked = true;
+  from.credit.regain(frame.credit);
+  from.credit.charge(head);
+  from.credit.peer_spoke();
   core_.events.on_message(from, frame.handler, {body.data, frame.header_bytes}, frame.length,
                           arrival);
   if (arrival == nullptr || arrival->phase != IncomingMessage::Phase::kArriving) return {};
@@ -306,7 +305,7 @@ Status Receiver::clear(Endpoint& from, const Frame& frame, Segment body) {
     Status status = decode_window(body, &state.window);
     if (status.error()) return status;
   }
-  from.credit += frame.credit;
+  from.credit.regain(frame.credit);
   core_.outgoing.remove(frame.id);
   state.id = 0;
   state.peer_id = frame.reply_id;
@@ -340,7 +339,7 @@ Status Receiver::taken(Endpoint& from, const Frame& frame) {
 }
 
 void Receiver::wants_no_more(Endpoint& from, const Frame& frame, OutgoingMessage& message) {
-  from.credit += frame.credit;
+  from.credit.regain(frame.credit);
   core_.outgoing.remove(frame.id);
   state_of(message).id = 0;
   state_of(message).phase = OutgoingPhase::kFinished;
@@ -361,7 +360,7 @@ Status Receiver::data(Endpoint& from, const Frame& frame, Segment body, void** b
   if (frame.length > message->accepted - message->received) {
     return violation("a DATA frame beyond what was accepted");
   }
-  from.credit += frame.credit;
+  from.credit.regain(frame.credit);
   if (frame.checked) check(from.begun.sum, body, from.begun.left, *message);
   message->sink->place(frame.offset, body);
   message->by_data = true;
@@ -381,7 +380,7 @@ Status Receiver::placed(Endpoint& from, const Frame& frame) {
   if (message == nullptr) return violation("a PLACED for no message of ours");
   if (!message->has_window || message->by_data) return violation("a PLACED without a window");
   if (frame.length != message->accepted) return violation("a PLACED of a wrong length");
-  from.credit += frame.credit;
+  from.credit.regain(frame.credit);
   message->received = message->accepted;
   finish(*message, {});
   return {};

@@ -118,7 +118,7 @@ Status Sender::send(Endpoint& to, std::uint8_t handler, Segment header, Outgoing
 bool Sender::is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payload) const {
   const DriverCaps& caps = to.driver->caps();
   const std::uint64_t head =
-      std::min<std::uint64_t>({payload, to.credit, eager_limit(core_.config, caps)});
+      std::min<std::uint64_t>({payload, to.credit.available(), eager_limit(core_.config, caps)});
   if (kFrameBytes + padded_bytes(header) + head > caps.cork_bytes) return false;
   if (to.turn != core_.turn) to.sent_of_turn = 0;
   to.turn = core_.turn;
@@ -153,20 +153,19 @@ bool Sender::is_offered(const Endpoint& to, const OutgoingMessage& message) cons
          bytes >= to.link.offered_from && bytes <= to.link.most_offered;
 }
 
-// How much of the payload may travel with the header, which has `before` bytes.  A checksum stands
-// in front of what it is of, so that all of that must be in one piece, as a header must.
+// How much of the payload may travel with the frame and header of `before` bytes, if a packet
+// takes so much.  A checksum stands in front of what it is of, so that all of that must be in one
+// piece of lent memory, as a header must.
 std::uint64_t Sender::head_limit(const Endpoint& to, const OutgoingMessage& message,
                                  std::size_t before) const {
   // Who chose an eager limit meant it, and what has a checksum travels in packets.
   const bool may_stay = !core_.config.checksum && !core_.config.eager_limit;
   if (may_stay && (is_offered(to, message) || is_written_whole(to, message))) return 0;
-  const DriverCaps& caps = to.driver->caps();
-  const std::uint64_t limit =
-      std::min<std::uint64_t>({message.payload_bytes, to.credit, eager_limit(core_.config, caps)});
+  const std::uint64_t limit = std::min<std::uint64_t>(
+      {message.payload_bytes, to.credit.available(), eager_limit(core_.config, to.driver->caps())});
   const std::size_t lent = to.link.lent_bytes;
-  if (lent > 0 && !core_.config.checksum && before <= lent / 2) return limit;
-  const std::size_t most = lent > 0 ? lent : caps.max_packet_bytes;
-  return std::min<std::uint64_t>(limit, most - before);
+  if (lent == 0 || (!core_.config.checksum && before <= lent / 2)) return limit;
+  return std::min<std::uint64_t>(limit, lent - before);
 }
 
 // The frame, its header and, of the payload, `head` bytes, or as many as the packet takes.  In lent
@@ -174,22 +173,22 @@ std::uint64_t Sender::head_limit(const Endpoint& to, const OutgoingMessage& mess
 void Sender::build(Endpoint& to, Packet& packet, const Opening& opening, std::uint64_t head) {
   std::byte* const place = stage_headers(packet, opening.header);
   if (head > 0) {
-    const std::uint64_t filled = fill_packet(core_, packet, to, *opening.source, head);
+    const std::uint64_t filled = fill_packet(core_, packet, to, *opening.source);
     if (!packet.lent()) head = filled;
   }
-  to.credit -= head;
+  to.credit.spend(head);
   Frame frame;
   frame.kind = FrameKind::kMessage;
   frame.handler = opening.handler;
   frame.header_bytes = static_cast<std::uint16_t>(opening.header.size);
-  frame.credit = returnable_credit(to);
+  frame.credit = to.credit.returnable();
   frame.length = opening.payload_bytes;
   if (core_.config.checksum && head > 0) add_checksum(packet, frame);
   if (opening.message != nullptr) expect_answer(to, *opening.message, head, frame);
   frame.body_bytes = static_cast<std::uint32_t>(padded_bytes(opening.header.size) + head);
   encode_frame(frame, place);
-  to.asked = false;
-  credit_returned(to, frame.credit);
+  to.credit.we_spoke();
+  to.credit.returned(frame.credit);
 }
 
 // Of a message whose first frame has this head: whether its receiver is to say more.
@@ -216,7 +215,7 @@ Status Sender::send_at_once(Endpoint& to, std::uint8_t handler, Segment header,
   opening.source = &source;
   opening.payload_bytes = payload_bytes;
   const bool now = opening.bytes() + payload_bytes <= to.link.lent_bytes && to.can_post() &&
-                   to.first_frames.empty() && payload_bytes <= to.credit &&
+                   to.first_frames.empty() && payload_bytes <= to.credit.available() &&
                    payload_bytes <= eager_limit(core_.config, to.driver->caps());
   if (!now || core_.config.checksum) return StatusCode::kAgain;
   return start_with(to, opening, payload_bytes) ? Status() : Status(StatusCode::kAgain);
@@ -271,14 +270,14 @@ bool Sender::has_work(const Endpoint& to) const {
 
 // Whether so much credit is to be returned that it is worth a frame of its own.
 bool Sender::credit_is_due(const Endpoint& to) const {
-  return to.to_return >= core_.credit_threshold;
+  return to.credit.to_return() >= core_.credit_threshold;
 }
 
 // Whether it waits for an answer, to be asked again soon.  While the message still comes nobody is
 // kept awake: its next piece is something to wake up for.
 bool Sender::return_credit(Endpoint& to) {
-  if (!credit_is_due(to) || (to.answers && to.begun.left > 0)) return false;
-  const bool waits = to.answers && ++to.held_turns <= kHeldTurns;
+  if (!credit_is_due(to) || (to.credit.takes_turns() && to.begun.left > 0)) return false;
+  const bool waits = to.credit.takes_turns() && to.credit.hold() <= kHeldTurns;
   if (!waits) (void)poster_.post_control(to, Frame());
   return waits;
 }

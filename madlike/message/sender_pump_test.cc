@@ -35,7 +35,10 @@ class PumpTest : public ::testing::Test {
     for (std::size_t i = 0; i < count; ++i) ASSERT_TRUE(to_.first_frames.push(1, {}, nullptr));
     core_.waiting += count;
   }
-  void let_credit_wait() { to_.charged = to_.to_return = core_.credit_threshold; }
+  void let_credit_wait() {
+    to_.credit.charge(core_.credit_threshold);
+    to_.credit.release(core_.credit_threshold);
+  }
   /// A message whose receiver wants `packets` packets of 100 bytes.
   OutgoingMessage& stream(std::size_t packets) {
     OutgoingMessage& message = messages_.emplace_back();
@@ -149,14 +152,14 @@ TEST_F(PumpTest, AStreamWhoseShareIsWithTheDriverKeepsNobodyAwake) {
 }
 
 TEST_F(PumpTest, AQuarterOfTheCreditIsReturnedByItself) {
-  let_credit_wait();
-  --to_.to_return;
+  to_.credit.charge(core_.credit_threshold);
+  to_.credit.release(core_.credit_threshold - 1);
   expect_at_rest();
-  ++to_.to_return;
+  to_.credit.release(1);
   EXPECT_TRUE(sender_.has_work(to_));
   EXPECT_FALSE(sender_.pump(to_));
   EXPECT_EQ(driver_.accepted_of(FrameKind::kCredit), 1u);
-  EXPECT_EQ(to_.to_return, 0u);
+  EXPECT_EQ(to_.credit.to_return(), 0u);
 }
 
 TEST_F(PumpTest, PacketsOfOneTurnMayLeaveTogether) {
@@ -176,7 +179,7 @@ TEST_F(PumpTest, PacketsOfOneTurnMayLeaveTogether) {
 class WholeWrites : public PumpTest {
  protected:
   explicit WholeWrites(const MessengerConfig& its_config = config()) : PumpTest(its_config) {
-    to_.credit = 4000;
+    to_.credit.grant(4000);
   }
   void write_whole_from(std::size_t bytes) {
     driver_.write_whole_from(bytes);

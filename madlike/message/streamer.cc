@@ -33,28 +33,26 @@ bool Streamer::next(Endpoint& to) {
   return true;
 }
 
-// Of the rest, what a packet with so much room carries.
-std::uint64_t Streamer::limit(OutgoingMessage& message, std::uint64_t room) {
+// Bytes of the rest that the next packet may carry.
+std::uint64_t Streamer::limit(OutgoingMessage& message) {
   const auto& state = state_of(message);
-  const std::uint64_t most = std::min(room, state.accepted - state.sent);
-  return message.flush_bytes > 0 ? std::min<std::uint64_t>(most, message.flush_bytes) : most;
+  const std::uint64_t rest = state.accepted - state.sent;
+  return message.flush_bytes > 0 ? std::min<std::uint64_t>(rest, message.flush_bytes) : rest;
 }
 
-// The next bytes; 0 ends the endpoint, whose receiver would wait for ever.
-std::uint64_t Streamer::fill(Endpoint& to, Packet& packet, OutgoingMessage& message,
-                             std::uint64_t room) {
-  const std::uint64_t most = limit(message, std::min<std::uint64_t>(room, packet.bytes_room()));
-  const std::uint64_t bytes = fill_packet(core_, packet, to, *message.source, most);
+// The next bytes, as many as there is room for; 0 ends the endpoint, whose receiver would wait for
+// ever.
+std::uint64_t Streamer::fill(Endpoint& to, Packet& packet, OutgoingMessage& message) {
+  const std::uint64_t bytes = fill_packet(core_, packet, to, *message.source);
   if (bytes == 0) no_bytes(core_, to);
   state_of(message).sent += bytes;
   return bytes;
 }
 
 bool Streamer::data(Endpoint& to, OutgoingMessage& message) {
-  const std::size_t lent = to.link.lent_bytes;
-  const std::size_t room = lent > 0 ? lent : to.driver->caps().max_packet_bytes;
-  return poster_.send(to, OutgoingPacket::Use::kData,
-                      kFrameBytes + limit(message, room - kFrameBytes), &message,
+  std::uint64_t bytes = kFrameBytes + limit(message);
+  if (to.link.lent_bytes > 0) bytes = std::min<std::uint64_t>(bytes, to.link.lent_bytes);
+  return poster_.send(to, OutgoingPacket::Use::kData, bytes, &message,
                       [&](Packet& packet) { return build_data(to, packet, message); });
 }
 
@@ -66,11 +64,11 @@ bool Streamer::build_data(Endpoint& to, Packet& packet, OutgoingMessage& message
   frame.kind = FrameKind::kData;
   frame.id = state.peer_id;
   frame.offset = state.sent;
-  frame.length = fill(to, packet, message, state.accepted);
+  frame.length = fill(to, packet, message);
   if (frame.length > 0 && core_.config.checksum) add_checksum(packet, frame);
   frame.body_bytes = static_cast<std::uint32_t>(frame.length);
-  frame.credit = returnable_credit(to);
-  credit_returned(to, frame.credit);
+  frame.credit = to.credit.returnable();
+  to.credit.returned(frame.credit);
   encode_frame(frame, place);
   if (state.sent == state.accepted) state.phase = OutgoingPhase::kFinished;
   return frame.length > 0;
@@ -80,11 +78,12 @@ bool Streamer::write(Endpoint& to, OutgoingMessage& message) {
   auto& state = state_of(message);
   const Window::Place place = state.window.place(state.sent - state.window_start);
   const auto build = [&](Packet& packet) {
-    const std::uint64_t bytes = fill(to, packet, message, place.bytes);
+    const std::uint64_t bytes = fill(to, packet, message);
     core_.counters.written_bytes += bytes;
     return bytes > 0;
   };
-  if (!poster_.write(to, state.window.token, place.offset, message, build)) return false;
+  const std::uint64_t most = std::min(limit(message), place.bytes);
+  if (!poster_.write(to, state.window.token, place.offset, most, message, build)) return false;
   if (state.sent == state.accepted) (void)placed(to, message);
   return true;
 }

@@ -23,8 +23,8 @@ class Streamer {
   bool data(Endpoint& to, OutgoingMessage& message);
   bool write(Endpoint& to, OutgoingMessage& message);
   bool placed(Endpoint& to, OutgoingMessage& message);
-  static std::uint64_t limit(OutgoingMessage& message, std::uint64_t room);
-  std::uint64_t fill(Endpoint& to, Packet& packet, OutgoingMessage& message, std::uint64_t room);
+  static std::uint64_t limit(OutgoingMessage& message);
+  std::uint64_t fill(Endpoint& to, Packet& packet, OutgoingMessage& message);
   bool build_data(Endpoint& to, Packet& packet, OutgoingMessage& message);
 
   Core& core_;

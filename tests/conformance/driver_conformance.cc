@@ -12,43 +12,6 @@
 namespace mad {
 namespace {
 
-// Cuts `bytes` into `count` segments, each but the last of `step` bytes at least.
-std::vector<Segment> cut(Bytes& bytes, std::size_t count) {
-  std::vector<Segment> segments;
-  const std::size_t step = bytes.size() / count;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t first = i * step;
-    const std::size_t last = i + 1 == count ? bytes.size() : first + step;
-    segments.push_back({bytes.data() + first, last - first});
-  }
-  return segments;
-}
-
-/// Writes a packet of these bytes, and notes what it was asked for.
-class BytesWriter final : public PacketWriter {
- public:
-  explicit BytesWriter(const Bytes& bytes) : bytes_(bytes) {}
-  std::size_t left() const override { return bytes_.size() - written_; }
-  void write(Segment room) override {
-    ++writes;
-    EXPECT_GT(left(), 0u);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(room.data) % 8, 0u);
-    const std::size_t size = std::min(room.size, left());
-    EXPECT_GT(size, 0u);
-    std::memcpy(room.data, bytes_.data() + written_, size);
-    written_ += size;
-  }
-  int writes = 0;
-
- private:
-  const Bytes& bytes_;
-  std::size_t written_ = 0;
-};
-
-SegmentList list(const std::vector<Segment>& segments) {
-  return {segments.data(), segments.size()};
-}
-
 TEST_P(DriverConformance, CapsAreSane) {
   const DriverCaps& caps = pair.a->caps();
   EXPECT_FALSE(caps.name.empty());
@@ -70,31 +33,6 @@ TEST_P(DriverConformance, WhatALinkCanDoIsSane) {
     EXPECT_FALSE(link.prefers_writes(1) && !link.prefers_writes(2)) << "longer runs are no worse";
     EXPECT_LT(link.prices, caps.prices().size());
   }
-}
-
-TEST_P(DriverConformance, OfferedMemoryIsReadToEveryRun) {
-  establish();
-  const LinkCaps link = pair.a->link(to_b);
-  RestMemory target(5500);
-  Bytes bytes = pattern(target.bytes.size(), 5);
-  const auto read = [&](std::uint64_t size) {
-    return pair.b->read_offered(to_a, reinterpret_cast<std::uintptr_t>(bytes.data()), size, target);
-  };
-  if (link.most_offered == 0) {
-    EXPECT_EQ(read(100).code(), StatusCode::kInvalidArgument);
-    return;
-  }
-  EXPECT_LE(link.offered_from, link.most_offered);
-  EXPECT_EQ(read(link.most_offered + 1).code(), StatusCode::kInvalidArgument);
-  ASSERT_TRUE(read(5001).ok());
-  EXPECT_TRUE(std::equal(bytes.begin(), bytes.begin() + 5001, target.bytes.begin()));
-  EXPECT_EQ(std::count(target.bytes.begin() + 5001, target.bytes.end(), std::byte{}), 499);
-  target = RestMemory(link.most_offered);
-  bytes = pattern(link.most_offered, 6);
-  ASSERT_TRUE(read(link.most_offered).ok());
-  EXPECT_TRUE(target.bytes == bytes);
-  pair.b->disconnect(to_a);
-  EXPECT_TRUE(read(100).error());
 }
 
 TEST_P(DriverConformance, AddressesAreShortAndDistinct) {
@@ -274,106 +212,6 @@ TEST_P(DriverConformance, LongPacketsArriveWholeAndInOrder) {
   for (int i = 0; i < kPackets; ++i) ASSERT_TRUE(b->received[i].bytes == sent[i]) << i;
   EXPECT_EQ(b->placed_rests > 0, b->refused_rests < b->asked_rests);
   EXPECT_TRUE(caps.name != "tcp" || b->refused_rests == 0);
-}
-
-// Long, short, at once or gathered: they keep their order, and a post that fails writes nothing.
-TEST_P(DriverConformance, LentMemoryTakesPacketsOfAnySizeInOrder) {
-  establish();
-  const DriverCaps& caps = pair.a->caps();
-  if (pair.a->link(to_b).lent_bytes == 0) GTEST_SKIP() << "this fabric lends no memory";
-  const std::size_t piece = caps.piece_bytes;
-  ASSERT_GT(piece, 0u);
-  std::vector<Bytes> sent;
-  for (unsigned round = 0; round < 12; ++round) {
-    for (const std::size_t size : {std::size_t{1}, std::size_t{129}, std::size_t{1000}, piece - 1,
-                                   piece, piece + 1, 2 * piece, 2 * piece + 1, 5 * piece - 3}) {
-      sent.push_back(pattern(size, static_cast<unsigned>(sent.size())));
-      if (round % 2 == 0) sent.push_back(pattern(40, static_cast<unsigned>(sent.size())));
-    }
-  }
-  int refused = 0;
-  for (Bytes& bytes : sent) {
-    if (bytes.size() == 40) {
-      const Segment segment{bytes.data(), bytes.size()};
-      ASSERT_FALSE(send(*a, to_b, {&segment, 1}, &bytes).error());
-      continue;
-    }
-    BytesWriter writer(bytes);
-    const std::size_t pieces = (bytes.size() + piece - 1) / piece;
-    ASSERT_TRUE(pump([&] {
-      const std::size_t left = writer.left();
-      const int writes = writer.writes;
-      pair.a->cork(to_b);
-      const Status status = pair.a->post_lent(to_b, writer);
-      pair.a->uncork(to_b);
-      EXPECT_TRUE(status.ok() || status.again());
-      if (status.again()) ++refused;
-      EXPECT_EQ(writer.writes - writes, status.ok() ? 1 : 0);
-      EXPECT_EQ(writer.left() < left, status.ok());
-      return writer.left() == 0 || status.error();
-    }));
-    EXPECT_EQ(static_cast<std::size_t>(writer.writes), pieces) << bytes.size();
-  }
-  ASSERT_TRUE(pump([&] { return b->received.size() == sent.size(); }));
-  for (std::size_t i = 0; i < sent.size(); ++i) ASSERT_TRUE(b->received[i].bytes == sent[i]) << i;
-  EXPECT_TRUE(b->begun[to_a].bytes.empty());
-}
-
-TEST_P(DriverConformance, LentMemoryRunsOutAndComesBack) {
-  establish();
-  if (pair.a->link(to_b).lent_bytes == 0) GTEST_SKIP() << "this fabric lends no memory";
-  const Bytes bytes = pattern(pair.a->caps().piece_bytes, 3);
-  std::size_t accepted = 0;
-  const auto post = [&] {  // once more, as a refusal may be by chance
-    for (int i = 0; i < 20; ++i) {
-      BytesWriter writer(bytes);
-      const Status status = pair.a->post_lent(to_b, writer);
-      EXPECT_TRUE(status.ok() || status.again());
-      EXPECT_EQ(writer.writes, status.ok() ? 1 : 0);
-      if (status.ok()) return true;
-      a->poll();
-    }
-    return false;
-  };
-  while (accepted < 20000 && post()) ++accepted;
-  ASSERT_GT(accepted, 0u);
-  ASSERT_LT(accepted, 20000u) << "no back-pressure";
-  ASSERT_TRUE(pump([&] { return b->received.size() == accepted; }));
-  for (const auto& packet : b->received) ASSERT_TRUE(packet.bytes == bytes);
-  ASSERT_TRUE(pump(post));
-  ASSERT_TRUE(pump([&] { return b->received.size() == accepted + 1; }));
-}
-
-TEST_P(DriverConformance, NothingIsLentForAConnectionThatEnded) {
-  establish();
-  if (pair.a->link(to_b).lent_bytes == 0) GTEST_SKIP() << "this fabric lends no memory";
-  const Bytes bytes = pattern(3 * pair.a->caps().piece_bytes, 4);
-  BytesWriter begun(bytes), begins(bytes);
-  ASSERT_TRUE(pump([&] { return pair.a->post_lent(to_b, begun).ok(); }));
-  pair.a->disconnect(to_b);
-  EXPECT_TRUE(pair.a->post_lent(to_b, begun).error());
-  EXPECT_EQ(begun.writes, 1);
-  ASSERT_TRUE(pump([&] { return b->disconnected.count(to_a) == 1; }));
-  EXPECT_TRUE(b->received.empty()) << "a packet without its end";
-  EXPECT_TRUE(pair.b->post_lent(to_a, begins).error());
-  EXPECT_EQ(begins.writes, 0);
-}
-
-TEST_P(DriverConformance, NothingIsLentForThePeerThatDied) {
-  establish();
-  if (pair.a->link(to_b).lent_bytes == 0) GTEST_SKIP() << "this fabric lends no memory";
-  const Bytes bytes = pattern(3 * pair.a->caps().piece_bytes, 4);
-  BytesWriter begun(bytes);
-  ASSERT_TRUE(pump([&] { return pair.a->post_lent(to_b, begun).ok(); }));
-  b.reset();
-  if (pair.kill_b) {
-    pair.kill_b();
-  } else {
-    pair.b.reset();
-  }
-  ASSERT_TRUE(pump([&] { return a->disconnected.count(to_b) == 1; }));
-  EXPECT_TRUE(pair.a->post_lent(to_b, begun).error());
-  EXPECT_EQ(begun.writes, 1);
 }
 
 // The memory is the caller's again at once.
@@ -577,89 +415,6 @@ TEST_P(DriverConformance, BothDirectionsAtOnce) {
     ASSERT_FALSE(send(*b, to_a, {&segment, 1}, &context).error());
   }
   ASSERT_TRUE(pump([&] { return a->received.size() == 500 && b->received.size() == 500; }));
-}
-
-TEST_P(DriverConformance, RemoteWritesAreVisibleBeforeAFollowingPacket) {
-  establish();
-  const DriverCaps& caps = pair.a->caps();
-  if (!caps.remote_write) GTEST_SKIP() << "no remote writes on this fabric";
-  const std::size_t size = std::min<std::size_t>(caps.max_write_bytes, 64 * 1024);
-  Bytes target(size + 64, std::byte{0xEE});
-  Result<ExposureToken> token = pair.b->expose(to_a, {target.data(), size + 32});
-  ASSERT_TRUE(token.ok()) << token.status().message();
-  std::uint64_t word = 1;
-  const Segment done{&word, sizeof(word)};
-  for (std::size_t count = 1; count <= caps.max_write_iov; ++count) {
-    Bytes bytes = pattern(size, static_cast<unsigned>(count));
-    const std::vector<Segment> segments = cut(bytes, count);
-    a->finished.clear();
-    b->received.clear();
-    const std::uint64_t offset = count % 32;
-    const Status status = write(*a, to_b, list(segments), *token, offset, &bytes);
-    ASSERT_FALSE(status.error()) << status.message();
-    ASSERT_FALSE(send(*a, to_b, {&done, 1}, &word).error());
-    ASSERT_TRUE(pump([&] { return b->received.size() == 1; }));
-    ASSERT_TRUE(std::equal(bytes.begin(), bytes.end(), target.begin() + static_cast<int>(offset)));
-    if (status.ok()) continue;
-    ASSERT_TRUE(pump([&] { return a->finished.count(&bytes) == 1; }));
-    ASSERT_TRUE(a->finished_status[&bytes].ok()) << a->finished_status[&bytes].message();
-  }
-  for (std::size_t i = size + 32; i < target.size(); ++i) ASSERT_EQ(target[i], std::byte{0xEE});
-  pair.b->withdraw(to_a, *token);
-}
-
-// Runs of `run` bytes, `stride` apart.
-class Strided : public ScatteredMemory {
- public:
-  Strided(Bytes& memory, std::size_t run, std::size_t stride)
-      : memory_(memory), run_(run), stride_(stride) {}
-  std::size_t runs(std::uint64_t offset, std::uint64_t size, Segment* out,
-                   std::size_t capacity) override {
-    std::size_t count = 0;
-    for (; count < capacity && size > 0; ++count) {
-      const std::size_t in_run = static_cast<std::size_t>(offset) % run_;
-      const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(run_ - in_run, size));
-      out[count] = {memory_.data() + offset / run_ * stride_ + in_run, bytes};
-      offset += bytes;
-      size -= bytes;
-    }
-    return count;
-  }
-
- private:
-  Bytes& memory_;
-  std::size_t run_, stride_;
-};
-
-TEST_P(DriverConformance, ScatteredWritesGoToEveryRun) {
-  establish();
-  const DriverCaps& caps = pair.a->caps();
-  if (!caps.scattered_writes) GTEST_SKIP() << "this fabric's writes go to one run";
-  constexpr std::size_t kFirst = 13;
-  std::uint64_t word = 1;
-  const Segment done{&word, sizeof(word)};
-  for (const std::size_t run : {1, 7, 64, 1000, 4096}) {
-    const std::size_t size = std::min<std::size_t>(caps.max_write_bytes, run * 700);
-    const std::size_t total = 3 * size + 5;
-    Bytes memory((kFirst + total) / run * run * 2 + 2 * run, std::byte{0xEE});
-    Strided strided(memory, run, 2 * run);
-    const auto token = pair.b->expose_scattered(to_a, strided, kFirst, total);
-    ASSERT_TRUE(token.ok()) << token.status().message();
-    const Bytes bytes = pattern(total, static_cast<unsigned>(run));
-    b->received.clear();
-    for (std::size_t at = 0; at < total; at += size) {
-      Segment piece{const_cast<std::byte*>(bytes.data()) + at, std::min(size, total - at)};
-      ASSERT_FALSE(write(*a, to_b, {&piece, 1}, *token, at, &word).error());
-    }
-    ASSERT_FALSE(send(*a, to_b, {&done, 1}, &word).error());
-    ASSERT_TRUE(pump([&] { return b->received.size() == 1; }));
-    for (std::size_t i = 0; i < memory.size(); ++i) {
-      const std::size_t at = i / (2 * run) * run + i % (2 * run);  // in a run, or behind one
-      const bool written = i % (2 * run) < run && at >= kFirst && at < kFirst + total;
-      ASSERT_EQ(memory[i], written ? bytes[at - kFirst] : std::byte{0xEE}) << run << " " << i;
-    }
-    pair.b->withdraw(to_a, *token);
-  }
 }
 
 TEST_P(DriverConformance, DisconnectDeliversWhatWasAccepted) {

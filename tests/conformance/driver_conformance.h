@@ -50,6 +50,12 @@ class RestMemory : public ScatteredMemory {
   std::vector<std::byte> bytes;
 };
 
+/// Cuts `bytes` into `count` segments of the same length, but for the last, which may be longer.
+std::vector<Segment> cut(std::vector<std::byte>& bytes, std::size_t count);
+inline SegmentList list(const std::vector<Segment>& segments) {
+  return {segments.data(), segments.size()};
+}
+
 /// A driver and everything it has said so far.
 class Station {
  public:

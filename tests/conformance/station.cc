@@ -20,6 +20,17 @@ std::size_t RestMemory::runs(std::uint64_t offset, std::uint64_t size, Segment* 
   return count;
 }
 
+std::vector<Segment> cut(std::vector<std::byte>& bytes, std::size_t count) {
+  std::vector<Segment> segments;
+  const std::size_t step = bytes.size() / count;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t first = i * step;
+    const std::size_t last = i + 1 == count ? bytes.size() : first + step;
+    segments.push_back({bytes.data() + first, last - first});
+  }
+  return segments;
+}
+
 void Station::take(const Completion& c) {
   EXPECT_EQ(disconnected.count(c.connection), 0u) << "packet after the end of its connection";
   Begun& packet = begun[c.connection];
