@@ -98,13 +98,13 @@ Costs default_costs(std::string_view fabric) {
   return costs;
 }
 
-RunLimits run_limits(const Costs& costs, const DriverCaps& caps) {
+RunLimits run_limits(const Costs& costs, const LinkCaps& link) {
   RunLimits limits;
   limits.send_alone =
       least_length([&](double length) { return costs.segment_ns <= costs.copy(length); });
   limits.place = least_length([&](double length) { return costs.place_ns <= costs.copy(length); });
-  const auto runs_a_packet = static_cast<double>(caps.max_iov) - 1;  // beside the frame
-  const auto packet_bytes = static_cast<double>(std::max<std::size_t>(caps.max_packet_bytes, 1));
+  const auto runs_a_packet = static_cast<double>(link.max_iov) - 1;  // beside the frame
+  const auto packet_bytes = static_cast<double>(std::max<std::size_t>(link.max_packet_bytes, 1));
   const double staged_bytes = std::min(packet_bytes, static_cast<double>(kStagedPacketBytes));
   limits.send = least_length([&](double length) {
     if (runs_a_packet < 1) return false;

@@ -44,7 +44,7 @@ struct RunLimits {
   std::size_t send = 0;        // one of many is, though it pays its share of a packet's list
   std::size_t place = 0;       // receiving it where it belongs is cheaper than unpacking
 };
-RunLimits run_limits(const Costs& costs, const DriverCaps& caps);
+RunLimits run_limits(const Costs& costs, const LinkCaps& link);
 
 }  // namespace mad
 

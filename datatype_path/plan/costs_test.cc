@@ -5,8 +5,8 @@
 namespace mad {
 namespace {
 
-DriverCaps caps_with(std::size_t max_iov) {
-  DriverCaps caps;
+LinkCaps caps_with(std::size_t max_iov) {
+  LinkCaps caps;
   caps.max_iov = max_iov;
   caps.max_packet_bytes = std::size_t{1} << 20;
   return caps;
@@ -61,14 +61,14 @@ TEST(RunLimits, follow_the_prices) {
 // What is known from measuring whole messages: on our tcp driver rows of 2 KiB are better sent and
 // received in place, on libfabric's, of four segments, 4 KiB and 8 KiB are better copied.
 TEST(RunLimits, of_fabrics_that_nobody_measured) {
-  DriverCaps tcp = caps_with(256);
+  LinkCaps tcp = caps_with(256);
   tcp.max_packet_bytes = 263168;
   const RunLimits wide = run_limits(default_costs("tcp"), tcp);
   for (const std::size_t limit : {wide.send, wide.place}) {
     EXPECT_LE(limit, 2048u);
     EXPECT_GT(limit, 1024u);
   }
-  DriverCaps ofi = caps_with(4);
+  LinkCaps ofi = caps_with(4);
   ofi.max_packet_bytes = 66560;
   const RunLimits narrow = run_limits(default_costs("ofi:tcp"), ofi);
   EXPECT_GT(narrow.send, 8192u);
@@ -78,14 +78,14 @@ TEST(RunLimits, of_fabrics_that_nobody_measured) {
 // Likewise: over UCX's shared memory a run of 4 KiB is better referenced, alone and among many, and
 // over its tcp rows of 8 KiB are better copied, of 16 KiB as well as.
 TEST(RunLimits, of_ucx) {
-  DriverCaps posix = caps_with(256);
+  LinkCaps posix = caps_with(256);
   posix.max_packet_bytes = 40 * 1024;
   const RunLimits shared = run_limits(default_costs("ucx:posix"), posix);
   for (const std::size_t limit : {shared.send, shared.send_alone}) {
     EXPECT_GT(limit, 2048u);
     EXPECT_LE(limit, 4096u);
   }
-  DriverCaps tcp = caps_with(126);
+  LinkCaps tcp = caps_with(126);
   tcp.max_packet_bytes = 60 * 1024;
   const RunLimits sockets = run_limits(default_costs("ucx:tcp"), tcp);
   EXPECT_GT(sockets.send, 8192u);
@@ -94,7 +94,7 @@ TEST(RunLimits, of_ucx) {
 
 // Of staged bytes the fabric's packets take no more than of referenced ones.
 TEST(RunLimits, of_short_packets_are_those_of_a_run_alone) {
-  DriverCaps caps = caps_with(256);
+  LinkCaps caps = caps_with(256);
   caps.max_packet_bytes = 16 * 1024;
   const RunLimits limits = run_limits(default_costs("tcp"), caps);
   EXPECT_EQ(limits.send, limits.send_alone);

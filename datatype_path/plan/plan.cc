@@ -59,17 +59,17 @@ std::string_view to_string(Mode mode) {
   return "unknown";
 }
 
-Policy::Policy(const DriverCaps& caps, const Costs& costs, const Tuning& tuning)
-    : caps_(caps), costs_(costs), tuning_(tuning), limits_(run_limits(costs, caps)) {
+Policy::Policy(const LinkCaps& link, const Costs& costs, const Tuning& tuning)
+    : link_(link), costs_(costs), tuning_(tuning), limits_(run_limits(costs, link)) {
   if (tuning.reference_from == 0) return;
-  limits_ = {tuning.reference_from, caps.max_iov > 1 ? tuning.reference_from : Plan::kNever,
+  limits_ = {tuning.reference_from, link.max_iov > 1 ? tuning.reference_from : Plan::kNever,
              tuning.reference_from};
 }
 
 // One run leaves by reference where a copy is not cheaper than a segment.
 std::size_t Policy::reference_of_one_run(std::uint64_t bytes) const {
   const bool copied =
-      bytes <= caps_.inject_bytes || bytes < limits_.send_alone || caps_.max_iov < 2;
+      bytes <= link_.inject_bytes || bytes < limits_.send_alone || link_.max_iov < 2;
   return copied ? Plan::kNever : 1;
 }
 
@@ -79,7 +79,7 @@ Plan Policy::send_run(std::uint64_t bytes) const {
   if (bytes == 0) {
     reason = "no data";
   } else if (reference == Plan::kNever) {
-    reason = caps_.max_iov < 2 ? "one run, copied: the fabric takes one segment a packet"
+    reason = link_.max_iov < 2 ? "one run, copied: the fabric takes one segment a packet"
                                : "one run, copied: it is short";
   }
   return {Path::kContiguous, reference, tuning_.flush_threshold, reason};
@@ -99,7 +99,7 @@ Plan Policy::send(const Shape& shape, std::uint64_t count, Mode mode) const {
   if (mode == Mode::kPipeline) {
     return {Path::kPipeline, Plan::kNever, flush, "asked for: everything staged"};
   }
-  if (caps_.max_iov < 2) {
+  if (link_.max_iov < 2) {
     return {Path::kPipeline, Plan::kNever, flush,
             "gathering was asked for, but the fabric takes one segment a packet"};
   }
@@ -113,7 +113,7 @@ Plan Policy::send(const Shape& shape, std::uint64_t count, Mode mode) const {
 
 Plan Policy::auto_send(const Shape& shape, std::uint64_t count) const {
   Plan plan{Path::kPipeline, Plan::kNever, tuning_.flush_threshold, ""};
-  if (caps_.max_iov < 2) {
+  if (link_.max_iov < 2) {
     plan.reason = "the fabric takes one segment a packet";
   } else if (times(shape.runs, count) > tuning_.max_blocks) {
     plan.reason = "more runs than max_blocks";
@@ -148,10 +148,10 @@ Plan Policy::receive(const Shape& shape, std::uint64_t count, Mode mode) const {
 SendWork Policy::work(const Shape& shape, std::uint64_t count, const Plan& plan) const {
   const std::size_t reference = plan.path == Path::kPack ? Plan::kNever : plan.reference_from;
   if (!one_run(shape, count)) {
-    return send_work(shape, count, reference, plan.flush_bytes, costs_, caps_);
+    return send_work(shape, count, reference, plan.flush_bytes, costs_, link_);
   }
   const Shape run = shape_of_run(times(shape.bytes, count));
-  return send_work(run, 1, reference, plan.flush_bytes, costs_, caps_);
+  return send_work(run, 1, reference, plan.flush_bytes, costs_, link_);
 }
 
 double Policy::predicted_ns(const Shape& shape, std::uint64_t count, const Plan& plan) const {

@@ -54,7 +54,7 @@ struct Plan {
 /// How to plan on one fabric; immutable, and nothing of it depends on earlier messages.
 class Policy {
  public:
-  Policy(const DriverCaps& caps, const Costs& costs, const Tuning& tuning);
+  Policy(const LinkCaps& link, const Costs& costs, const Tuning& tuning);
 
   /// For sending `bytes` that are one run; and for receiving them.
   Plan send_run(std::uint64_t bytes) const;
@@ -75,7 +75,7 @@ class Policy {
   /// Half a round trip in nanoseconds if `plan` sends it and one run receives it.
   double predicted_ns(const Shape& shape, std::uint64_t count, const Plan& plan) const;
 
-  const DriverCaps& caps() const { return caps_; }
+  const LinkCaps& link() const { return link_; }
   const Costs& costs() const { return costs_; }
   const RunLimits& limits() const { return limits_; }
 
@@ -83,7 +83,7 @@ class Policy {
   std::size_t reference_of_one_run(std::uint64_t bytes) const;
   Plan auto_send(const Shape& shape, std::uint64_t count) const;
 
-  DriverCaps caps_;
+  LinkCaps link_;
   Costs costs_;
   Tuning tuning_;
   RunLimits limits_;

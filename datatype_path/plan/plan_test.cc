@@ -34,8 +34,8 @@ Shape one_run(std::uint64_t bytes, bool contiguous = true) {
   return shape;
 }
 
-DriverCaps caps_with(std::size_t max_iov) {
-  DriverCaps caps;
+LinkCaps caps_with(std::size_t max_iov) {
+  LinkCaps caps;
   caps.max_iov = max_iov;
   caps.max_packet_bytes = 1 << 20;
   caps.inject_bytes = 128;
@@ -67,7 +67,7 @@ TEST(Sending, one_run_is_referenced_unless_short) {
   EXPECT_EQ(reference(2047, 1), Plan::kNever);
   EXPECT_EQ(reference(2048, 1), 1u);
   EXPECT_EQ(reference(512, 4), 1u);
-  DriverCaps wide = caps_with(4);
+  LinkCaps wide = caps_with(4);
   wide.inject_bytes = 4096;
   EXPECT_EQ(Policy(wide, default_costs("tcp"), {}).send_run(4096).reference_from, Plan::kNever);
 }

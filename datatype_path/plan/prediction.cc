@@ -54,7 +54,7 @@ std::uint64_t whole_number(double value) {
 }  // namespace
 
 SendWork send_work(const Shape& shape, std::uint64_t count, std::size_t reference_from,
-                   std::size_t flush_bytes, const Costs& costs, const DriverCaps& caps) {
+                   std::size_t flush_bytes, const Costs& costs, const LinkCaps& link) {
   const auto elements = static_cast<double>(count);
   const Split split = split_of(shape, reference_from, costs);
   const double bytes = elements * static_cast<double>(shape.bytes);
@@ -63,9 +63,9 @@ SendWork send_work(const Shape& shape, std::uint64_t count, std::size_t referenc
   // Between two referenced runs there is at most one staged segment.
   const double staged_segments = elements * std::min(split.copied_runs, split.referenced_runs);
   const double segments = elements * split.referenced_runs + staged_segments;
-  const double lists = divided_up(segments, static_cast<double>(caps.max_iov) - 1);
+  const double lists = divided_up(segments, static_cast<double>(link.max_iov) - 1);
   double packets = std::max({1.0, lists, divided_up(staged, kStagedPacketBytes),
-                             divided_up(bytes, static_cast<double>(caps.max_packet_bytes))});
+                             divided_up(bytes, static_cast<double>(link.max_packet_bytes))});
   if (flush_bytes != 0)
     packets = std::max(packets, divided_up(bytes, static_cast<double>(flush_bytes)));
   return {whole_number(bytes), whole_number(staged), whole_number(segments), whole_number(packets),

@@ -24,7 +24,7 @@ struct SendWork {
 /// packets go at `flush_bytes` of payload (0: full).  A histogram knows lengths within a factor of
 /// two, so this is an estimate where lengths differ.
 SendWork send_work(const Shape& shape, std::uint64_t count, std::size_t reference_from,
-                   std::size_t flush_bytes, const Costs& costs, const DriverCaps& caps);
+                   std::size_t flush_bytes, const Costs& costs, const LinkCaps& link);
 
 /// Half a round trip to a receiver whose memory is one run, in nanoseconds.
 double predicted_ns(const SendWork& work, const Costs& costs);

@@ -20,8 +20,8 @@ Shape shape_of(std::uint64_t runs, std::uint64_t length, std::uint64_t more = 0)
   return shape;
 }
 
-DriverCaps caps_with(std::size_t max_iov) {
-  DriverCaps caps;
+LinkCaps caps_with(std::size_t max_iov) {
+  LinkCaps caps;
   caps.max_iov = max_iov;
   caps.max_packet_bytes = 256 * kKiB;
   return caps;

@@ -22,8 +22,8 @@ using test::Sample;
 
 constexpr Mode kModes[] = {Mode::kAuto, Mode::kGather, Mode::kHybrid, Mode::kPipeline, Mode::kPack};
 
-DriverCaps caps_of(const PacketLimits& limits) {
-  DriverCaps caps;
+LinkCaps caps_of(const PacketLimits& limits) {
+  LinkCaps caps;
   caps.max_iov = limits.max_segments;
   caps.max_packet_bytes = limits.max_bytes;
   caps.inject_bytes = 16;

@@ -1,6 +1,6 @@
 // Driver: what the message layer asks of a fabric, and what a fabric says of itself.
 //
-// A driver moves packets between engines: lists of at most caps().max_iov segments, each packet
+// A driver moves packets between engines: lists of at most LinkCaps::max_iov segments, each packet
 // delivered whole and in order per connection.  It publishes its capabilities first and knows
 // nothing of messages, frames or datatypes.  It never calls upwards: everything that happens is a
 // Completion taken by poll().  A driver is used by one thread at a time.
@@ -30,38 +30,6 @@
 
 namespace mad {
 
-/// Facts of a fabric, fixed once its driver is open.
-struct DriverCaps {
-  std::string name;                  // as the user names it: "loopback", "ofi:tcp", ...
-  bool beyond_host = true;           // it may reach engines of other hosts
-  std::size_t max_iov = 1;           // segments in one packet (the packet's header is one of them)
-  std::size_t max_packet_bytes = 0;  // bytes of one packet, all segments together
-  std::size_t inject_bytes = 0;  // post_send() of at most this many bytes never keeps the segments,
-                                 // also where kSent follows
-  bool remote_write = false;     // expose() and post_write() work
-  std::size_t max_write_iov = 0;    // local segments in one post_write()
-  std::size_t max_write_bytes = 0;  // bytes of one post_write(), to any peer; to some it is more
-  bool scattered_writes = false;    // expose_scattered() works
-  /// Payload of at least this many bytes, that is better written than sent (LinkCaps), is best
-  /// written as a whole, none of it sent before its receive is known; 0: none is.
-  std::size_t write_whole_from = 0;
-  /// Packets longer than this may arrive in pieces, the first of at least this many bytes, or of
-  /// half as many where post_lent() made the pieces; 0: every packet arrives whole.
-  std::size_t piece_bytes = 0;
-  /// Packets of at most this many bytes leave together, posted between cork() and uncork(); 0:
-  /// those do nothing.
-  std::size_t cork_bytes = 0;
-  /// Names of fabrics whose prices some of its links have instead of its own.
-  std::vector<std::string> other_prices;
-
-  /// Whose prices its links may have (LinkCaps::prices): its own first.
-  std::vector<std::string> prices() const {
-    std::vector<std::string> names{name};
-    names.insert(names.end(), other_prices.begin(), other_prices.end());
-    return names;
-  }
-};
-
 /// One connected (or connecting) remote engine; ids are small, dense and never used again.
 using ConnectionId = std::uint32_t;
 
@@ -69,30 +37,53 @@ using ConnectionId = std::uint32_t;
 struct LinkCaps {
   static constexpr std::uint64_t kNever = UINT64_MAX;
 
-  /// Of a fabric whose connections are all alike: writes, if there are, are always better.
-  static LinkCaps usual(const DriverCaps& caps) {
-    return {0, caps.remote_write ? 0 : kNever, caps.max_write_bytes};
-  }
-
   bool prefers_writes(std::uint64_t run_bytes) const {
     return write_runs_from != kNever && run_bytes >= write_runs_from;
   }
 
-  /// Room that post_lent() gives a piece of a packet, which is DriverCaps::piece_bytes then; 0: it
-  /// does not work.  Where it does the processor copies every packet to where its receiver reads
-  /// it, so that who stages it elsewhere copies once more.
+  std::string prices;    // the fabric whose price list it is planned with
+  std::size_t kind = 0;  // its index in DriverCaps::links
+
+  std::size_t max_iov = 1;           // segments in one packet (the packet's header is one of them)
+  std::size_t max_packet_bytes = 0;  // bytes of one packet, all segments together
+  std::size_t inject_bytes = 0;  // post_send() of at most this many bytes never keeps the segments,
+                                 // also where kSent follows
+  /// Packets longer than this may arrive in pieces, the first of at least this many bytes, or of
+  /// half as many where post_lent() made the pieces; 0: every packet arrives whole.
+  std::size_t piece_bytes = 0;
+  /// Packets of at most this many bytes leave together, posted between cork() and uncork(); 0:
+  /// those do nothing.
+  std::size_t cork_bytes = 0;
+  /// Room that post_lent() gives a piece of a packet, which is `piece_bytes` then; 0: it does not
+  /// work.  Where it does the processor copies every packet to where its receiver reads it, so
+  /// that who stages it elsewhere copies once more.
   std::size_t lent_bytes = 0;
+
+  std::size_t max_write_iov = 0;    // local segments in one post_write()
+  std::size_t max_write_bytes = 0;  // bytes of one post_write()
   /// Payload in runs of about at least this many bytes is better written remotely than sent in
   /// packets, if both work; kNever: none is, or there are no writes.
   std::uint64_t write_runs_from = kNever;
-  /// Bytes that one post_write() may have: at least DriverCaps::max_write_bytes.
-  std::size_t max_write_bytes = 0;
+  /// Payload of at least this many bytes, that is better written than sent, is best written as a
+  /// whole, none of it sent before its receive is known; 0: none is.
+  std::size_t write_whole_from = 0;
   /// Payload of one run is best offered to the peer, which reads it by read_offered(), if it has
   /// from `offered_from` to `most_offered` bytes; most_offered 0: the peer cannot read.
   std::size_t offered_from = 0;
   std::size_t most_offered = 0;
-  /// Whose prices it has: the index of one of DriverCaps::prices().
-  std::size_t prices = 0;
+};
+
+/// Facts of a fabric, fixed once its driver is open.
+struct DriverCaps {
+  std::string name;               // as the user names it: "loopback", "ofi:tcp", ...
+  bool beyond_host = true;        // it may reach engines of other hosts
+  bool remote_write = false;      // expose() and post_write() work
+  bool scattered_writes = false;  // expose_scattered() works
+  /// The kinds of links that it may have, the nearest peers' first.  A link's own facts may be
+  /// better: what only the two can find out when they meet is left out here.
+  std::vector<LinkCaps> links{1};
+
+  const LinkCaps& nearest() const { return links.front(); }
 };
 
 /// A name for exposed memory that a peer can write to; travels by value in a clear-to-send frame.
@@ -164,7 +155,7 @@ class Driver {
 
   /// Posts one packet.  ok: it has left, no completion follows; kInProgress: accepted, kSent
   /// follows; kAgain: nothing done (queue full, or still connecting); error: nothing done and never
-  /// will be.  The segments are free after ok, or with at most caps().inject_bytes.
+  /// will be.  The segments are free after ok, or with at most LinkCaps::inject_bytes.
   virtual Status post_send(ConnectionId connection, SegmentList packet, void* context) = 0;
 
   /// The facts of a connection that was connected and that disconnect() was not called for.

@@ -78,7 +78,7 @@ class Endpoint {
   ConnectionId connection = 0;
   bool hello_sent = false;
   bool hello_received = false;
-  LinkCaps link;         // of the connection; known with the peer's HELLO
+  LinkCaps link;         // of the connection; before the peer's HELLO nothing is known of it
   bool leaving = false;  // we are: goodbye follows everything else
   bool goodbye_sent = false;
   bool told_gone = false;           // on_peer_gone() was called

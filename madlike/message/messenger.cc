@@ -72,10 +72,11 @@ Messenger::Impl::Impl(const MessengerConfig& config, MessageEvents& events,
                       std::vector<std::unique_ptr<Driver>> drivers)
     : core_(config, events), peers_(core_, std::move(drivers)) {
   for (std::size_t i = 0; i < peers_.fabrics(); ++i) {
-    const DriverCaps& caps = peers_.driver(i).caps();
-    std::size_t room = std::min(caps.max_packet_bytes, core_.packets.packet_bytes());
-    if (caps.piece_bytes > 0) room = std::min(room, caps.piece_bytes);  // a header comes whole
-    max_header_bytes_ = std::min(max_header_bytes_, (room - kFrameBytes) & ~std::size_t{7});
+    for (const LinkCaps& link : peers_.driver(i).caps().links) {
+      std::size_t room = std::min(link.max_packet_bytes, core_.packets.packet_bytes());
+      if (link.piece_bytes > 0) room = std::min(room, link.piece_bytes);  // a header comes whole
+      max_header_bytes_ = std::min(max_header_bytes_, (room - kFrameBytes) & ~std::size_t{7});
+    }
   }
 }
 

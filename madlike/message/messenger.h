@@ -117,7 +117,7 @@ class MessageEvents {
 };
 
 /// 64 KiB, or 256 KiB where the driver can receive them in place.
-std::size_t default_eager_limit(const DriverCaps& caps);
+std::size_t default_eager_limit(const LinkCaps& link);
 
 struct MessengerConfig {
   /// Bytes of payload that may travel with the header; by default default_eager_limit().

@@ -54,13 +54,10 @@ OutgoingPacket* Poster::take(Endpoint& to, OutgoingPacket::Use use, std::uint64_
   packet->endpoint = &to;
   packet->use = use;
   ++held(*packet);
-  const DriverCaps& caps = to.driver->caps();
-  if (use == OutgoingPacket::Use::kWrite) {
-    packet->packet.reset(caps.max_write_iov,
-                         std::min<std::uint64_t>(bytes, to.link.max_write_bytes));
-  } else {
-    packet->packet.reset(caps.max_iov, std::min<std::uint64_t>(bytes, caps.max_packet_bytes));
-  }
+  const bool is_write = use == OutgoingPacket::Use::kWrite;
+  packet->packet.reset(is_write ? to.link.max_write_iov : to.link.max_iov,
+                       std::min<std::uint64_t>(
+                           bytes, is_write ? to.link.max_write_bytes : to.link.max_packet_bytes));
   return packet;
 }
 
@@ -190,11 +187,10 @@ bool Poster::post_control(Endpoint& to, Frame frame, Segment body, OutgoingMessa
     core_.activate(to);
     return false;
   }
-  const DriverCaps& caps = to.driver->caps();
   packet->endpoint = &to;
   packet->use = OutgoingPacket::Use::kControl;
   ++to.control_packets;
-  packet->packet.reset(caps.max_iov, caps.max_packet_bytes);
+  packet->packet.reset(1, core_.controls.packet_bytes());
   const Segment room = packet->packet.staging_room();
   if (frame.kind != FrameKind::kHello) frame.credit = to.credit.returnable();
   frame.body_bytes = static_cast<std::uint32_t>(body.size);

@@ -17,19 +17,18 @@ namespace mad {
 class ScriptedDriver final : public Driver {
  public:
   ScriptedDriver() {
-    caps_.max_iov = 4;
-    caps_.max_packet_bytes = 512;
-    caps_.max_write_iov = 2;
-    caps_.max_write_bytes = 4096;
-    link_.max_write_bytes = caps_.max_write_bytes;
+    link().max_iov = 4;
+    link().max_packet_bytes = 512;
+    link().max_write_iov = 2;
+    link().max_write_bytes = 4096;
   }
   const DriverCaps& caps() const override { return caps_; }
-  const LinkCaps& link(ConnectionId) const override { return link_; }
+  const LinkCaps& link(ConnectionId) const override { return caps_.nearest(); }
   /// Writes remotely, payload from so many bytes on best as a whole, in runs of at least 10.
   void write_whole_from(std::size_t bytes) {
     caps_.remote_write = true;
-    caps_.write_whole_from = bytes;
-    link_.write_runs_from = 10;
+    link().write_whole_from = bytes;
+    link().write_runs_from = 10;
   }
   const std::vector<std::byte>& address() const override { return address_; }
   Result<ConnectionId> connect(const std::byte*, std::size_t) override { return ConnectionId{0}; }
@@ -83,8 +82,9 @@ class ScriptedDriver final : public Driver {
     }
     return status;
   }
+  LinkCaps& link() { return caps_.links.front(); }
+
   DriverCaps caps_;
-  LinkCaps link_;
   std::vector<std::byte> address_;
 };
 

@@ -18,8 +18,8 @@ constexpr std::uint32_t kHeldTurns = 8;
 constexpr std::size_t kEagerLimit = 64 * 1024;
 constexpr std::size_t kEagerLimitInPlace = 256 * 1024;
 
-std::size_t eager_limit(const MessengerConfig& config, const DriverCaps& caps) {
-  return config.eager_limit.value_or(default_eager_limit(caps));
+std::size_t eager_limit(const MessengerConfig& config, const LinkCaps& link) {
+  return config.eager_limit.value_or(default_eager_limit(link));
 }
 
 // Writes room for the fixed header and the message header; returns where the fixed header goes.
@@ -73,8 +73,8 @@ struct Sender::Opening {
   std::uint64_t payload_bytes = 0;
 };
 
-std::size_t default_eager_limit(const DriverCaps& caps) {
-  return caps.piece_bytes > 0 ? kEagerLimitInPlace : kEagerLimit;
+std::size_t default_eager_limit(const LinkCaps& link) {
+  return link.piece_bytes > 0 ? kEagerLimitInPlace : kEagerLimit;
 }
 
 Status Sender::send_header(Endpoint& to, std::uint8_t handler, Segment header) {
@@ -116,10 +116,9 @@ Status Sender::send(Endpoint& to, std::uint8_t handler, Segment header, Outgoing
 // Whether the message is better sent together with those behind it.  It is not complete before it
 // is sent, so that its sender looks after it.
 bool Sender::is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payload) const {
-  const DriverCaps& caps = to.driver->caps();
   const std::uint64_t head =
-      std::min<std::uint64_t>({payload, to.credit.available(), eager_limit(core_.config, caps)});
-  if (kFrameBytes + padded_bytes(header) + head > caps.cork_bytes) return false;
+      std::min<std::uint64_t>({payload, to.credit.available(), eager_limit(core_.config, to.link)});
+  if (kFrameBytes + padded_bytes(header) + head > to.link.cork_bytes) return false;
   if (to.turn != core_.turn) to.sent_of_turn = 0;
   to.turn = core_.turn;
   return ++to.sent_of_turn > kAtOnce;
@@ -142,7 +141,7 @@ bool Sender::start_with(Endpoint& to, const Opening& opening, std::uint64_t head
 
 // Whether the fabric would rather have none of the payload travel with the header.
 bool Sender::is_written_whole(const Endpoint& to, const OutgoingMessage& message) const {
-  const std::size_t from = to.driver->caps().write_whole_from;
+  const std::size_t from = to.link.write_whole_from;
   return from > 0 && message.payload_bytes >= from && to.link.prefers_writes(message.run_bytes);
 }
 
@@ -162,7 +161,7 @@ std::uint64_t Sender::head_limit(const Endpoint& to, const OutgoingMessage& mess
   const bool may_stay = !core_.config.checksum && !core_.config.eager_limit;
   if (may_stay && (is_offered(to, message) || is_written_whole(to, message))) return 0;
   const std::uint64_t limit = std::min<std::uint64_t>(
-      {message.payload_bytes, to.credit.available(), eager_limit(core_.config, to.driver->caps())});
+      {message.payload_bytes, to.credit.available(), eager_limit(core_.config, to.link)});
   const std::size_t lent = to.link.lent_bytes;
   if (lent == 0 || (!core_.config.checksum && before <= lent / 2)) return limit;
   return std::min<std::uint64_t>(limit, lent - before);
@@ -216,7 +215,7 @@ Status Sender::send_at_once(Endpoint& to, std::uint8_t handler, Segment header,
   opening.payload_bytes = payload_bytes;
   const bool now = opening.bytes() + payload_bytes <= to.link.lent_bytes && to.can_post() &&
                    to.first_frames.empty() && payload_bytes <= to.credit.available() &&
-                   payload_bytes <= eager_limit(core_.config, to.driver->caps());
+                   payload_bytes <= eager_limit(core_.config, to.link);
   if (!now || core_.config.checksum) return StatusCode::kAgain;
   return start_with(to, opening, payload_bytes) ? Status() : Status(StatusCode::kAgain);
 }

@@ -7,10 +7,10 @@ namespace mad {
 namespace {
 
 TEST(Sender, HeadsAreLongerWhereTheyAreReceivedInPlace) {
-  DriverCaps caps;
-  EXPECT_EQ(default_eager_limit(caps), 64u * 1024);
-  caps.piece_bytes = 16 * 1024;
-  EXPECT_EQ(default_eager_limit(caps), 256u * 1024);
+  LinkCaps link;
+  EXPECT_EQ(default_eager_limit(link), 64u * 1024);
+  link.piece_bytes = 16 * 1024;
+  EXPECT_EQ(default_eager_limit(link), 256u * 1024);
 }
 
 TEST(Sender, ASmallMessageIsOnePacketAndDoneAtOnce) {

@@ -202,10 +202,10 @@ mad::Result<std::unique_ptr<mad_engine>> mad_engine::open(const mad_config& conf
   std::vector<Policies> policies;
   for (const auto& driver : drivers) {
     Policies& of_driver = policies.emplace_back();
-    for (const std::string& name : driver->caps().prices()) {
-      auto costs = mad::read_costs(costs_file, name);
+    for (const mad::LinkCaps& link : driver->caps().links) {
+      auto costs = mad::read_costs(costs_file, link.prices);
       if (!costs.ok()) return costs.status();
-      of_driver.emplace_back(driver->caps(), costs.value(), tuning);
+      of_driver.emplace_back(link, costs.value(), tuning);
     }
   }
   std::unique_ptr<mad_engine> engine(

@@ -76,9 +76,11 @@ struct mad_engine final : private mad::MessageEvents {
   /// The epoll sets that watch its sockets.
   const std::vector<int>& epoll_sets() const { return epoll_sets_; }
   /// Of a fabric by its number, or of the self fabric behind them.
-  const mad::Policy& policy(std::size_t fabric) const { return policies_[fabric].front(); }
+  const mad::DriverCaps& caps(std::size_t fabric) const {
+    return messenger_->driver(fabric).caps();
+  }
   const mad::Policy& policy(const mad_peer& peer) const {
-    return policies_[mad::route(*peer.endpoint).driver][mad::link(*peer.endpoint).prices];
+    return policies_[mad::route(*peer.endpoint).driver][mad::link(*peer.endpoint).kind];
   }
   bool is_self(const mad_peer& peer) const {
     return mad::route(*peer.endpoint).driver == peers_.self();
@@ -125,7 +127,7 @@ struct mad_engine final : private mad::MessageEvents {
   friend struct mad::SendOperation;
   friend struct mad::ReceiveOperation;
 
-  /// Of a driver, one for each of its prices().
+  /// Of a driver, one for each kind of its links.
   using Policies = std::vector<mad::Policy>;
 
   /// `drivers` are the fabrics and the self fabric, `address` and `policies` theirs.

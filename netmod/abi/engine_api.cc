@@ -31,14 +31,15 @@ bool verbose() {
 }
 
 std::string describe(const mad::DriverCaps& caps) {
-  return "fabric " + caps.name + ", " + std::to_string(caps.max_iov) + " segments and " +
-         std::to_string(caps.max_packet_bytes) + " bytes a packet, " +
+  const mad::LinkCaps& link = caps.nearest();
+  return "fabric " + caps.name + ", " + std::to_string(link.max_iov) + " segments and " +
+         std::to_string(link.max_packet_bytes) + " bytes a packet, " +
          (caps.remote_write ? "with" : "without") + " remote writes";
 }
 
 void tell_of(const mad_engine& engine) {
   for (std::size_t i = 0; i < engine.fabrics(); ++i) {
-    std::fprintf(stderr, "libmad: %s\n", describe(engine.policy(i).caps()).c_str());
+    std::fprintf(stderr, "libmad: %s\n", describe(engine.caps(i)).c_str());
   }
 }
 
@@ -212,7 +213,7 @@ extern "C" int mad_peer_release(mad_engine* engine, mad_peer* peer) {
 extern "C" const char* mad_peer_fabric(const mad_engine* engine, const mad_peer* peer) {
   if (engine == nullptr || peer == nullptr || peer->engine != engine) return "";
   if (engine->closing() || peer->status != MAD_SUCCESS) return "";
-  return engine->policy(*peer).caps().name.c_str();
+  return engine->caps(mad::route(*peer->endpoint).driver).name.c_str();
 }
 
 extern "C" int mad_engine_progress(mad_engine* engine, int* events) {

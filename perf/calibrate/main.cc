@@ -53,7 +53,7 @@ std::string limit(std::size_t bytes) {
   return bytes == SIZE_MAX ? "never" : fmt::format("from {} bytes", bytes);
 }
 
-void report(const calibrate::Measurement& measured, const mad::DriverCaps& caps) {
+void report(const calibrate::Measurement& measured, const mad::LinkCaps& link) {
   const mad::Costs& costs = measured.costs;
   fmt::print(
       "{}: message {:.0f} ns, byte {:.3f}, packet {:.0f}, segment {:.0f}, run in place "
@@ -64,7 +64,7 @@ void report(const calibrate::Measurement& measured, const mad::DriverCaps& caps)
   for (std::size_t k = 3; k < mad::Costs::kLengths; k += 3) {
     fmt::print("  {} B: {:.1f} ns", std::size_t{1} << k, costs.copy_ns[k]);
   }
-  const mad::RunLimits limits = mad::run_limits(costs, caps);
+  const mad::RunLimits limits = mad::run_limits(costs, link);
   fmt::print(
       "\n  so a run of many is referenced {}, received in place {}; a single one is "
       "referenced {}\n",
@@ -97,7 +97,7 @@ int calibrate_all(const std::vector<std::string>& fabrics, const std::string& in
   for (const calibrate::Measurement& measured : all) {  // which forked, before any fabric was open
     auto driver = mad::open_fabric(measured.fabric, {interface});
     if (!driver.ok()) throw std::runtime_error(std::string(driver.status().message()));
-    report(measured, driver.value()->caps());
+    report(measured, driver.value()->caps().nearest());
     file["fabrics"][measured.fabric] = json_of(measured.costs);
     const auto usable = mad::parse_costs(file.dump(), measured.fabric);
     if (!usable.ok()) throw std::runtime_error(std::string(usable.status().message()));

@@ -61,10 +61,9 @@ Value& valid(mad::Result<Value>& result) {
   return result.value();
 }
 
-mad::Policy policy_of(const mad::DriverCaps& caps, const std::string& prices,
-                      const Options& options) {
-  auto costs = mad::read_costs(options.costs_file, prices);
-  return {caps, valid(costs), options.tuning};
+mad::Policy policy_of(const mad::LinkCaps& link, const Options& options) {
+  auto costs = mad::read_costs(options.costs_file, link.prices);
+  return {link, valid(costs), options.tuning};
 }
 
 std::string layout_text(const micro::LayoutKind& kind, const Options& options,
@@ -91,9 +90,9 @@ void print(const Options& options, std::ostream& out) {
   for (const auto& driver : valid(drivers)) {
     const mad::DriverCaps& caps = driver->caps();
     std::string text = fabric_text(caps);
-    for (const std::string& name : caps.prices()) {
-      const mad::Policy policy = policy_of(caps, name, options);
-      text += costs_text(policy, name);
+    for (const mad::LinkCaps& link : caps.links) {
+      const mad::Policy policy = policy_of(link, options);
+      text += costs_text(policy, caps.name);
       for (const micro::LayoutKind* kind : kinds) {
         text += "\n" + layout_text(*kind, options, policy);
       }

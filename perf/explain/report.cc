@@ -61,25 +61,36 @@ std::string choice(const Shape& shape, std::uint64_t count, const Policy& policy
       to_string(chosen.path), chosen.reason, chosen_ns / 1000, next, next_ns / 1000);
 }
 
+std::string packets_text(const mad::LinkCaps& link) {
+  return fmt::format("{} segments and {} bytes a packet, {} bytes injected", link.max_iov,
+                     link.max_packet_bytes, link.inject_bytes);
+}
+
 }  // namespace
 
 std::string fabric_text(const mad::DriverCaps& caps) {
-  return fmt::format(
-      "fabric {}: {}{} segments and {} bytes a packet, {} bytes injected, {} remote writes{}\n",
-      caps.name, caps.beyond_host ? "" : "this host only, ", caps.max_iov, caps.max_packet_bytes,
-      caps.inject_bytes, caps.remote_write ? "with" : "without",
-      caps.scattered_writes ? " to many runs" : "");
+  const mad::LinkCaps& nearest = caps.nearest();
+  std::string out = fmt::format("fabric {}: {}{}, {} remote writes{}\n", caps.name,
+                                caps.beyond_host ? "" : "this host only, ", packets_text(nearest),
+                                caps.remote_write ? "with" : "without",
+                                caps.scattered_writes ? " to many runs" : "");
+  for (std::size_t kind = 1; kind < caps.links.size(); ++kind) {
+    const mad::LinkCaps& link = caps.links[kind];
+    out += fmt::format("links that are {}: {}\n", link.prices, packets_text(link));
+  }
+  return out;
 }
 
-std::string costs_text(const Policy& policy, const std::string& name) {
+std::string costs_text(const Policy& policy, const std::string& fabric) {
+  const std::string& name = policy.link().prices;
   const Costs& costs = policy.costs();
   const mad::RunLimits& limits = policy.limits();
   std::string out = fmt::format(
       "{} costs{}, ns: message {:.0f}, byte {:.3f}, packet {:.0f}, segment {:.0f}, run in place "
       "{:.0f}, page {:.0f}\n  copied runs:",
       built_in(costs, name) ? "built-in" : "measured",
-      name == policy.caps().name ? "" : " of links that are " + name, costs.message_ns,
-      costs.byte_ns, costs.packet_ns, costs.segment_ns, costs.place_ns, costs.page_ns);
+      name == fabric ? "" : " of links that are " + name, costs.message_ns, costs.byte_ns,
+      costs.packet_ns, costs.segment_ns, costs.place_ns, costs.page_ns);
   for (std::size_t k = 0; k < Costs::kLengths; k += 4) {
     out += fmt::format("  {} B {:.1f}", std::size_t{1} << k, costs.copy_ns[k]);
   }

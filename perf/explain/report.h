@@ -13,12 +13,11 @@
 
 namespace explain {
 
-/// Capabilities.
+/// Capabilities, of each kind of its links.
 std::string fabric_text(const mad::DriverCaps& caps);
 
-/// The costs of a policy, which are those of the fabric `name`, and the lengths of runs that follow
-/// from them.
-std::string costs_text(const mad::Policy& policy, const std::string& name);
+/// The costs of a policy for links of `fabric`, and the lengths of runs that follow from them.
+std::string costs_text(const mad::Policy& policy, const std::string& fabric);
 
 /// The plans of every mode for `count` elements of a shape, to send and to receive: predicted
 /// times, packets, bytes copied and referenced, and the reasons; what auto takes.

@@ -24,13 +24,14 @@ mad::Shape runs_of(std::uint64_t runs, std::uint64_t bytes) {
 mad::DriverCaps caps() {
   mad::DriverCaps caps;
   caps.name = "tcp";
-  caps.max_iov = 1024;
-  caps.max_packet_bytes = 1 << 20;
   caps.remote_write = true;
+  caps.links.front().prices = "tcp";
+  caps.links.front().max_iov = 1024;
+  caps.links.front().max_packet_bytes = 1 << 20;
   return caps;
 }
 
-mad::Policy policy_with(const mad::Costs& costs) { return {caps(), costs, {}}; }
+mad::Policy policy_with(const mad::Costs& costs) { return {caps().nearest(), costs, {}}; }
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> out;
@@ -107,7 +108,7 @@ TEST(Report, receiving_has_its_own_plans) {
 TEST(Report, the_fabric_says_whose_costs_they_are) {
   mad::Costs costs = mad::default_costs("tcp");
   const mad::Policy policy = policy_with(costs);
-  const std::string built_in = fabric_text(policy.caps()) + costs_text(policy, "tcp");
+  const std::string built_in = fabric_text(caps()) + costs_text(policy, "tcp");
   EXPECT_NE(built_in.find("fabric tcp: 1024 segments and 1048576 bytes a packet"),
             std::string::npos)
       << built_in;
@@ -115,12 +116,11 @@ TEST(Report, the_fabric_says_whose_costs_they_are) {
   EXPECT_NE(built_in.find("built-in costs, ns: message "), std::string::npos) << built_in;
   costs.copy_ns[3] *= 2;
   EXPECT_NE(costs_text(policy_with(costs), "tcp").find("measured costs, ns"), std::string::npos);
-  EXPECT_NE(costs_text(policy, "ucx:tcp").find("costs of links that are ucx:tcp, ns"),
-            std::string::npos);
+  EXPECT_NE(costs_text(policy, "ucx").find("costs of links that are tcp, ns"), std::string::npos);
 }
 
 TEST(Report, limits_that_are_never_reached_are_never) {
-  mad::DriverCaps one = caps();
+  mad::LinkCaps one = caps().nearest();
   one.max_iov = 1;
   const mad::Policy policy(one, mad::default_costs("tcp"), {});
   EXPECT_NE(costs_text(policy, "tcp").find("a run of many is referenced never"), std::string::npos);

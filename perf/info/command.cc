@@ -77,10 +77,10 @@ std::string cma_text() {
   return size <= 0 ? "works" : "cannot be used: " + std::string(why.data(), size);
 }
 
-std::string thresholds_text(const mad::DriverCaps& caps, const Options& options) {
+std::string thresholds_text(const mad::LinkCaps& link, const Options& options) {
   const std::size_t eager =
-      options.eager_limit != 0 ? options.eager_limit : mad::default_eager_limit(caps);
-  const std::size_t staged = std::min(caps.max_packet_bytes, mad::MessengerConfig().packet_bytes);
+      options.eager_limit != 0 ? options.eager_limit : mad::default_eager_limit(link);
+  const std::size_t staged = std::min(link.max_packet_bytes, mad::MessengerConfig().packet_bytes);
   const std::string flush = options.flush_threshold != 0
                                 ? fmt::format("{} bytes are prepared", options.flush_threshold)
                                 : fmt::format("it is full, of copies at {} bytes", staged);
@@ -104,15 +104,15 @@ std::string text_of(const std::string& fabric, const Options& options, std::stri
   tuning.flush_threshold = options.flush_threshold;
   if (options.max_blocks != 0) tuning.max_blocks = options.max_blocks;
   std::string text = explain::fabric_text(caps);
-  for (const std::string& name : caps.prices()) {
-    auto costs = mad::read_costs(options.costs_file, name);
+  for (const mad::LinkCaps& link : caps.links) {
+    auto costs = mad::read_costs(options.costs_file, link.prices);
     if (!costs.ok()) {
       *why = costs.status().message();
       return "";
     }
-    text += explain::costs_text({caps, *costs, tuning}, name);
+    text += explain::costs_text({link, *costs, tuning}, caps.name);
   }
-  text += thresholds_text(caps, options);
+  text += thresholds_text(caps.nearest(), options);
   const bool with_cma = caps.name == "shm" || caps.name.find(",cma") != std::string::npos;
   return with_cma ? text + "single copy between processes of this host " + cma_text() + "\n" : text;
 }

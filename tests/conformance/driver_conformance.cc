@@ -15,23 +15,33 @@ namespace {
 TEST_P(DriverConformance, CapsAreSane) {
   const DriverCaps& caps = pair.a->caps();
   EXPECT_FALSE(caps.name.empty());
-  EXPECT_GE(caps.max_iov, 1u);
-  EXPECT_GE(caps.max_packet_bytes, 128u);
-  EXPECT_LE(caps.inject_bytes, caps.max_packet_bytes);
-  EXPECT_EQ(caps.remote_write, caps.max_write_iov > 0);
-  EXPECT_EQ(caps.remote_write, caps.max_write_bytes > 0);
+  ASSERT_FALSE(caps.links.empty());
+  for (std::size_t kind = 0; kind < caps.links.size(); ++kind) {
+    const LinkCaps& link = caps.links[kind];
+    EXPECT_EQ(link.kind, kind);
+    EXPECT_FALSE(link.prices.empty());
+    EXPECT_GE(link.max_iov, 1u);
+    EXPECT_GE(link.max_packet_bytes, 128u);
+    EXPECT_LE(link.inject_bytes, link.max_packet_bytes);
+    EXPECT_EQ(caps.remote_write, link.max_write_iov > 0);
+    EXPECT_EQ(caps.remote_write, link.max_write_bytes > 0);
+  }
 }
 
 TEST_P(DriverConformance, WhatALinkCanDoIsSane) {
   establish();
   const DriverCaps& caps = pair.a->caps();
   for (const LinkCaps& link : {pair.a->link(to_b), pair.b->link(to_a)}) {
+    ASSERT_LT(link.kind, caps.links.size());
+    const LinkCaps& kind = caps.links[link.kind];
+    EXPECT_EQ(link.prices, kind.prices);
+    EXPECT_EQ(link.max_iov, kind.max_iov);
+    EXPECT_EQ(link.max_packet_bytes, kind.max_packet_bytes);
+    EXPECT_GE(link.max_write_bytes, kind.max_write_bytes);
     EXPECT_EQ(caps.remote_write, link.max_write_bytes > 0);
-    EXPECT_GE(link.max_write_bytes, caps.max_write_bytes);
-    EXPECT_TRUE(link.lent_bytes == 0 || link.lent_bytes == caps.piece_bytes);
+    EXPECT_TRUE(link.lent_bytes == 0 || link.lent_bytes == link.piece_bytes);
     EXPECT_FALSE(link.prefers_writes(SIZE_MAX) && !caps.remote_write);
     EXPECT_FALSE(link.prefers_writes(1) && !link.prefers_writes(2)) << "longer runs are no worse";
-    EXPECT_LT(link.prices, caps.prices().size());
   }
 }
 
@@ -93,7 +103,7 @@ TEST_P(DriverConformance, SleepersAreWoken) {
   const int kPackets = 400;
   std::vector<Bytes> sent;
   for (int i = 0; i < kPackets; ++i) {
-    sent.push_back(pattern(i % 3 == 0 ? pair.a->caps().max_packet_bytes : 8, i));
+    sent.push_back(pattern(i % 3 == 0 ? pair.a->caps().nearest().max_packet_bytes : 8, i));
   }
   std::size_t posted = 0, kept = 0;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -125,7 +135,8 @@ TEST_P(DriverConformance, SleepersAreWoken) {
 
 TEST_P(DriverConformance, PacketsArriveWholeAndInOrder) {
   establish();
-  const std::size_t most = std::min<std::size_t>(pair.a->caps().max_packet_bytes, 16 * 1024);
+  const std::size_t most =
+      std::min<std::size_t>(pair.a->caps().nearest().max_packet_bytes, 16 * 1024);
   const int kPackets = 400;
   std::vector<Bytes> sent;
   for (int i = 0; i < kPackets; ++i) sent.push_back(pattern(1 + (i * 977u) % most, i));
@@ -139,10 +150,10 @@ TEST_P(DriverConformance, PacketsArriveWholeAndInOrder) {
 
 TEST_P(DriverConformance, CorkedPacketsArriveInOrder) {
   establish();
-  const std::size_t sizes[] = {8, 300, 5000, pair.a->caps().max_packet_bytes, 40};
+  const std::size_t sizes[] = {8, 300, 5000, pair.a->caps().nearest().max_packet_bytes, 40};
   std::vector<Bytes> sent;
   for (unsigned i = 0; i < 300; ++i) {
-    sent.push_back(pattern(std::min(sizes[i % 5], pair.a->caps().max_packet_bytes), i));
+    sent.push_back(pattern(std::min(sizes[i % 5], pair.a->caps().nearest().max_packet_bytes), i));
   }
   std::size_t next = 0, kept = a->finished_count;
   ASSERT_TRUE(pump([&] {
@@ -165,13 +176,13 @@ TEST_P(DriverConformance, EverySizeAndSegmentCountIsGathered) {
   establish();
   const DriverCaps& caps = pair.a->caps();
   std::vector<std::size_t> sizes = {1, 7, 8, 9, 64, 1000, 4096};
-  for (const std::size_t around : {caps.inject_bytes, caps.max_packet_bytes}) {
+  for (const std::size_t around : {caps.nearest().inject_bytes, caps.nearest().max_packet_bytes}) {
     for (const std::size_t size : {around - 1, around, around + 1}) sizes.push_back(size);
   }
   for (const std::size_t size : sizes) {
-    if (size == 0 || size > caps.max_packet_bytes) continue;
+    if (size == 0 || size > caps.nearest().max_packet_bytes) continue;
     const std::size_t step = size <= 65536 ? 1 : 15;
-    for (std::size_t count = 1; count <= caps.max_iov; count += step) {
+    for (std::size_t count = 1; count <= caps.nearest().max_iov; count += step) {
       if (size < count) continue;
       Bytes bytes = pattern(size, static_cast<unsigned>(size + count));
       const std::vector<Segment> segments = cut(bytes, count);
@@ -197,12 +208,12 @@ TEST_P(DriverConformance, LongPacketsArriveWholeAndInOrder) {
   const DriverCaps& caps = pair.a->caps();
   b->place_rests = true;
   const int kPackets = 120;
-  const std::size_t piece = caps.piece_bytes == 0 ? 1000 : caps.piece_bytes;
+  const std::size_t piece = caps.nearest().piece_bytes == 0 ? 1000 : caps.nearest().piece_bytes;
   const std::size_t sizes[] = {
-      40, piece, 2 * piece, 2 * piece + 1, 3 * piece - 5, caps.max_packet_bytes};
+      40, piece, 2 * piece, 2 * piece + 1, 3 * piece - 5, caps.nearest().max_packet_bytes};
   std::vector<Bytes> sent;
   for (int i = 0; i < kPackets; ++i) {
-    sent.push_back(pattern(std::min(sizes[i % 6], caps.max_packet_bytes), i));
+    sent.push_back(pattern(std::min(sizes[i % 6], caps.nearest().max_packet_bytes), i));
   }
   for (int i = 0; i < kPackets; ++i) {
     const Segment segment{sent[i].data(), sent[i].size()};
@@ -217,9 +228,10 @@ TEST_P(DriverConformance, LongPacketsArriveWholeAndInOrder) {
 // The memory is the caller's again at once.
 TEST_P(DriverConformance, NothingIsPlacedAfterDisconnect) {
   establish();
-  if (pair.a->caps().piece_bytes == 0) GTEST_SKIP() << "packets of this fabric arrive whole";
+  if (pair.a->caps().nearest().piece_bytes == 0)
+    GTEST_SKIP() << "packets of this fabric arrive whole";
   if (pair.a->link(to_b).lent_bytes > 0) GTEST_SKIP() << "nor are pieces of lent memory placed";
-  Bytes bytes = pattern(pair.a->caps().max_packet_bytes, 5);
+  Bytes bytes = pattern(pair.a->caps().nearest().max_packet_bytes, 5);
   const Segment segment{bytes.data(), bytes.size()};
   Status posted = StatusCode::kAgain;
   for (int i = 0; i < 1000 && posted.again(); ++i) {  // b is not polled meanwhile
@@ -250,7 +262,7 @@ TEST_P(DriverConformance, NothingIsPlacedAfterDisconnect) {
 
 TEST_P(DriverConformance, EmptySegmentsAreAllowed) {
   establish();
-  if (pair.a->caps().max_iov < 3) GTEST_SKIP() << "needs three segments";
+  if (pair.a->caps().nearest().max_iov < 3) GTEST_SKIP() << "needs three segments";
   Bytes bytes = pattern(40, 2);
   const std::vector<Segment> segments = {{bytes.data(), 16}, {nullptr, 0}, {bytes.data() + 16, 24}};
   ASSERT_FALSE(send(*a, to_b, list(segments), &bytes).error());
@@ -260,7 +272,7 @@ TEST_P(DriverConformance, EmptySegmentsAreAllowed) {
 
 TEST_P(DriverConformance, InjectedPacketsAreCopiedAtOnce) {
   establish();
-  const std::size_t size = pair.a->caps().inject_bytes;
+  const std::size_t size = pair.a->caps().nearest().inject_bytes;
   if (size == 0) GTEST_SKIP() << "this fabric does not inject";
   const int kPackets = 200;
   const std::size_t before = a->finished_count;
@@ -282,8 +294,8 @@ TEST_P(DriverConformance, InjectedPacketsAreCopiedAtOnce) {
 
 TEST_P(DriverConformance, EveryAcceptedPacketHasOneCompletion) {
   establish();
-  const std::size_t size = pair.a->caps().inject_bytes + 1;
-  if (size > pair.a->caps().max_packet_bytes) GTEST_SKIP() << "every packet is injected";
+  const std::size_t size = pair.a->caps().nearest().inject_bytes + 1;
+  if (size > pair.a->caps().nearest().max_packet_bytes) GTEST_SKIP() << "every packet is injected";
   const int kPackets = 300;
   std::vector<Bytes> sent(kPackets, pattern(size, 1));
   int in_progress = 0;
@@ -303,7 +315,8 @@ TEST_P(DriverConformance, EveryAcceptedPacketHasOneCompletion) {
 TEST_P(DriverConformance, FullQueueSaysAgainAndRecovers) {
   establish();
   b->keep = true;  // the receiver sits on its buffers
-  const std::size_t size = std::min<std::size_t>(pair.a->caps().max_packet_bytes, 16 * 1024);
+  const std::size_t size =
+      std::min<std::size_t>(pair.a->caps().nearest().max_packet_bytes, 16 * 1024);
   Bytes bytes = pattern(size, 9);
   const Segment segment{bytes.data(), bytes.size()};
   std::vector<int> contexts(20000);
@@ -337,8 +350,9 @@ TEST_P(DriverConformance, FullQueueSaysAgainAndRecovers) {
 // What a driver said has left is not held up by a sender that polls no more.
 TEST_P(DriverConformance, WhatHasLeftArrivesWithoutItsSender) {
   establish();
-  const std::size_t most = std::min<std::size_t>(
-      {pair.a->caps().inject_bytes, pair.a->caps().max_packet_bytes, std::size_t{4096}});
+  const std::size_t most =
+      std::min<std::size_t>({pair.a->caps().nearest().inject_bytes,
+                             pair.a->caps().nearest().max_packet_bytes, std::size_t{4096}});
   // 8 bytes and the headers of libfabric's tcp are a power of two: its socket is then full at the
   // end of a packet, and the next one is the provider's to stage or to refuse.
   for (const std::size_t size : {std::min<std::size_t>(8, most), most}) {
@@ -406,7 +420,8 @@ TEST_P(DriverConformance, BuffersComeBackInAnyOrder) {
 
 TEST_P(DriverConformance, BothDirectionsAtOnce) {
   establish();
-  const std::size_t size = std::min<std::size_t>(pair.a->caps().max_packet_bytes, 8 * 1024);
+  const std::size_t size =
+      std::min<std::size_t>(pair.a->caps().nearest().max_packet_bytes, 8 * 1024);
   Bytes bytes = pattern(size, 4);
   const Segment segment{bytes.data(), bytes.size()};
   std::vector<int> contexts(500);
@@ -419,7 +434,7 @@ TEST_P(DriverConformance, BothDirectionsAtOnce) {
 
 TEST_P(DriverConformance, DisconnectDeliversWhatWasAccepted) {
   establish();
-  Bytes bytes = pattern(std::min<std::size_t>(pair.a->caps().max_packet_bytes, 4096), 6);
+  Bytes bytes = pattern(std::min<std::size_t>(pair.a->caps().nearest().max_packet_bytes, 4096), 6);
   const Segment segment{bytes.data(), bytes.size()};
   std::vector<int> contexts(10);
   std::size_t accepted = 0;
@@ -440,7 +455,8 @@ TEST_P(DriverConformance, DisconnectDeliversWhatWasAccepted) {
 
 TEST_P(DriverConformance, DeathIsNoticedAndCompletesEverything) {
   establish();
-  const std::size_t size = std::min<std::size_t>(pair.a->caps().max_packet_bytes, 16 * 1024);
+  const std::size_t size =
+      std::min<std::size_t>(pair.a->caps().nearest().max_packet_bytes, 16 * 1024);
   Bytes bytes = pattern(size, 8);
   const Segment segment{bytes.data(), bytes.size()};
   std::vector<int> contexts(50);

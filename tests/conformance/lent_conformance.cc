@@ -35,7 +35,7 @@ TEST_P(DriverConformance, LentMemoryTakesPacketsOfAnySizeInOrder) {
   establish();
   const DriverCaps& caps = pair.a->caps();
   if (pair.a->link(to_b).lent_bytes == 0) GTEST_SKIP() << "this fabric lends no memory";
-  const std::size_t piece = caps.piece_bytes;
+  const std::size_t piece = caps.nearest().piece_bytes;
   ASSERT_GT(piece, 0u);
   std::vector<Bytes> sent;
   for (unsigned round = 0; round < 12; ++round) {
@@ -76,7 +76,7 @@ TEST_P(DriverConformance, LentMemoryTakesPacketsOfAnySizeInOrder) {
 TEST_P(DriverConformance, LentMemoryRunsOutAndComesBack) {
   establish();
   if (pair.a->link(to_b).lent_bytes == 0) GTEST_SKIP() << "this fabric lends no memory";
-  const Bytes bytes = pattern(pair.a->caps().piece_bytes, 3);
+  const Bytes bytes = pattern(pair.a->caps().nearest().piece_bytes, 3);
   std::size_t accepted = 0;
   const auto post = [&] {  // once more, as a refusal may be by chance
     for (int i = 0; i < 20; ++i) {
@@ -101,7 +101,7 @@ TEST_P(DriverConformance, LentMemoryRunsOutAndComesBack) {
 TEST_P(DriverConformance, NothingIsLentForAConnectionThatEnded) {
   establish();
   if (pair.a->link(to_b).lent_bytes == 0) GTEST_SKIP() << "this fabric lends no memory";
-  const Bytes bytes = pattern(3 * pair.a->caps().piece_bytes, 4);
+  const Bytes bytes = pattern(3 * pair.a->caps().nearest().piece_bytes, 4);
   BytesWriter begun(bytes), begins(bytes);
   ASSERT_TRUE(pump([&] { return pair.a->post_lent(to_b, begun).ok(); }));
   pair.a->disconnect(to_b);
@@ -116,7 +116,7 @@ TEST_P(DriverConformance, NothingIsLentForAConnectionThatEnded) {
 TEST_P(DriverConformance, NothingIsLentForThePeerThatDied) {
   establish();
   if (pair.a->link(to_b).lent_bytes == 0) GTEST_SKIP() << "this fabric lends no memory";
-  const Bytes bytes = pattern(3 * pair.a->caps().piece_bytes, 4);
+  const Bytes bytes = pattern(3 * pair.a->caps().nearest().piece_bytes, 4);
   BytesWriter begun(bytes);
   ASSERT_TRUE(pump([&] { return pair.a->post_lent(to_b, begun).ok(); }));
   b.reset();

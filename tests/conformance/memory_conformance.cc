@@ -38,13 +38,13 @@ TEST_P(DriverConformance, RemoteWritesAreVisibleBeforeAFollowingPacket) {
   establish();
   const DriverCaps& caps = pair.a->caps();
   if (!caps.remote_write) GTEST_SKIP() << "no remote writes on this fabric";
-  const std::size_t size = std::min<std::size_t>(caps.max_write_bytes, 64 * 1024);
+  const std::size_t size = std::min<std::size_t>(caps.nearest().max_write_bytes, 64 * 1024);
   Bytes target(size + 64, std::byte{0xEE});
   Result<ExposureToken> token = pair.b->expose(to_a, {target.data(), size + 32});
   ASSERT_TRUE(token.ok()) << token.status().message();
   std::uint64_t word = 1;
   const Segment done{&word, sizeof(word)};
-  for (std::size_t count = 1; count <= caps.max_write_iov; ++count) {
+  for (std::size_t count = 1; count <= caps.nearest().max_write_iov; ++count) {
     Bytes bytes = pattern(size, static_cast<unsigned>(count));
     const std::vector<Segment> segments = cut(bytes, count);
     a->finished.clear();
@@ -94,7 +94,7 @@ TEST_P(DriverConformance, ScatteredWritesGoToEveryRun) {
   std::uint64_t word = 1;
   const Segment done{&word, sizeof(word)};
   for (const std::size_t run : {1, 7, 64, 1000, 4096}) {
-    const std::size_t size = std::min<std::size_t>(caps.max_write_bytes, run * 700);
+    const std::size_t size = std::min<std::size_t>(caps.nearest().max_write_bytes, run * 700);
     const std::size_t total = 3 * size + 5;
     Bytes memory((kFirst + total) / run * run * 2 + 2 * run, std::byte{0xEE});
     Strided strided(memory, run, 2 * run);

@@ -38,7 +38,7 @@ void Station::take(const Completion& c) {
   if (first) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(c.bytes.data) % 8, 0u);
     const std::size_t least =
-        driver.caps().piece_bytes / (driver.link(c.connection).lent_bytes > 0 ? 2 : 1);
+        driver.caps().nearest().piece_bytes / (driver.link(c.connection).lent_bytes > 0 ? 2 : 1);
     EXPECT_TRUE(c.rest == 0 || c.bytes.size >= least);
   } else if (!packet.rest) {
     EXPECT_EQ(c.bytes.size, packet.left - c.rest);

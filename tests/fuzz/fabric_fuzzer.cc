@@ -83,14 +83,14 @@ class Peer {
 
   // One in eight is a write; of lent packets one in eight lies about its length.
   void post(FuzzedBytes& choices, std::vector<std::byte> packet) {
-    packet.resize(std::min(packet.size(), driver_->caps().max_packet_bytes));
+    packet.resize(std::min(packet.size(), driver_->caps().nearest().max_packet_bytes));
     if (packet.empty()) return;
     const bool lies = choices.below(8) == 0;
     if (driver_->caps().remote_write && choices.below(8) == 0) {
       ExposureToken token = frames_->token();
       if (lies) token.key += choices.below(4);
       const std::uint64_t offset = choices.below(4) == 0 ? choices.below(UINT64_MAX) : 0;
-      packet.resize(std::min(packet.size(), driver_->caps().max_write_bytes));
+      packet.resize(std::min(packet.size(), driver_->caps().nearest().max_write_bytes));
       keep(std::move(packet), [&](SegmentList list, void* context) {
         return driver_->post_write(connection_, list, token, offset, context);
       });

@@ -108,18 +108,22 @@ LoopbackNetwork::LoopbackNetwork(const LoopbackOptions& options)
       state_(std::make_unique<State>()) {
   caps_.name = "loopback";
   caps_.beyond_host = false;
-  caps_.max_iov = options.max_iov;
-  caps_.max_packet_bytes = options.max_packet_bytes;
-  caps_.inject_bytes = options.inject_bytes;
   caps_.remote_write = options.remote_write;
-  caps_.max_write_iov = options.remote_write ? options.max_write_iov : 0;
-  caps_.max_write_bytes = options.remote_write ? options.max_write_bytes : 0;
-  caps_.piece_bytes = options.lent_bytes > 0 ? options.lent_bytes : options.piece_bytes;
-  caps_.cork_bytes = options.cork_bytes;
-  link_ = LinkCaps::usual(caps_);
-  link_.lent_bytes = options.lent_bytes;
-  link_.offered_from = options.offered_from;
-  link_.most_offered = options.most_offered;
+  LinkCaps& link = caps_.links.front();
+  link.prices = caps_.name;
+  link.max_iov = options.max_iov;
+  link.max_packet_bytes = options.max_packet_bytes;
+  link.inject_bytes = options.inject_bytes;
+  link.piece_bytes = options.lent_bytes > 0 ? options.lent_bytes : options.piece_bytes;
+  link.cork_bytes = options.cork_bytes;
+  link.lent_bytes = options.lent_bytes;
+  if (options.remote_write) {
+    link.max_write_iov = options.max_write_iov;
+    link.max_write_bytes = options.max_write_bytes;
+    link.write_runs_from = 0;
+  }
+  link.offered_from = options.offered_from;
+  link.most_offered = options.most_offered;
 }
 
 LoopbackNetwork::~LoopbackNetwork() = default;
@@ -182,20 +186,20 @@ Result<ConnectionId> LoopbackDriver::connect(const std::byte* address, std::size
 
 Status LoopbackDriver::post_send(ConnectionId id, SegmentList packet, void* context) {
   const std::size_t bytes = packet.bytes();
-  if (packet.count > caps().max_iov || bytes > caps().max_packet_bytes) {
+  if (packet.count > caps().nearest().max_iov || bytes > caps().nearest().max_packet_bytes) {
     return Status(StatusCode::kInvalidArgument, "packet beyond the limits of the loopback fabric");
   }
   const Lock lock(network_->state_->mutex);
   Connection& connection = port_->connections[id];
   if (connection.state == Connection::State::kGone) return connection.gone;
   if (connection.state == Connection::State::kConnecting) return StatusCode::kAgain;
-  const bool inject = bytes <= caps().inject_bytes;
+  const bool inject = bytes <= caps().nearest().inject_bytes;
   LoopbackPort& peer = *connection.peer;
   Connection& theirs = peer.connections[connection.peer_id];
   if (theirs.unreleased >= network_->queue_depth_) return StatusCode::kAgain;
   if (!inject && port_->own_posts >= network_->queue_depth_) return StatusCode::kAgain;
 
-  Completion received = peer.receive_to(caps().max_packet_bytes, connection.peer_id);
+  Completion received = peer.receive_to(caps().nearest().max_packet_bytes, connection.peer_id);
   std::byte* out = received.bytes.begin();
   for (const Segment& segment : packet) {
     if (segment.size > 0) std::memcpy(out, segment.data, segment.size);
@@ -214,7 +218,7 @@ Status LoopbackDriver::post_send(ConnectionId id, SegmentList packet, void* cont
   return StatusCode::kInProgress;
 }
 
-const LinkCaps& LoopbackDriver::link(ConnectionId /*connection*/) const { return network_->link_; }
+const LinkCaps& LoopbackDriver::link(ConnectionId /*connection*/) const { return caps().nearest(); }
 
 Status LoopbackDriver::post_lent(ConnectionId id, PacketWriter& writer) {
   const Lock lock(network_->state_->mutex);
@@ -225,7 +229,7 @@ Status LoopbackDriver::post_lent(ConnectionId id, PacketWriter& writer) {
   if (peer.connections[connection.peer_id].unreleased >= network_->queue_depth_) {
     return StatusCode::kAgain;
   }
-  Completion received = peer.receive_to(caps().max_packet_bytes, connection.peer_id);
+  Completion received = peer.receive_to(caps().nearest().max_packet_bytes, connection.peer_id);
   const std::size_t left = writer.left();
   const std::size_t pieces = (left + network_->lent_bytes_ - 1) / network_->lent_bytes_;
   received.bytes.size = (left + pieces - 1) / pieces;
@@ -257,7 +261,7 @@ void LoopbackDriver::withdraw(ConnectionId id, const ExposureToken& token) {
 Status LoopbackDriver::post_write(ConnectionId id, SegmentList packet, const ExposureToken& token,
                                   std::uint64_t offset, void* context) {
   const std::size_t bytes = packet.bytes();
-  if (packet.count > caps().max_write_iov || bytes > caps().max_write_bytes) {
+  if (packet.count > caps().nearest().max_write_iov || bytes > caps().nearest().max_write_bytes) {
     return Status(StatusCode::kInvalidArgument, "write beyond the limits of the loopback fabric");
   }
   const Lock lock(network_->state_->mutex);
@@ -294,7 +298,7 @@ Status LoopbackDriver::read_offered(ConnectionId id, std::uint64_t address, std:
   const Lock lock(network_->state_->mutex);
   const Connection& connection = port_->connections[id];
   if (connection.state == Connection::State::kGone) return connection.gone;
-  if (bytes > network_->link_.most_offered) {
+  if (bytes > caps().nearest().most_offered) {
     return {StatusCode::kInvalidArgument, "more than the loopback fabric reads"};
   }
   const auto* from = reinterpret_cast<const std::byte*>(address);
@@ -312,7 +316,8 @@ Status LoopbackDriver::read_offered(ConnectionId id, std::uint64_t address, std:
 Status LoopbackDriver::place_rest(ConnectionId id, ScatteredMemory& memory, std::uint64_t first) {
   const Lock lock(network_->state_->mutex);
   LoopbackPieces& pieces = port_->pieces;
-  if (pieces.given == 0 || pieces.given != caps().piece_bytes || pieces.memory != nullptr) {
+  if (pieces.given == 0 || pieces.given != caps().nearest().piece_bytes ||
+      pieces.memory != nullptr) {
     return StatusCode::kAgain;
   }
   if (port_->inbox.front().connection != id || port_->connections[id].left) {

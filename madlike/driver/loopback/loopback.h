@@ -24,8 +24,8 @@ struct LoopbackOptions {
   bool remote_write = true;
   std::size_t max_write_iov = 16;
   std::size_t max_write_bytes = 1024 * 1024;
-  std::size_t piece_bytes = 0;                     // as in DriverCaps
-  std::size_t cork_bytes = 0;                      // as in DriverCaps, but nothing is kept back
+  std::size_t piece_bytes = 0;                     // as in LinkCaps
+  std::size_t cork_bytes = 0;                      // as in LinkCaps, but nothing is kept back
   std::size_t lent_bytes = 0;                      // of a piece of lent memory; 0: it lends none
   std::size_t offered_from = 0, most_offered = 0;  // as in LinkCaps
 };
@@ -47,7 +47,6 @@ class LoopbackNetwork {
   friend class LoopbackPort;
   struct State;
   DriverCaps caps_;
-  LinkCaps link_;  // of every connection
   std::size_t queue_depth_;
   std::size_t cut_bytes_;   // longer packets are handed out in pieces; 0: none
   std::size_t lent_bytes_;  // 0: none

@@ -63,10 +63,10 @@ class LoopbackTest : public ::testing::Test {
 
 TEST_F(LoopbackTest, TheLimitsAreTheNetworks) {
   EXPECT_EQ(a.caps().name, "loopback");
-  EXPECT_EQ(a.caps().max_packet_bytes, 1024u);
-  EXPECT_EQ(a.caps().inject_bytes, 16u);
+  EXPECT_EQ(a.caps().nearest().max_packet_bytes, 1024u);
+  EXPECT_EQ(a.caps().nearest().inject_bytes, 16u);
   EXPECT_EQ(post(a, to_b, 1025).code(), StatusCode::kInvalidArgument);
-  std::vector<Segment> segments(a.caps().max_iov + 1);
+  std::vector<Segment> segments(a.caps().nearest().max_iov + 1);
   const auto post_segments = [&] {
     return a.post_send(to_b, {segments.data(), segments.size()}, nullptr);
   };
@@ -83,9 +83,9 @@ TEST_F(LoopbackTest, TheLimitsAreTheNetworks) {
 TEST_F(LoopbackTest, SoAreThoseOfWrites) {
   Bytes memory(1000);
   const ExposureToken token = b.expose(to_a, {memory.data(), memory.size()}).value();
-  EXPECT_EQ(a.caps().max_write_bytes, 512u);
+  EXPECT_EQ(a.caps().nearest().max_write_bytes, 512u);
   EXPECT_EQ(write(a, to_b, token, 0, 513).code(), StatusCode::kInvalidArgument);
-  std::vector<Segment> segments(a.caps().max_write_iov + 1);
+  std::vector<Segment> segments(a.caps().nearest().max_write_iov + 1);
   const auto post_write = [&] {
     return a.post_write(to_b, {segments.data(), segments.size()}, token, 0, nullptr);
   };
@@ -102,7 +102,7 @@ TEST_F(LoopbackTest, WithoutRemoteWritesThereIsNothingToExpose) {
   auto plain = std::make_shared<LoopbackNetwork>(options);
   LoopbackDriver c(plain), d(plain);
   const ConnectionId to_d = connect(c, d);
-  EXPECT_EQ(c.caps().max_write_iov, 0u);
+  EXPECT_EQ(c.caps().nearest().max_write_iov, 0u);
   Bytes memory(8);
   EXPECT_EQ(c.expose(to_d, {memory.data(), 8}).status().code(), StatusCode::kInvalidArgument);
 }

@@ -31,7 +31,9 @@ class OfiDriver : public Driver {
   const std::vector<std::byte>& address() const override { return fabric_->address(); }
   Result<ConnectionId> connect(const std::byte* address, std::size_t size) override;
   const std::vector<std::byte>& peer_address(ConnectionId connection) const override;
-  const LinkCaps& link(ConnectionId /*connection*/) const override { return link_; }
+  const LinkCaps& link(ConnectionId /*connection*/) const override {
+    return caps_.nearest();  // all are alike
+  }
   Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
   Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
   void withdraw(ConnectionId connection, const ExposureToken& token) override;
@@ -105,7 +107,6 @@ class OfiDriver : public Driver {
 
   OfiOptions options_;
   DriverCaps caps_;
-  LinkCaps link_;  // of every connection
   std::unique_ptr<OfiFabric> fabric_;
   std::uint64_t incarnation_;
   std::uint64_t next_sequence_ = 1;

@@ -31,11 +31,11 @@ Status OfiDriver::post_send(ConnectionId id, SegmentList packet, void* context) 
   if (!found || found->state != State::kConnected) return not_connected(found);
   OfiConnection& connection = *found;
   const std::size_t bytes = packet.bytes();
-  if (packet.count > caps_.max_iov || bytes > caps_.max_packet_bytes) {
+  if (packet.count > caps_.nearest().max_iov || bytes > caps_.nearest().max_packet_bytes) {
     return Status(StatusCode::kInvalidArgument, "packet beyond the limits of " + caps_.name);
   }
   // Injected packets, too: the provider keeps copies of what the fabric does not take.
-  const std::uint64_t inject = bytes <= caps_.inject_bytes ? FI_INJECT : 0;
+  const std::uint64_t inject = bytes <= caps_.nearest().inject_bytes ? FI_INJECT : 0;
   OfiOperation* operation = connection.take_operation(OfiOperation::Kind::kSend, context);
   if (!operation) return StatusCode::kAgain;
   IovArray iov;
@@ -75,7 +75,8 @@ Status OfiDriver::post_write(ConnectionId id, SegmentList packet, const Exposure
   if (!found || found->state != State::kConnected) return not_connected(found);
   OfiConnection& connection = *found;
   const std::size_t bytes = packet.bytes();
-  if (packet.count > caps_.max_write_iov || bytes > caps_.max_write_bytes || bytes == 0) {
+  if (packet.count > caps_.nearest().max_write_iov || bytes > caps_.nearest().max_write_bytes ||
+      bytes == 0) {
     return Status(StatusCode::kInvalidArgument, "write beyond the limits of " + caps_.name);
   }
   OfiOperation* operation = connection.take_operation(OfiOperation::Kind::kWrite, context);

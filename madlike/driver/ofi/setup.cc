@@ -34,14 +34,16 @@ OfiDriver::OfiDriver(const OfiOptions& options, std::unique_ptr<OfiFabric> fabri
       receives_(options.receive_buffers, options.max_packet_bytes) {
   const fi_info& info = fabric_->info();
   caps_.name = "ofi:" + options.provider;
-  caps_.max_iov = std::min(info.tx_attr->iov_limit, kIovLimit);
-  caps_.max_packet_bytes = std::min(options.max_packet_bytes, info.ep_attr->max_msg_size);
-  caps_.inject_bytes = std::min(info.tx_attr->inject_size, caps_.max_packet_bytes);
   caps_.remote_write = true;
-  caps_.max_write_iov = caps_.max_iov;
+  LinkCaps& link = caps_.links.front();
+  link.prices = caps_.name;
+  link.max_iov = std::min(info.tx_attr->iov_limit, kIovLimit);
+  link.max_packet_bytes = std::min(options.max_packet_bytes, info.ep_attr->max_msg_size);
+  link.inject_bytes = std::min(info.tx_attr->inject_size, link.max_packet_bytes);
+  link.max_write_iov = link.max_iov;
   // A connection carries one thing at a time: a longer write would keep small packets waiting.
-  caps_.max_write_bytes = std::min<std::size_t>(info.ep_attr->max_msg_size, 1024 * 1024);
-  link_ = LinkCaps::usual(caps_);
+  link.max_write_bytes = std::min<std::size_t>(info.ep_attr->max_msg_size, 1024 * 1024);
+  link.write_runs_from = 0;
   receives_.replenish(fabric_->receives(), endpoints_.size());
 }
 

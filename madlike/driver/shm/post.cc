@@ -31,7 +31,7 @@ Status ShmDriver::post_send(ConnectionId id, SegmentList packet, void* /*context
   ShmConnection* const found = find(id);
   if (!found || found->state != State::kConnected) return not_connected(found);
   const std::size_t bytes = packet.bytes();
-  if (packet.count > caps_.max_iov || bytes > caps_.max_packet_bytes || bytes == 0) {
+  if (packet.count > found->link.max_iov || bytes > found->link.max_packet_bytes || bytes == 0) {
     return {StatusCode::kInvalidArgument, "packet beyond the limits of shm"};
   }
   Status reserved = reserve(*found, bytes);

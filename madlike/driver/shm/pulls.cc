@@ -22,9 +22,7 @@ constexpr std::size_t kOfferedFrom = 12 * 1024;
 }  // namespace
 
 LinkCaps ShmDriver::link_of(const ShmConnection& connection) const {
-  LinkCaps link;
-  link.lent_bytes = kShmPieceBytes;
-  link.max_write_bytes = caps_.max_write_bytes;
+  LinkCaps link = caps_.nearest();
   if (connection.we_read && connection.they_read) link.write_runs_from = *options_.single_copy_from;
   if (connection.they_read) {
     link.offered_from = kOfferedFrom;
@@ -38,7 +36,8 @@ Status ShmDriver::post_write(ConnectionId id, SegmentList packet, const Exposure
   ShmConnection* const found = find(id);
   if (!found || found->state != State::kConnected) return not_connected(found);
   const std::size_t bytes = packet.bytes();
-  if (packet.count > caps_.max_write_iov || bytes > caps_.max_write_bytes || bytes == 0) {
+  if (packet.count > found->link.max_write_iov || bytes > found->link.max_write_bytes ||
+      bytes == 0) {
     return {StatusCode::kInvalidArgument, "write beyond the limits of shm"};
   }
   if (!found->they_read) {

@@ -70,16 +70,19 @@ ShmDriver::ShmDriver(const ShmOptions& options, const DoorSecret& secret, ShmSeg
       timer_(std::move(timer)) {
   caps_.name = "shm";
   caps_.beyond_host = false;
-  caps_.max_iov = kMostSegments;
-  caps_.max_packet_bytes = kShmPieceBytes;
-  caps_.inject_bytes = kShmPieceBytes;
-  caps_.piece_bytes = kShmPieceBytes;
+  LinkCaps& link = caps_.links.front();
+  link.prices = caps_.name;
+  link.max_iov = kMostSegments;
+  link.max_packet_bytes = kShmPieceBytes;
+  link.inject_bytes = kShmPieceBytes;
+  link.piece_bytes = kShmPieceBytes;
+  link.lent_bytes = kShmPieceBytes;
   if (!reads_memory()) return;
   caps_.remote_write = true;
   caps_.scattered_writes = true;
-  caps_.max_write_iov = ProcessReader::kMostRuns;
-  caps_.max_write_bytes = kMostPull;
-  caps_.write_whole_from = kWriteWholeFrom;
+  link.max_write_iov = ProcessReader::kMostRuns;
+  link.max_write_bytes = kMostPull;
+  link.write_whole_from = kWriteWholeFrom;
 }
 
 Result<std::unique_ptr<Driver>> open_shm(const ShmOptions& options) {

@@ -10,7 +10,7 @@ Status TcpDriver::post_send(ConnectionId id, SegmentList packet, void* context) 
   TcpConnection* const found = find(id);
   if (!found || found->state != State::kConnected) return not_connected(found);
   const std::size_t bytes = packet.bytes();
-  if (packet.count > caps_.max_iov || bytes > caps_.max_packet_bytes || bytes == 0) {
+  if (packet.count > found->link.max_iov || bytes > found->link.max_packet_bytes || bytes == 0) {
     return Status(StatusCode::kInvalidArgument, "packet beyond the limits of " + caps_.name);
   }
   TcpRecord record;
@@ -23,7 +23,8 @@ Status TcpDriver::post_write(ConnectionId id, SegmentList packet, const Exposure
   TcpConnection* const found = find(id);
   if (!found || found->state != State::kConnected) return not_connected(found);
   const std::size_t bytes = packet.bytes();
-  if (packet.count > caps_.max_write_iov || bytes > caps_.max_write_bytes || bytes == 0) {
+  if (packet.count > found->link.max_write_iov || bytes > found->link.max_write_bytes ||
+      bytes == 0) {
     return Status(StatusCode::kInvalidArgument, "write beyond the limits of " + caps_.name);
   }
   TcpRecord record;

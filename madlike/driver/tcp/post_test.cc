@@ -21,10 +21,11 @@ constexpr ConnectionId kNobody = 4711;
 TEST_F(TcpPost, PacketsAndWritesUpToTheLimitsAreTakenAndNoOthers) {
   enter();
   const DriverCaps& caps = engine_->caps();
-  Bytes bytes(std::max(caps.max_write_bytes, caps.max_packet_bytes) + 1);
+  Bytes bytes(std::max(caps.nearest().max_write_bytes, caps.nearest().max_packet_bytes) + 1);
   for (const bool write : {false, true}) {
-    const std::size_t most = write ? caps.max_write_bytes : caps.max_packet_bytes;
-    const std::size_t most_segments = write ? caps.max_write_iov : caps.max_iov;
+    const std::size_t most =
+        write ? caps.nearest().max_write_bytes : caps.nearest().max_packet_bytes;
+    const std::size_t most_segments = write ? caps.nearest().max_write_iov : caps.nearest().max_iov;
     const std::vector<Segment> too_many(most_segments + 1, {bytes.data(), 1});
     for (const auto& packet : {std::vector<Segment>{{bytes.data(), most + 1}}, too_many,
                                std::vector<Segment>{{bytes.data(), 0}}, std::vector<Segment>{}}) {
@@ -34,8 +35,10 @@ TEST_F(TcpPost, PacketsAndWritesUpToTheLimitsAreTakenAndNoOthers) {
   }
   EXPECT_EQ(read_some(1000), 0u) << "what is refused may not leave";
   for (const bool write : {false, true}) {
-    const std::size_t most = write ? caps.max_write_bytes : caps.max_packet_bytes;
-    std::vector<Segment> largest(write ? caps.max_write_iov : caps.max_iov, {bytes.data(), 1});
+    const std::size_t most =
+        write ? caps.nearest().max_write_bytes : caps.nearest().max_packet_bytes;
+    std::vector<Segment> largest(write ? caps.nearest().max_write_iov : caps.nearest().max_iov,
+                                 {bytes.data(), 1});
     largest.back().size = most - largest.size() + 1;
     EXPECT_FALSE(post(write, connection_, largest).error());
   }

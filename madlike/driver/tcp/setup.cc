@@ -19,15 +19,18 @@ TcpDriver::TcpDriver(const TcpOptions& options, Door door)
       limits_{options.max_packet_bytes, options.piece_bytes},
       chunks_(options.receive_chunks, TcpInbox::chunk_bytes(limits_)) {
   caps_.name = "tcp";
-  caps_.max_iov = TcpOutbox::kMaxSegments;
-  caps_.max_packet_bytes = options.max_packet_bytes;
-  caps_.inject_bytes = std::min(TcpOutbox::kCopyBytes, caps_.max_packet_bytes);
   caps_.remote_write = true;
-  caps_.max_write_iov = caps_.max_iov;
-  caps_.max_write_bytes = kMaxWriteBytes;
   caps_.scattered_writes = true;
-  caps_.piece_bytes = limits_.piece_bytes;
-  caps_.cork_bytes = std::min(TcpOutbox::kCorkBytes, caps_.max_packet_bytes);
+  LinkCaps& link = caps_.links.front();
+  link.prices = caps_.name;
+  link.max_iov = TcpOutbox::kMaxSegments;
+  link.max_packet_bytes = options.max_packet_bytes;
+  link.inject_bytes = std::min(TcpOutbox::kCopyBytes, link.max_packet_bytes);
+  link.piece_bytes = limits_.piece_bytes;
+  link.cork_bytes = std::min(TcpOutbox::kCorkBytes, link.max_packet_bytes);
+  link.max_write_iov = link.max_iov;
+  link.max_write_bytes = kMaxWriteBytes;
+  link.write_runs_from = 0;
 }
 
 Result<std::unique_ptr<Driver>> open_tcp(const TcpOptions& options) {
@@ -58,7 +61,7 @@ void TcpDriver::set_state(TcpConnection& connection, State state) {
 TcpConnection& TcpDriver::add_connection(const DoorAddress& address) {
   chunks_.allow_one_more();
   TcpConnection& added = connections_.add(address, chunks_, limits_);
-  added.link = LinkCaps::usual(caps_);
+  added.link = caps_.nearest();
   return added;
 }
 

@@ -60,6 +60,7 @@ class UcxDriver final : public DoorDriver<UcxConnection>, private UcxEvents {
 
   // setup.cc
   Status open_fabric();
+  void add_kind(UcxTransport transport);
   UcxConnection& add_connection(const DoorAddress& address) override;
   void set_state(UcxConnection& connection, State state) override;
   void on_socket(UcxConnection& connection) override { make_offer(connection); }
@@ -109,6 +110,7 @@ class UcxDriver final : public DoorDriver<UcxConnection>, private UcxEvents {
   void progress();
 
   // post.cc
+  const LinkCaps& kind_of(const UcxConnection& connection) const;
   LinkCaps link_of(const UcxConnection& connection) const;
   Status post_pull(UcxConnection& connection, const UcxHeader& header, SegmentList packet,
                    void* context);

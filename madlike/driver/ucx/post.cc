@@ -1,4 +1,5 @@
 // Posting: packets and remote writes, and the memory they go to.
+#include <algorithm>
 #include <utility>
 
 #include "madlike/driver/ip/address.h"
@@ -11,25 +12,27 @@ Status UcxDriver::post_send(ConnectionId id, SegmentList packet, void* context) 
   UcxConnection* const found = find(id);
   if (!found || found->state != State::kConnected) return not_connected(found);
   const std::size_t bytes = packet.bytes();
-  if (packet.count > caps_.max_iov || bytes > caps_.max_packet_bytes || bytes == 0) {
+  if (packet.count > found->link.max_iov || bytes > found->link.max_packet_bytes || bytes == 0) {
     return {StatusCode::kInvalidArgument, "packet beyond the limits of " + caps_.name};
   }
   const UcxHeader header{found->offered->tag, 0, 0};
   return post(*found, UcxMessage::kPacket, header, packet, bytes, context);
 }
 
+const LinkCaps& UcxDriver::kind_of(const UcxConnection& connection) const {
+  return connection.over_tcp() ? caps_.links.back() : caps_.nearest();
+}
+
 // Reading shorter runs from the sender's memory takes longer than copying them twice, and saves its
 // core little.
 LinkCaps UcxDriver::link_of(const UcxConnection& connection) const {
-  LinkCaps link;
-  link.max_write_bytes = connection.they_read ? kMostPull : caps_.max_write_bytes;
-  if (connection.over_tcp()) {
-    link.write_runs_from = 0;
-    link.prices = caps_.other_prices.size();
-  } else {
-    link.lent_bytes = caps_.piece_bytes;
-  }
-  if (connection.they_read) link.write_runs_from = options_.least_pull_bytes;
+  LinkCaps link = kind_of(connection);
+  if (!connection.they_read) return link;
+  // A list of runs is sent in one message.
+  link.max_write_iov = std::min(
+      {link.max_write_iov, ProcessReader::kMostRuns, link.max_write_bytes / sizeof(Segment)});
+  link.max_write_bytes = kMostPull;
+  link.write_runs_from = options_.least_pull_bytes;
   return link;
 }
 
@@ -45,11 +48,13 @@ Status UcxDriver::post_write(ConnectionId id, SegmentList packet, const Exposure
   UcxConnection* const found = find(id);
   if (!found || found->state != State::kConnected) return not_connected(found);
   const std::size_t bytes = packet.bytes();
-  if (packet.count > caps_.max_write_iov || bytes > found->link.max_write_bytes || bytes == 0) {
+  if (packet.count > found->link.max_write_iov || bytes > found->link.max_write_bytes ||
+      bytes == 0) {
     return {StatusCode::kInvalidArgument, "write beyond the limits of " + caps_.name};
   }
   const UcxHeader header{found->offered->tag, token.key, token.address + offset};
-  const bool is_long = bytes >= options_.least_pull_bytes || bytes > caps_.max_write_bytes;
+  const bool is_long =
+      bytes >= options_.least_pull_bytes || bytes > kind_of(*found).max_write_bytes;
   if (found->they_read && is_long) return post_pull(*found, header, packet, context);
   return post(*found, UcxMessage::kWrite, header, packet, bytes, context);
 }

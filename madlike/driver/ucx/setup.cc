@@ -54,28 +54,30 @@ Status UcxDriver::open_fabric() {
   caps_.beyond_host = options_.tcp;
   caps_.remote_write = true;
   caps_.scattered_writes = true;
-  caps_.max_iov = caps_.max_packet_bytes = caps_.inject_bytes = caps_.max_write_bytes = SIZE_MAX;
+  caps_.links.clear();
   for (const UcxTransport transport : {UcxTransport::kPosix, UcxTransport::kTcp}) {
-    const UcxLimits* const limits = fabric_->limits(transport);
-    if (limits == nullptr) continue;
-    const std::size_t most = limits->max_message_bytes;
-    caps_.max_iov = std::min(caps_.max_iov, limits->max_iov);
-    caps_.inject_bytes = std::min(caps_.inject_bytes, limits->inject_bytes);
-    caps_.max_packet_bytes = std::min(caps_.max_packet_bytes, most - UcxHeader::kTagBytes);
-    caps_.max_write_bytes = std::min(caps_.max_write_bytes, most - sizeof(UcxHeader));
-  }
-  if (const UcxLimits* const posix = fabric_->limits(UcxTransport::kPosix)) {
-    caps_.piece_bytes = posix->max_message_bytes - sizeof(UcxPieceHeader);
-  }
-  if (fabric_->limits(UcxTransport::kPosix) && fabric_->limits(UcxTransport::kTcp)) {
-    caps_.other_prices = {"ucx:tcp"};
-  }
-  caps_.max_write_iov = caps_.max_iov;
-  if (options_.cma) {
-    caps_.max_write_iov = std::min(
-        {caps_.max_write_iov, ProcessReader::kMostRuns, caps_.max_write_bytes / sizeof(Segment)});
+    if (fabric_->limits(transport) != nullptr) add_kind(transport);
   }
   return {};
+}
+
+// Neighbours are the nearest, and what the fabric's own prices are for.
+void UcxDriver::add_kind(UcxTransport transport) {
+  const UcxLimits& limits = *fabric_->limits(transport);
+  LinkCaps link;
+  link.kind = caps_.links.size();
+  link.prices = link.kind == 0 ? caps_.name : "ucx:tcp";
+  link.max_iov = limits.max_iov;
+  link.max_packet_bytes = limits.max_message_bytes - UcxHeader::kTagBytes;
+  link.inject_bytes = limits.inject_bytes;
+  link.max_write_iov = limits.max_iov;
+  link.max_write_bytes = limits.max_message_bytes - sizeof(UcxHeader);
+  if (transport == UcxTransport::kPosix) {
+    link.piece_bytes = link.lent_bytes = limits.max_message_bytes - sizeof(UcxPieceHeader);
+  } else {
+    link.write_runs_from = 0;
+  }
+  caps_.links.push_back(link);
 }
 
 void UcxDriver::set_state(UcxConnection& connection, State state) {

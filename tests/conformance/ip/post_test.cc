@@ -15,7 +15,7 @@ TEST_P(IpDriverTest, LargeWritesInEverySegmentCount) {
   ASSERT_TRUE(pump(both, [&] { return a.station.connected.count(to_b) == 1; }));
   const ConnectionId to_a = b.connect(a);
   const DriverCaps& caps = a.driver->caps();
-  const std::size_t size = caps.max_write_bytes;
+  const std::size_t size = caps.nearest().max_write_bytes;
   constexpr std::size_t kWrites = 8;
   Bytes target(size * kWrites);
   Result<ExposureToken> token = b.driver->expose(to_a, {target.data(), target.size()});
@@ -26,7 +26,7 @@ TEST_P(IpDriverTest, LargeWritesInEverySegmentCount) {
   std::size_t pending = 0;
   for (std::size_t i = 0; i < kWrites; ++i) {
     std::vector<Segment> segments;
-    const std::size_t count = 1 + i % caps.max_write_iov;
+    const std::size_t count = 1 + i % caps.nearest().max_write_iov;
     for (std::size_t s = 0; s < count; ++s) {
       const std::size_t first = i * size + s * (size / count);
       const std::size_t last = s + 1 == count ? (i + 1) * size : first + size / count;
@@ -95,7 +95,7 @@ TEST_P(IpDriverTest, NoWriteGoesOnInMemoryOfAConnectionThatEnded) {
   const ConnectionId to_b = a.connect(b);
   ASSERT_TRUE(pump(both, [&] { return a.station.connected.count(to_b) == 1; }));
   const ConnectionId to_a = b.connect(a);
-  const std::size_t size = a.driver->caps().max_write_bytes;
+  const std::size_t size = a.driver->caps().nearest().max_write_bytes;
   constexpr std::size_t kWrites = 8;
   Bytes target(size * kWrites);
   Result<ExposureToken> token = b.driver->expose(to_a, {target.data(), target.size()});

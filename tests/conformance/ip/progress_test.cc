@@ -9,7 +9,7 @@ namespace mad {
 namespace {
 
 std::size_t long_packet(const Engine& engine) {
-  return std::min<std::size_t>(engine.driver->caps().max_packet_bytes, 61 * 1024);
+  return std::min<std::size_t>(engine.driver->caps().nearest().max_packet_bytes, 61 * 1024);
 }
 
 TEST_P(IpDriverTest, ReceiveBuffersSurviveDyingPeers) {

@@ -24,18 +24,19 @@ TEST(OfiOpen, TooFewOrTooSmallReceiveBuffersAreRefused) {
 
 TEST_F(OfiPair, PacketsBeyondTheLimitsAreRefused) {
   const DriverCaps& caps = a.driver->caps();
-  Bytes bytes(caps.max_packet_bytes + 1);
+  Bytes bytes(caps.nearest().max_packet_bytes + 1);
   EXPECT_EQ(post(bytes).code(), StatusCode::kInvalidArgument);
-  const std::vector<Segment> many(caps.max_iov + 1, Segment{bytes.data(), 1});
+  const std::vector<Segment> many(caps.nearest().max_iov + 1, Segment{bytes.data(), 1});
   EXPECT_EQ(a.driver->post_send(to_b, {many.data(), many.size()}, &bytes).code(),
             StatusCode::kInvalidArgument);
-  EXPECT_TRUE(a.driver->post_send(to_b, {many.data(), caps.max_iov}, &bytes).in_progress());
+  EXPECT_TRUE(
+      a.driver->post_send(to_b, {many.data(), caps.nearest().max_iov}, &bytes).in_progress());
   EXPECT_TRUE(pump(both, [&] { return b.station.received.size() == 1; }));
 }
 
 TEST_F(OfiPair, WritesBeyondTheLimitsAreRefused) {
   const DriverCaps& caps = a.driver->caps();
-  Bytes bytes(caps.max_write_bytes + 1), memory(bytes.size());
+  Bytes bytes(caps.nearest().max_write_bytes + 1), memory(bytes.size());
   const auto token = b.driver->expose(to_a, {memory.data(), memory.size()});
   ASSERT_TRUE(token.ok());
   const auto write = [&](const std::vector<Segment>& segments) {
@@ -44,14 +45,14 @@ TEST_F(OfiPair, WritesBeyondTheLimitsAreRefused) {
   EXPECT_EQ(write({{bytes.data(), bytes.size()}}), StatusCode::kInvalidArgument);
   EXPECT_EQ(write({{bytes.data(), 0}}), StatusCode::kInvalidArgument);
   EXPECT_EQ(write({}), StatusCode::kInvalidArgument);
-  EXPECT_EQ(write(std::vector<Segment>(caps.max_write_iov + 1, Segment{bytes.data(), 1})),
+  EXPECT_EQ(write(std::vector<Segment>(caps.nearest().max_write_iov + 1, Segment{bytes.data(), 1})),
             StatusCode::kInvalidArgument);
   b.driver->withdraw(to_a, *token);
 }
 
 TEST_F(OfiPair, WritesThatFindNoPlaceWait) {
   constexpr std::size_t kWrites = 3 * OfiConnection::kQueueDepth;
-  const std::size_t size = a.driver->caps().max_write_bytes;
+  const std::size_t size = a.driver->caps().nearest().max_write_bytes;
   Bytes bytes(size, std::byte{1}), memory(size);
   const auto token = b.driver->expose(to_a, {memory.data(), memory.size()});
   ASSERT_TRUE(token.ok());
@@ -76,7 +77,7 @@ TEST_F(OfiPair, WritesThatFindNoPlaceWait) {
 
 // The caller's memory is its own again at once, though the fabric is full.
 TEST_F(OfiPair, AnInjectedPacketIsCopiedBehindOthersThatWait) {
-  Bytes bytes(a.driver->caps().max_packet_bytes);
+  Bytes bytes(a.driver->caps().nearest().max_packet_bytes);
   std::size_t posted = 0;
   for (int idle = 0; idle < 100; ++idle) {
     const std::size_t finished = a.station.finished_count;
@@ -89,7 +90,7 @@ TEST_F(OfiPair, AnInjectedPacketIsCopiedBehindOthersThatWait) {
     if (a.station.finished_count != finished) idle = 0;
   }
   ASSERT_GT(posted, a.station.finished_count) << "nothing waits";
-  const Bytes injected(a.driver->caps().inject_bytes, std::byte{7});
+  const Bytes injected(a.driver->caps().nearest().inject_bytes, std::byte{7});
   Bytes overwritten = injected;
   ASSERT_TRUE(post(overwritten).in_progress());
   std::fill(overwritten.begin(), overwritten.end(), std::byte{0});
@@ -99,7 +100,7 @@ TEST_F(OfiPair, AnInjectedPacketIsCopiedBehindOthersThatWait) {
 
 // libfabric refuses to inject more than it says, and may keep what is not injected.
 TEST_F(OfiPair, PacketsOfAtMostTheInjectedBytesAreInjected) {
-  const std::size_t most = a.driver->caps().inject_bytes;
+  const std::size_t most = a.driver->caps().nearest().inject_bytes;
   Bytes injected(most), kept(most + 1);
   ASSERT_TRUE(post(injected).in_progress());
   EXPECT_NE(a.provider.flags & FI_INJECT, 0u);
@@ -146,7 +147,7 @@ TEST_F(OfiPair, AConnectionWithExposedMemoryEndsThoughALookIsDue) {
 
 // A peer that takes nothing does not keep who leaves for longer than it would linger.
 TEST_F(OfiPair, WhoClosesDoesNotWaitForAPeerForEver) {
-  Bytes bytes(a.driver->caps().max_packet_bytes);
+  Bytes bytes(a.driver->caps().nearest().max_packet_bytes);
   for (int idle = 0; idle < 100; ++idle) {
     if (post(bytes).in_progress()) idle = 0;
     a.station.poll();

@@ -49,7 +49,7 @@ class PullsTest : public ::testing::TestWithParam<PullFabric> {
 
 TEST_P(PullsTest, AreLongAndAnsweredWhenTheBytesArePlaced) {
   const std::size_t most = a().driver->link(to_b_).max_write_bytes;
-  EXPECT_GE(most, a().driver->caps().max_write_bytes);
+  EXPECT_GE(most, a().driver->caps().nearest().max_write_bytes);
   Bytes bytes = pattern(most, 7);
   ASSERT_TRUE(write(bytes, 5).in_progress());
   ASSERT_TRUE(send(word_).ok());

@@ -130,7 +130,8 @@ TEST_F(ShmPullsTest, AWriteOfNothingOrOfTooManyRunsIsInvalid) {
   const auto posted = [&](SegmentList runs) {
     return a().driver->post_write(to_b_, runs, token_, 0, nullptr).code();
   };
-  const std::vector<Segment> many(a().driver->caps().max_write_iov + 1, {source_.data(), 8});
+  const std::vector<Segment> many(a().driver->caps().nearest().max_write_iov + 1,
+                                  {source_.data(), 8});
   EXPECT_EQ(posted({many.data(), many.size()}), StatusCode::kInvalidArgument);
   EXPECT_EQ(posted({many.data(), many.size() - 1}), StatusCode::kInProgress);
   const Segment empty{source_.data(), 0};
@@ -151,7 +152,7 @@ TEST_F(ShmPullsTest, AListThatEndsWithinARunIsRefused) {
 
 TEST_F(ShmPullsTest, MoreBytesThanAWriteHasAreRefused) {
   Forged record = forged();
-  record.runs[3].size = a().driver->caps().max_write_bytes - 299;
+  record.runs[3].size = a().driver->caps().nearest().max_write_bytes - 299;
   forge(&record, sizeof(record));
   expect_refused_by_b();
 }
@@ -296,7 +297,7 @@ TEST_F(ShmPullsTest, NothingIsWrittenBeforeTheTwoHaveMet) {
 
 // Lists of many runs fill the lane before there are as many writes as there may be.
 TEST_F(ShmPullsTest, AListThatFindsNoRoomIsTakenLater) {
-  std::vector<Segment> runs(a().driver->caps().max_write_iov, {source_.data(), 8});
+  std::vector<Segment> runs(a().driver->caps().nearest().max_write_iov, {source_.data(), 8});
   const SegmentList list{runs.data(), runs.size()};
   const std::size_t bytes = list.bytes();
   std::size_t posted = 0;

@@ -43,9 +43,9 @@ TEST(UcxAgreement, TcpWithWhoHasNothingElse) {
   const ConnectionId from_c = a.connect(c);
   EXPECT_EQ(a.transport(to_b), UcxTransport::kPosix);
   EXPECT_EQ(a.transport(from_c), UcxTransport::kTcp);
-  EXPECT_EQ(a.driver->caps().prices()[a.driver->link(to_b).prices], "ucx");
-  EXPECT_EQ(a.driver->caps().prices()[a.driver->link(from_c).prices], "ucx:tcp");
-  const std::size_t most = a.driver->caps().max_packet_bytes;
+  EXPECT_EQ(a.driver->link(to_b).prices, "ucx");
+  EXPECT_EQ(a.driver->link(from_c).prices, "ucx:tcp");
+  const std::size_t most = a.driver->caps().nearest().max_packet_bytes;
   for (std::size_t i = 1; i <= 100; ++i) {
     Bytes bytes = pattern(i % 3 == 0 ? most : i, static_cast<unsigned>(i));
     ASSERT_FALSE(send(a, to_b, bytes, all).error());
@@ -75,7 +75,8 @@ TEST(UcxAgreement, AnotherGeometryIsRefusedOnBothSides) {
   UcxOptions other = on_lo();
   other.posix_segment_bytes = 16 * 1024;
   UcxEngine a, b(other);
-  EXPECT_LT(b.driver->caps().max_packet_bytes, a.driver->caps().max_packet_bytes);
+  EXPECT_LT(b.driver->caps().nearest().max_packet_bytes,
+            a.driver->caps().nearest().max_packet_bytes);
   const ConnectionId to_b = a.connect(b), to_a = b.connect(a);
   ASSERT_TRUE(pump({&a, &b}, [&] {
     return a.station.disconnected.count(to_b) == 1 && b.station.disconnected.count(to_a) == 1;

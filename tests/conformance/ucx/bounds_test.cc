@@ -16,7 +16,7 @@ TEST_P(UcxBounds, HeldPacketsStopTheSendersAndNothingIsLost) {
   ASSERT_TRUE(pump(all, [&] { return a.station.connected.size() == 2; }));
   a.station.keep = true;
   const std::size_t kPackets = 400;
-  const std::size_t most = a.driver->caps().max_packet_bytes;
+  const std::size_t most = a.driver->caps().nearest().max_packet_bytes;
   std::vector<Bytes> packets;
   for (std::size_t i = 0; i < kPackets; ++i) {
     packets.push_back(pattern(i % 2 == 0 ? most : 3000, static_cast<unsigned>(i)));

@@ -85,7 +85,7 @@ class UcxLongestMessages : public UcxPullsTest {
 };
 
 TEST_F(UcxLongestMessages, AreAllThatOneHolds) {
-  source_.resize(a().driver->caps().max_write_bytes);
+  source_.resize(a().driver->caps().nearest().max_write_bytes);
   EXPECT_TRUE(write(source_).ok());
   source_.resize(source_.size() + 1);
   EXPECT_TRUE(write(source_).in_progress()) << "it is read instead";
@@ -98,9 +98,10 @@ class UcxWithAndWithout : public UcxPullsTest {
 };
 
 TEST_F(UcxWithAndWithout, WriteByMessages) {
-  EXPECT_EQ(a().driver->link(to_b_).max_write_bytes, a().driver->caps().max_write_bytes);
-  EXPECT_EQ(b().driver->link(from_a_).max_write_bytes, b().driver->caps().max_write_bytes);
-  source_.resize(a().driver->caps().max_write_bytes);
+  EXPECT_EQ(a().driver->link(to_b_).max_write_bytes, a().driver->caps().nearest().max_write_bytes);
+  EXPECT_EQ(b().driver->link(from_a_).max_write_bytes,
+            b().driver->caps().nearest().max_write_bytes);
+  source_.resize(a().driver->caps().nearest().max_write_bytes);
   ASSERT_TRUE(write(source_).ok());
   ASSERT_TRUE(send(word_).ok());
   ASSERT_TRUE(pump(both(), [&] { return b().station.received.size() == 1; }));

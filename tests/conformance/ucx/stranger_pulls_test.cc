@@ -112,7 +112,7 @@ TEST_F(UcxReadStrangers, WhoAnswerWhatNobodyAsked) {
 // Hellos say whether their sender reads.
 TEST_F(UcxReadStrangers, ReadIfTheirHelloSaysSo) {
   ASSERT_TRUE(connect_with(word_));
-  const std::size_t least = engine_.driver->caps().max_write_bytes;
+  const std::size_t least = engine_.driver->caps().nearest().max_write_bytes;
   for (std::size_t i = 0; i < UcxLane::kPlaces; ++i) {
     stranger_.send_bare(side_, UcxMessage::kHello, UcxHeader::kTagBytes + 1);
   }
@@ -130,7 +130,7 @@ TEST_F(UcxReadStrangers, ReadNothingOverTcp) {
   Side side(UcxTransport::kTcp);
   stranger_.connect_by_tcp(side);
   EXPECT_EQ(engine_.driver->link(stranger_.connection).max_write_bytes,
-            engine_.driver->caps().max_write_bytes);
+            engine_.driver->caps().nearest().max_write_bytes);
 }
 
 }  // namespace
