@@ -20,23 +20,17 @@ Core::Core(const MessengerConfig& its_config, MessageEvents& its_events)
       controls(kControlPacketBytes, kControlPackets) {}
 
 void Core::activate(Endpoint& endpoint) {
-  if (endpoint.active || !endpoint.live()) return;
+  if (endpoint.active || !endpoint.state.live()) return;
   endpoint.active = true;
   active.push_back(&endpoint);
 }
 
 void Core::end(Endpoint& endpoint, const Status& why) {
-  if (!endpoint.live()) return;
-  endpoint.life = Endpoint::Life::kEnding;
-  endpoint.end = why;
-  ending.push_back(&endpoint);
+  if (endpoint.state.end(why)) ending.push_back(&endpoint);
 }
 
 void Core::fail_posts(Endpoint& endpoint, const Status& why) {
-  if (!endpoint.live() || endpoint.post_failed) return;
-  endpoint.post_failed = true;
-  endpoint.end = why;
-  refused.push_back(&endpoint);
+  if (endpoint.state.refuse(why)) refused.push_back(&endpoint);
 }
 
 void Core::finish_if_done(OutgoingMessage& message) {

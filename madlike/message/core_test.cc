@@ -50,23 +50,24 @@ TEST_F(CoreTest, TheFirstReasonOfAnEndStands) {
   core_.end(endpoint_, failed_);
   core_.end(endpoint_, {StatusCode::kClosed, "too late"});
   EXPECT_EQ(core_.ending, std::vector<Endpoint*>{&endpoint_});
-  EXPECT_EQ(endpoint_.life, Endpoint::Life::kEnding);
-  EXPECT_EQ(endpoint_.end.code(), StatusCode::kPeerFailed);
+  EXPECT_FALSE(endpoint_.state.live());
+  EXPECT_FALSE(endpoint_.state.gone());
+  EXPECT_EQ(endpoint_.state.why().code(), StatusCode::kPeerFailed);
   core_.fail_posts(endpoint_, {StatusCode::kClosed, "too late"});
   EXPECT_TRUE(core_.refused.empty());
-  EXPECT_EQ(endpoint_.end.code(), StatusCode::kPeerFailed);
+  EXPECT_EQ(endpoint_.state.why().code(), StatusCode::kPeerFailed);
 }
 
 TEST_F(CoreTest, ARefusedPostLeavesTheEndpointAliveToReceive) {
   core_.fail_posts(endpoint_, failed_);
   core_.fail_posts(endpoint_, {StatusCode::kClosed, "again"});
   EXPECT_EQ(core_.refused, std::vector<Endpoint*>{&endpoint_});
-  EXPECT_TRUE(endpoint_.live());
-  EXPECT_TRUE(endpoint_.post_failed);
+  EXPECT_TRUE(endpoint_.state.live());
+  EXPECT_TRUE(endpoint_.state.refused());
   EXPECT_FALSE(endpoint_.can_post());
-  EXPECT_EQ(endpoint_.end.code(), StatusCode::kPeerFailed);
+  EXPECT_EQ(endpoint_.state.why().code(), StatusCode::kPeerFailed);
   core_.end(endpoint_, {StatusCode::kClosed, "its goodbye was on the way"});
-  EXPECT_EQ(endpoint_.end.code(), StatusCode::kClosed);
+  EXPECT_EQ(endpoint_.state.why().code(), StatusCode::kClosed);
 }
 
 TEST_F(CoreTest, AMessageIsFinishedWhenItsLastPacketIsBack) {

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "madlike/message/scripted_driver.h"
 #include "madlike/message/sender.h"
 #include "madlike/message/side.h"
 
@@ -160,10 +161,10 @@ TEST(Credit, NobodyIsKeptAwakeWhileTheMessageComes) {
   const auto network = std::make_shared<LoopbackNetwork>();
   LoopbackDriver driver(network), theirs(network);
   Endpoint to({{0, theirs.address()}}, &driver);
-  to.connection = *driver.connect(theirs.address().data(), theirs.address().size());
+  const auto connection = driver.connect(theirs.address().data(), theirs.address().size());
+  to.state = greeted(*connection);
   std::array<Completion, 4> news;
   (void)theirs.poll(news.data(), news.size());  // takes the connection
-  to.has_connection = to.hello_sent = to.hello_received = true;
   to.credit.charge(20000);
   to.credit.release(20000);
   to.credit.peer_spoke();

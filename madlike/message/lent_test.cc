@@ -74,7 +74,7 @@ class LentSlowly : public Lent {
     EXPECT_TRUE(sent.status.in_progress());
     step(3);
     EXPECT_EQ(p_.b.arrived.size(), 1u);
-    EXPECT_GT(p_.to_b.unfinished.left, 0u);
+    EXPECT_GT(p_.to_b.queue.unfinished.left, 0u);
     EXPECT_EQ(sent.done, 0);
     return sent;
   }
@@ -129,7 +129,8 @@ TEST_F(Lent, NothingLeavesAtOnceWithoutCreditOrBeforeOthers) {
   p_.b.on_arrival = nullptr;
   for (Arrived& each : p_.b.arrived) p_.b.accept(each);
   settle(p_.a, p_.b);
-  while (p_.to_b.first_frames.empty()) ASSERT_TRUE(p_.a.send_header(p_.to_b, 2, "waits").ok());
+  while (p_.to_b.queue.first_frames.empty())
+    ASSERT_TRUE(p_.a.send_header(p_.to_b, 2, "waits").ok());
   (void)p_.b.messenger->progress();  // there is room again
   expect_not_at_once(8);
   settle(p_.a, p_.b);
@@ -215,12 +216,12 @@ TEST_F(LentSlowly, AHeadIsSentWhenItsLastPieceLeft) {
   Sent& sent = begin(kHead);
   EXPECT_FALSE(p_.a.messenger->idle());
   EXPECT_FALSE(p_.a.messenger->flushed());
-  ASSERT_TRUE(settle(p_.a, p_.b, [&] { return p_.to_b.unfinished.left == 0; }));
+  ASSERT_TRUE(settle(p_.a, p_.b, [&] { return p_.to_b.queue.unfinished.left == 0; }));
   settle(p_.a, p_.b);
   EXPECT_EQ(sent.done, 1);
   EXPECT_EQ(packets(), 2u) << "HELLO, and one packet however many pieces it has";
   p_.expect_all_whole();
-  EXPECT_EQ(p_.to_b.message_posts, 0u);
+  EXPECT_EQ(p_.to_b.packets.of_messages, 0u);
 }
 
 // Whatever came between would be taken for payload.
@@ -294,8 +295,8 @@ TEST_F(LentSlowly, TheReceiverTakesWhatItWantsWhenItWants) {
 TEST_F(LentSlowly, AnAnswerArrivesWhileTheHeadLeaves) {
   Sent& sent = begin(3 * kHead);  // b has accepted
   step(2);
-  EXPECT_GT(p_.to_b.unfinished.left, 0u);
-  EXPECT_FALSE(p_.to_b.streaming.empty()) << "CLEAR is here";
+  EXPECT_GT(p_.to_b.queue.unfinished.left, 0u);
+  EXPECT_FALSE(p_.to_b.queue.streaming.empty()) << "CLEAR is here";
   settle(p_.a, p_.b);
   EXPECT_EQ(sent.done, 1);
   p_.expect_all_whole();
@@ -316,7 +317,7 @@ TEST_F(LentSlowly, ADeadPeerFailsAHeadThatIsLeaving) {
         (void)b->messenger->progress();
         (void)a.messenger->progress();
       }
-      ASSERT_GT(to_b.unfinished.left, 0u);
+      ASSERT_GT(to_b.queue.unfinished.left, 0u);
       b.reset();
       for (int i = 0; i < 20; ++i) (void)a.messenger->progress();
       ASSERT_EQ(a.gone.size(), 1u);
@@ -324,8 +325,8 @@ TEST_F(LentSlowly, ADeadPeerFailsAHeadThatIsLeaving) {
       EXPECT_EQ(sent.status.code(), StatusCode::kPeerFailed);
       EXPECT_TRUE(a.messenger->idle());
       EXPECT_TRUE(a.messenger->flushed());
-      EXPECT_EQ(to_b.unfinished.message, nullptr);
-      EXPECT_EQ(to_b.message_posts, 0u);
+      EXPECT_EQ(to_b.queue.unfinished.message, nullptr);
+      EXPECT_EQ(to_b.packets.of_messages, 0u);
     }
   }
 }
@@ -381,7 +382,7 @@ TEST_F(Lent, ChecksummedHeadsLeaveInOnePiece) {
   for (const std::size_t size : {1, 260, 261, 3000, 10000}) {
     p.a.send(p.to_b, 1, pattern(size), "header");
     bytes += size;
-    EXPECT_EQ(p.to_b.unfinished.left, 0u);
+    EXPECT_EQ(p.to_b.queue.unfinished.left, 0u);
   }
   settle(p.a, p.b);
   p.expect_all_whole();

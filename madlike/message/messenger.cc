@@ -36,7 +36,7 @@ class Messenger::Impl {
 
   /// Whether contact() has nothing to do.
   bool in_contact(const Endpoint& peer) const {
-    return !closed_ && peer.live() && peer.has_connection && !peer.post_failed;
+    return !closed_ && peer.state.live() && peer.state.has_connection() && !peer.state.refused();
   }
   Status contact(Endpoint& peer);
   std::size_t progress() { return progress_.turn(); }
@@ -113,14 +113,15 @@ Status Messenger::Impl::contact(Endpoint& peer) {
 bool Messenger::Impl::arrived() const {
   const auto& peers = peers_.all();
   return std::all_of(peers.begin(), peers.end(), [](const Endpoint& peer) {
-    return !peer.live() || !peer.has_connection || peer.driver->arrived(peer.connection);
+    return !peer.state.live() || !peer.state.has_connection() ||
+           peer.driver->arrived(peer.state.connection());
   });
 }
 
 bool Messenger::Impl::goodbyes_left() const {
   for (const Endpoint& endpoint : peers_.all()) {
-    if (!endpoint.live() || !endpoint.leaving || endpoint.post_failed) continue;
-    if (!endpoint.goodbye_sent || endpoint.posts > 0) return false;
+    if (!endpoint.state.live() || !endpoint.state.leaving() || endpoint.state.refused()) continue;
+    if (!endpoint.state.said_goodbye() || endpoint.packets.posts > 0) return false;
   }
   return true;
 }
@@ -132,14 +133,14 @@ Status Messenger::Impl::close(int timeout_ms) {
   const auto timeout = std::chrono::milliseconds(std::max(timeout_ms, 0));
   bool left = progress_until(start + timeout * 3 / 4, [this] { return idle(); });
   for (Endpoint& endpoint : peers_.all()) {
-    if (!endpoint.live() || !endpoint.hello_sent) continue;
-    endpoint.leaving = true;
+    if (!endpoint.state.live() || !endpoint.state.said_hello()) continue;
+    endpoint.state.leave();
     core_.activate(endpoint);
   }
   left = progress_until(start + timeout, [this] { return goodbyes_left(); }) && left;
   closed_ = true;
   for (Endpoint& endpoint : peers_.all()) {
-    if (endpoint.has_connection || endpoint.attempts.waits) {
+    if (endpoint.state.has_connection() || endpoint.attempts.waits) {
       core_.end(endpoint, {StatusCode::kClosed, "this engine was closed"});
     }
   }

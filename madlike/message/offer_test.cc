@@ -143,7 +143,7 @@ TEST_F(Offers, AreSentWhereTheReceiversMemoryListsNoRuns) {
 // Here the sender has left meanwhile.
 TEST_F(Offers, AreAskedForWhereTheyCannotBeRead) {
   Arrived& arrived = kept(20000);
-  p_.a.driver->disconnect(p_.to_b.connection);
+  p_.a.driver->disconnect(p_.to_b.state.connection());
   p_.b.accept(arrived);
   EXPECT_TRUE(arrived.status.in_progress()) << "only the connection's end ends it";
   settle(p_.a, p_.b);

@@ -42,6 +42,10 @@ struct OutgoingPacket {
   std::uint64_t window_offset = 0;
 };
 
+inline bool is_streamed(OutgoingPacket::Use use) {
+  return use == OutgoingPacket::Use::kData || use == OutgoingPacket::Use::kWrite;
+}
+
 class PacketPool {
  public:
   /// `capacity` (>= 1) packets of `packet_bytes` staging memory each.

@@ -14,8 +14,8 @@ std::size_t index_of(const std::vector<Route>& routes, std::size_t driver) {
 
 /// Whether another driver is tried, and the peer has not been heard by that.
 bool tries_elsewhere(const Endpoint& endpoint, std::size_t driver) {
-  return endpoint.has_connection && endpoint.route().driver != driver && endpoint.live() &&
-         !endpoint.hello_received && !endpoint.leaving;
+  return endpoint.state.has_connection() && endpoint.route().driver != driver &&
+         endpoint.state.may_reconnect();
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ Peers::Fabric::Fabric(std::size_t index, std::unique_ptr<Driver> its_driver)
     : driver(std::move(its_driver)),
       freed(std::make_unique<Endpoint>(std::vector<Route>{{index, {}}}, driver.get())),
       by_connection(freed.get()) {
-  freed->life = Endpoint::Life::kGone;
+  freed->state.go();
 }
 
 Peers::Peers(Core& core, std::vector<std::unique_ptr<Driver>> drivers) : core_(core) {
@@ -67,16 +67,15 @@ Result<Endpoint*> Peers::find(std::vector<Route> routes) {
 
 void Peers::bind(Endpoint& endpoint, ConnectionId connection) {
   fabrics_[endpoint.route().driver].by_connection.bind(connection, endpoint);
-  endpoint.has_connection = true;
+  endpoint.state.take(connection);
   endpoint.attempts.waits = false;
-  endpoint.connection = connection;
   core_.activate(endpoint);
 }
 
 Status Peers::contact(Endpoint& peer) {
-  const bool refused = peer.post_failed && !peer.may_reconnect();
-  if (!peer.live() || refused) return peer.end;
-  while (!peer.has_connection && !peer.attempts.waits) {
+  const bool refused = peer.state.refused() && !peer.state.may_reconnect();
+  if (!peer.state.live() || refused) return peer.state.why();
+  while (!peer.state.has_connection() && !peer.attempts.waits) {
     const auto& address = peer.route().address;
     auto connection = peer.driver->connect(address.data(), address.size());
     if (connection.ok()) {
@@ -85,7 +84,7 @@ Status Peers::contact(Endpoint& peer) {
       take_next_route(peer, connection.status());
     } else {
       core_.end(peer, after_detours(peer, connection.status()));
-      return peer.end;
+      return peer.state.why();
     }
   }
   return {};
@@ -93,20 +92,16 @@ Status Peers::contact(Endpoint& peer) {
 
 void Peers::leave_connection(Endpoint& endpoint) {
   Fabric& fabric = fabrics_[endpoint.route().driver];
-  fabric.by_connection.free(endpoint.connection);
-  fabric.driver->disconnect(endpoint.connection);
-  endpoint.has_connection = false;
-  ++endpoint.connections_left;
-  endpoint.hello_sent = false;
-  endpoint.post_failed = false;
-  endpoint.refused_turns = 0;
+  fabric.by_connection.free(endpoint.state.connection());
+  fabric.driver->disconnect(endpoint.state.connection());
+  endpoint.state.leave_connection();
   auto& refused = core_.refused;
   refused.erase(std::remove(refused.begin(), refused.end(), &endpoint), refused.end());
 }
 
 void Peers::take_route(Endpoint& endpoint, std::size_t index) {
   if (index == endpoint.taken) return;
-  if (endpoint.has_connection) leave_connection(endpoint);
+  if (endpoint.state.has_connection()) leave_connection(endpoint);
   endpoint.taken = index;
   endpoint.driver = fabrics_[endpoint.route().driver].driver.get();
 }
@@ -146,7 +141,7 @@ Endpoint& Peers::welcome(std::size_t fabric, ConnectionId connection) {
   if (elsewhere && index_of(endpoint->routes, fabric) < endpoint->taken) {
     return refuse(fabric, connection);
   }
-  const bool waits = elsewhere || (endpoint != nullptr && !endpoint->has_connection);
+  const bool waits = elsewhere || (endpoint != nullptr && !endpoint->state.has_connection());
   if (!waits) endpoint = &add({{fabric, address}});
   take_route(*endpoint, index_of(endpoint->routes, fabric));
   bind(*endpoint, connection);
@@ -167,7 +162,7 @@ void Peers::free_released() {
     const bool listed = std::find(refused.begin(), refused.end(), endpoint) != refused.end();
     if (listed || !endpoint->unused()) return false;
     Fabric& fabric = fabrics_[endpoint->route().driver];
-    if (endpoint->has_connection) fabric.by_connection.free(endpoint->connection);
+    if (endpoint->state.has_connection()) fabric.by_connection.free(endpoint->state.connection());
     endpoints_.remove_if([endpoint](const Endpoint& each) { return &each == endpoint; });
     return true;
   };

@@ -43,11 +43,11 @@ class PeersTest : public ::testing::Test {
   /// What progress() does at an end.
   void end(Endpoint& endpoint) {
     core_.end(endpoint, {StatusCode::kPeerFailed, "it died"});
-    endpoint.life = Endpoint::Life::kGone;
+    endpoint.state.go();
     peers_.forget(endpoint);
-    peers_.driver(0).disconnect(endpoint.connection);
+    peers_.driver(0).disconnect(endpoint.state.connection());
     endpoint.active = false;
-    endpoint.told_gone = true;
+    endpoint.state.tell_gone();
     core_.active.clear();
     core_.ending.clear();
   }
@@ -62,12 +62,12 @@ class PeersTest : public ::testing::Test {
 TEST_F(PeersTest, AnAddressIsOneEndpointUntilThatEnds) {
   Endpoint& first = find(other_);
   EXPECT_EQ(&find(other_), &first);
-  EXPECT_TRUE(first.live());
-  EXPECT_FALSE(first.has_connection) << "nothing travels before it is needed";
+  EXPECT_TRUE(first.state.live());
+  EXPECT_FALSE(first.state.has_connection()) << "nothing travels before it is needed";
   EXPECT_EQ(first.route().address, other_.address());
   ASSERT_TRUE(peers_.contact(first).ok());
-  EXPECT_TRUE(first.has_connection);
-  EXPECT_EQ(peers_.of_connection(0, first.connection), &first);
+  EXPECT_TRUE(first.state.has_connection());
+  EXPECT_EQ(peers_.of_connection(0, first.state.connection()), &first);
   end(first);
   EXPECT_NE(&find(other_), &first);
   EXPECT_EQ(peers_.contact(first).code(), StatusCode::kPeerFailed);
@@ -82,7 +82,7 @@ TEST_F(PeersTest, WhatIsNoAddressIsRefused) {
   // Only the driver knows the others; it is asked when the endpoint is contacted.
   Endpoint& foreign = *peers_.find({{0, {8, std::byte{}}}}).value();
   EXPECT_EQ(peers_.contact(foreign).code(), StatusCode::kInvalidArgument);
-  EXPECT_FALSE(foreign.live());
+  EXPECT_FALSE(foreign.state.live());
 }
 
 TEST_F(PeersTest, WhoConnectsIsTheOneThatWasAskedFor) {
@@ -102,7 +102,7 @@ TEST_F(PeersTest, WhoConnectsUnaskedGetsAnEndpoint) {
 
 TEST_F(PeersTest, AnEngineRestartedAtAnAddressIsAnotherEndpoint) {
   Endpoint& old = peers_.welcome(0, connect_from(other_));
-  peers_.driver(0).disconnect(old.connection);  // the driver knows, we have not heard
+  peers_.driver(0).disconnect(old.state.connection());  // the driver knows, we have not heard
   Completion gone;
   (void)other_.poll(&gone, 1);
   (void)other_.poll(&gone, 1);
@@ -115,14 +115,14 @@ TEST_F(PeersTest, AnEngineRestartedAtAnAddressIsAnotherEndpoint) {
 
 TEST_F(PeersTest, ARecordGoesWhenItIsReleasedAndNothingElseNamesIt) {
   Endpoint& endpoint = peers_.welcome(0, connect_from(other_));
-  const ConnectionId connection = endpoint.connection;
+  const ConnectionId connection = endpoint.state.connection();
   end(endpoint);
   peers_.sweep();
   EXPECT_EQ(peers_.all().size(), 1u) << "its user may hold it";
   IncomingMessage* const unread = core_.incoming.add();
   unread->endpoint = &endpoint;
   endpoint.arrivals = 1;
-  endpoint.posts = 1;
+  endpoint.packets.posts = 1;
   core_.refused.push_back(&endpoint);
   peers_.release(endpoint);
   peers_.sweep();
@@ -130,7 +130,7 @@ TEST_F(PeersTest, ARecordGoesWhenItIsReleasedAndNothingElseNamesIt) {
   core_.remove(*unread);
   peers_.sweep();
   EXPECT_EQ(peers_.all().size(), 1u);
-  endpoint.posts = 0;
+  endpoint.packets.posts = 0;
   peers_.sweep();
   EXPECT_EQ(peers_.all().size(), 1u);
   core_.refused.clear();
@@ -138,7 +138,7 @@ TEST_F(PeersTest, ARecordGoesWhenItIsReleasedAndNothingElseNamesIt) {
   EXPECT_TRUE(peers_.all().empty());
   // A late packet finds an endpoint that is gone, not a new one.
   Endpoint& late = peers_.welcome(0, connection);
-  EXPECT_EQ(late.life, Endpoint::Life::kGone);
+  EXPECT_TRUE(late.state.gone());
   EXPECT_EQ(late.driver, &peers_.driver(0));
   EXPECT_TRUE(peers_.all().empty());
 }
@@ -169,14 +169,16 @@ TEST(Peers, WhoComesByAnotherRouteWhileWeLeaveIsAnotherEndpoint) {
   LoopbackDriver other(second);
   Endpoint& left = *peers.find({{0, mute.address()}, {1, other.address()}}).value();
   ASSERT_TRUE(peers.contact(left).ok());
-  left.hello_sent = left.leaving = left.goodbye_sent = true;
+  left.state.say_hello();
+  left.state.leave();
+  left.state.say_goodbye();
   const std::vector<std::byte>& ours = peers.driver(1).address();
   ASSERT_TRUE(other.connect(ours.data(), ours.size()).ok());
   Completion connected;
   ASSERT_EQ(peers.driver(1).poll(&connected, 1), 1u);
   Endpoint& come = peers.welcome(1, connected.connection);
   EXPECT_NE(&come, &left);
-  EXPECT_FALSE(come.goodbye_sent);
+  EXPECT_FALSE(come.state.said_goodbye());
   EXPECT_EQ(left.route().driver, 0u);
 }
 

@@ -6,14 +6,6 @@
 
 namespace mad {
 
-namespace {
-
-bool is_streamed(OutgoingPacket::Use use) {
-  return use == OutgoingPacket::Use::kData || use == OutgoingPacket::Use::kWrite;
-}
-
-}  // namespace
-
 void no_bytes(Core& core, Endpoint& to) {
   core.end(to, {StatusCode::kInternal, "a payload source gave no bytes"});
 }
@@ -46,14 +38,13 @@ constexpr std::size_t kStreamingDivisor = 7;
 
 OutgoingPacket* Poster::take(Endpoint& to, OutgoingPacket::Use use, std::uint64_t bytes) {
   const bool streamed = is_streamed(use);
-  if (streamed && to.streaming_bytes >= kStreamingBytes) return nullptr;
-  OutgoingPacket* const packet = streamed
-                                     ? core_.packets.take(to.streaming_packets, kStreamingDivisor)
-                                     : core_.packets.take(to.first_packets);
+  if (streamed && to.packets.streaming_bytes >= kStreamingBytes) return nullptr;
+  std::size_t& held = to.packets.held(use);
+  OutgoingPacket* const packet = core_.packets.take(held, streamed ? kStreamingDivisor : 1);
   if (packet == nullptr) return nullptr;
   packet->endpoint = &to;
   packet->use = use;
-  ++held(*packet);
+  ++held;
   const bool is_write = use == OutgoingPacket::Use::kWrite;
   packet->packet.reset(is_write ? to.link.max_write_iov : to.link.max_iov,
                        std::min<std::uint64_t>(
@@ -61,15 +52,8 @@ OutgoingPacket* Poster::take(Endpoint& to, OutgoingPacket::Use use, std::uint64_
   return packet;
 }
 
-// How many packets of its use the packet's endpoint holds.
-std::size_t& Poster::held(const OutgoingPacket& packet) {
-  Endpoint& to = *packet.endpoint;
-  if (packet.use == OutgoingPacket::Use::kControl) return to.control_packets;
-  return is_streamed(packet.use) ? to.streaming_packets : to.first_packets;
-}
-
 void Poster::give_back(OutgoingPacket& packet) {
-  --held(packet);
+  --packet.endpoint->packets.held(packet.use);
   packet.pool->give_back(&packet);
 }
 
@@ -78,9 +62,9 @@ void Poster::release(OutgoingPacket& packet) {
   --core_.posts;
   if (packet.message != nullptr) {
     --state_of(*packet.message).posts;
-    --packet.endpoint->message_posts;
+    --packet.endpoint->packets.of_messages;
   }
-  if (is_streamed(packet.use)) packet.endpoint->streaming_bytes -= packet.packet.bytes();
+  if (is_streamed(packet.use)) packet.endpoint->packets.streaming_bytes -= packet.packet.bytes();
   give_back(packet);
 }
 
@@ -92,34 +76,34 @@ void Poster::count_sent(const Endpoint& to, std::uint64_t bytes) {
 
 Status Poster::post_to_driver(OutgoingPacket& packet) {
   Endpoint& to = *packet.endpoint;
-  packet.connections_left = to.connections_left;
+  packet.connections_left = to.state.connections_left();
   const SegmentList segments = packet.packet.segments();
   if (packet.use != OutgoingPacket::Use::kWrite) {
-    return to.driver->post_send(to.connection, segments, &packet);
+    return to.driver->post_send(to.state.connection(), segments, &packet);
   }
-  return to.driver->post_write(to.connection, segments, packet.window, packet.window_offset,
+  return to.driver->post_write(to.state.connection(), segments, packet.window, packet.window_offset,
                                &packet);
 }
 
 void Poster::let_wait(OutgoingMessage& message, Endpoint& to) {
   ++state_of(message).posts;
-  ++to.message_posts;
+  ++to.packets.of_messages;
 }
 
 void Poster::post(OutgoingPacket& packet) {
   ++core_.posts;
   Endpoint& to = *packet.endpoint;
   if (packet.message != nullptr) let_wait(*packet.message, to);
-  if (is_streamed(packet.use)) to.streaming_bytes += packet.packet.bytes();
-  to.unposted = &packet;
+  if (is_streamed(packet.use)) to.packets.streaming_bytes += packet.packet.bytes();
+  to.queue.unposted = &packet;
   (void)retry_unposted(to);
 }
 
 bool Poster::retry(Endpoint& to) { return retry_unposted(to) && finish_lent(to); }
 
 bool Poster::retry_unposted(Endpoint& to) {
-  if (to.unposted == nullptr) return true;
-  OutgoingPacket& packet = *to.unposted;
+  if (to.queue.unposted == nullptr) return true;
+  OutgoingPacket& packet = *to.queue.unposted;
   const Status status = post_to_driver(packet);
   if (status.again()) {
     core_.activate(to);
@@ -129,10 +113,10 @@ bool Poster::retry_unposted(Endpoint& to) {
     core_.fail_posts(to, status);
     return false;
   }
-  to.unposted = nullptr;
+  to.queue.unposted = nullptr;
   count_sent(to, packet.packet.bytes());
   if (status.in_progress()) {
-    ++to.posts;
+    ++to.packets.posts;
   } else {
     release(packet);
   }
@@ -151,21 +135,21 @@ bool Poster::lent(Endpoint& to, const Status& posted) {
 }
 
 void Poster::wait_for_pieces(Endpoint& to, OutgoingMessage& message, std::uint64_t left) {
-  to.unfinished = {left, &message};
+  to.queue.unfinished = {left, &message};
   let_wait(message, to);
   ++core_.posts;
   (void)finish_lent(to);
 }
 
 bool Poster::finish_lent(Endpoint& to) {
-  std::uint64_t& left = to.unfinished.left;
-  OutgoingMessage* const message = to.unfinished.message;
+  std::uint64_t& left = to.queue.unfinished.left;
+  OutgoingMessage* const message = to.queue.unfinished.message;
   const auto build = [&](Packet& packet) {
     return fill_packet(core_, packet, to, *message->source);
   };
   while (left > 0) {
     LentPacket<decltype(build)> piece(&core_.lent, left, build);
-    if (!lent(to, to.driver->post_lent(to.connection, piece))) return false;
+    if (!lent(to, to.driver->post_lent(to.state.connection(), piece))) return false;
     left = piece.left();
   }
   if (message != nullptr) forget_pieces(to);
@@ -175,21 +159,21 @@ bool Poster::finish_lent(Endpoint& to) {
 // They left, or never will.
 void Poster::forget_pieces(Endpoint& to) {
   --core_.posts;
-  --state_of(*to.unfinished.message).posts;
-  --to.message_posts;
-  to.unfinished = {};
+  --state_of(*to.queue.unfinished.message).posts;
+  --to.packets.of_messages;
+  to.queue.unfinished = {};
 }
 
 bool Poster::post_control(Endpoint& to, Frame frame, Segment body, OutgoingMessage* message) {
-  if (!to.live() || to.post_failed || to.is_posting()) return false;
-  OutgoingPacket* const packet = core_.controls.take(to.control_packets);
+  if (!to.state.live() || to.state.refused() || to.queue.is_posting()) return false;
+  OutgoingPacket* const packet = core_.controls.take(to.packets.controls);
   if (packet == nullptr) {
     core_.activate(to);
     return false;
   }
   packet->endpoint = &to;
   packet->use = OutgoingPacket::Use::kControl;
-  ++to.control_packets;
+  ++to.packets.controls;
   packet->packet.reset(1, core_.controls.packet_bytes());
   const Segment room = packet->packet.staging_room();
   if (frame.kind != FrameKind::kHello) frame.credit = to.credit.returnable();
@@ -212,7 +196,7 @@ bool Poster::post_control(Endpoint& to, Frame frame, Segment body, OutgoingMessa
   count_sent(to, packet->packet.bytes());
   if (status.in_progress()) {
     ++core_.posts;
-    ++to.posts;
+    ++to.packets.posts;
     packet->message = message;
     if (message != nullptr) let_wait(*message, to);
   } else {
@@ -226,8 +210,8 @@ bool Poster::post_control(Endpoint& to, Frame frame, Segment body, OutgoingMessa
 void Poster::posted(OutgoingPacket& packet, const Status& status) {
   Endpoint& to = *packet.endpoint;
   OutgoingMessage* const message = packet.message;
-  const bool by_this_connection = packet.connections_left == to.connections_left;
-  --to.posts;
+  const bool by_this_connection = packet.connections_left == to.state.connections_left();
+  --to.packets.posts;
   release(packet);
   if (status.error() && by_this_connection) core_.fail_posts(to, status);
   if (message == nullptr) return;
@@ -237,12 +221,12 @@ void Poster::posted(OutgoingPacket& packet, const Status& status) {
 }
 
 void Poster::drop_unposted(Endpoint& to) {
-  OutgoingMessage* message = to.unfinished.message;
+  OutgoingMessage* message = to.queue.unfinished.message;
   if (message != nullptr) forget_pieces(to);
-  if (to.unposted != nullptr) {
-    OutgoingPacket& packet = *to.unposted;
+  if (to.queue.unposted != nullptr) {
+    OutgoingPacket& packet = *to.queue.unposted;
     message = packet.message;
-    to.unposted = nullptr;
+    to.queue.unposted = nullptr;
     release(packet);
   }
   if (message == nullptr) return;

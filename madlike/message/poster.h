@@ -67,7 +67,6 @@ class Poster {
   void forget_pieces(Endpoint& to);
   void wait_for_pieces(Endpoint& to, OutgoingMessage& message, std::uint64_t left);
   void let_wait(OutgoingMessage& message, Endpoint& to);
-  static std::size_t& held(const OutgoingPacket& packet);
   static Status post_to_driver(OutgoingPacket& packet);
   void count_sent(const Endpoint& to, std::uint64_t bytes);
   void release(OutgoingPacket& packet);
@@ -106,7 +105,7 @@ bool Poster::send(Endpoint& to, OutgoingPacket::Use use, std::uint64_t bytes,
     return packet != nullptr && build_and_post(*packet, message, build);
   }
   LentPacket<Build> packet(&core_.lent, bytes, build);
-  if (!lent(to, to.driver->post_lent(to.connection, packet))) return false;
+  if (!lent(to, to.driver->post_lent(to.state.connection(), packet))) return false;
   count_sent(to, bytes);
   if (packet.left() > 0) wait_for_pieces(to, *message, packet.left());
   return true;

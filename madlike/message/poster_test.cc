@@ -49,13 +49,13 @@ class PosterTest : public ::testing::Test {
   void expect_nothing_held() const {
     EXPECT_EQ(in_use(), 0u);
     EXPECT_EQ(core_.posts, 0u);
-    EXPECT_EQ(to_.posts, 0u);
-    EXPECT_EQ(to_.message_posts, 0u);
-    EXPECT_EQ(to_.control_packets, 0u);
-    EXPECT_EQ(to_.first_packets, 0u);
-    EXPECT_EQ(to_.streaming_packets, 0u);
-    EXPECT_EQ(to_.streaming_bytes, 0u);
-    EXPECT_EQ(to_.unposted, nullptr);
+    EXPECT_EQ(to_.packets.posts, 0u);
+    EXPECT_EQ(to_.packets.of_messages, 0u);
+    EXPECT_EQ(to_.packets.controls, 0u);
+    EXPECT_EQ(to_.packets.first, 0u);
+    EXPECT_EQ(to_.packets.streaming, 0u);
+    EXPECT_EQ(to_.packets.streaming_bytes, 0u);
+    EXPECT_EQ(to_.queue.unposted, nullptr);
   }
 
   NoEvents events_;
@@ -82,7 +82,7 @@ TEST_F(PosterTest, AnEndpointTakesItsShareAndLessForStreamedPayload) {
   poster_.posted(given(), {});
   for (OutgoingPacket* packet : streamed) poster_.posted(*packet, {});
   EXPECT_TRUE(write(to_, 1, message));
-  EXPECT_EQ(to_.streaming_packets, 1u);
+  EXPECT_EQ(to_.packets.streaming, 1u);
 }
 
 // More of them than there are packets.
@@ -122,7 +122,7 @@ TEST_F(PosterTest, PacketsHaveTheRoomThatIsAskedForWithinTheLimitsOfTheirUse) {
 
 TEST_F(PosterTest, ManyStreamedBytesStopTheStreamNotFirstFrames) {
   OutgoingMessage message;
-  to_.streaming_bytes = 4 * 1024 * 1024;
+  to_.packets.streaming_bytes = 4 * 1024 * 1024;
   EXPECT_FALSE(send(to_, 1, &message, Use::kData));
   EXPECT_TRUE(send(to_, 1));
 }
@@ -140,9 +140,9 @@ TEST_F(PosterTest, WhatTheDriverKeepsIsFreeWhenItIsPosted) {
   state_of(message).phase = OutgoingPhase::kFinished;
   driver_.script = {StatusCode::kInProgress};
   EXPECT_TRUE(send(to_, 200, &message, Use::kData));
-  EXPECT_EQ(to_.posts, 1u);
-  EXPECT_EQ(to_.message_posts, 1u);
-  EXPECT_EQ(to_.streaming_bytes, 200u);
+  EXPECT_EQ(to_.packets.posts, 1u);
+  EXPECT_EQ(to_.packets.of_messages, 1u);
+  EXPECT_EQ(to_.packets.streaming_bytes, 200u);
   EXPECT_EQ(state_of(message).posts, 1u);
   EXPECT_TRUE(core_.finished.empty());
   poster_.posted(given(), {});
@@ -160,23 +160,23 @@ TEST_F(PosterTest, WhatDidNotLeaveFailsItsMessage) {
   poster_.posted(given(), {StatusCode::kPeerFailed, "it died"});
   EXPECT_EQ(state_of(message).phase, OutgoingPhase::kFailed);
   EXPECT_EQ(core_.finished.pop(), &message);
-  EXPECT_TRUE(to_.post_failed);
+  EXPECT_TRUE(to_.state.refused());
   expect_nothing_held();
 }
 
 TEST_F(PosterTest, WhatDidNotLeaveByARouteThatWasGivenUpIsNoMatter) {
   driver_.script = {StatusCode::kInProgress};
   EXPECT_TRUE(send(to_, 100));
-  ++to_.connections_left;
+  to_.state.leave_connection();
   poster_.posted(given(), {StatusCode::kUnreachable, "nobody is there"});
-  EXPECT_FALSE(to_.post_failed);
+  EXPECT_FALSE(to_.state.refused());
   expect_nothing_held();
 }
 
 TEST_F(PosterTest, WhatIsPushedBackStaysAndIsTriedAgain) {
   driver_.script = {StatusCode::kAgain, StatusCode::kAgain};
   EXPECT_TRUE(send(to_, 100));
-  EXPECT_EQ(to_.unposted, &given());
+  EXPECT_EQ(to_.queue.unposted, &given());
   EXPECT_TRUE(to_.active);
   EXPECT_EQ(core_.posts, 1u);
   EXPECT_FALSE(poster_.retry(to_));
@@ -221,8 +221,8 @@ TEST_F(PosterTest, WhatIsRefusedStaysUntilTheEndpointEnds) {
   state_of(message).phase = OutgoingPhase::kFinished;
   driver_.script = {{StatusCode::kPeerFailed, "it died"}};
   EXPECT_TRUE(send(to_, 100, &message));
-  EXPECT_TRUE(to_.post_failed);
-  EXPECT_NE(to_.unposted, nullptr);
+  EXPECT_TRUE(to_.state.refused());
+  EXPECT_NE(to_.queue.unposted, nullptr);
   EXPECT_TRUE(core_.finished.empty());
   poster_.drop_unposted(to_);
   EXPECT_EQ(state_of(message).phase, OutgoingPhase::kFailed);
@@ -269,7 +269,7 @@ TEST_F(PosterTest, AControlFrameThatCannotLeaveChangesNothing) {
   EXPECT_FALSE(poster_.post_control(to_, frame));
   EXPECT_EQ(to_.credit.to_return(), 700u);
   EXPECT_TRUE(to_.active);
-  EXPECT_FALSE(to_.post_failed);
+  EXPECT_FALSE(to_.state.refused());
   expect_nothing_held();
 
   driver_.script = {StatusCode::kAgain};
@@ -279,7 +279,7 @@ TEST_F(PosterTest, AControlFrameThatCannotLeaveChangesNothing) {
 
   driver_.script = {{StatusCode::kPeerFailed, "it died"}};
   EXPECT_FALSE(poster_.post_control(to_, frame));
-  EXPECT_TRUE(to_.post_failed);
+  EXPECT_TRUE(to_.state.refused());
   EXPECT_FALSE(poster_.post_control(to_, frame));
   EXPECT_EQ(to_.credit.to_return(), 700u);
   expect_nothing_held();
@@ -290,9 +290,9 @@ TEST_F(PosterTest, ControlFramesWaitWhenTheirShareIsWithTheDriver) {
   const std::size_t share = core_.controls.capacity() / 2;
   driver_.script.assign(share, StatusCode::kInProgress);
   while (poster_.post_control(to_, frame)) {
-    ASSERT_LE(to_.posts, share);
+    ASSERT_LE(to_.packets.posts, share);
   }
-  EXPECT_EQ(to_.posts, share);
+  EXPECT_EQ(to_.packets.posts, share);
   EXPECT_TRUE(to_.active);
   poster_.posted(given(), {});
   EXPECT_TRUE(poster_.post_control(to_, frame));

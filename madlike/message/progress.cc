@@ -12,9 +12,9 @@ constexpr int kPollsPerDriver = 4;
 constexpr std::uint32_t kRefusedTurns = 20000;
 
 Status gone_by(const Endpoint& endpoint, const Status& reported) {
-  if (endpoint.goodbye_sent) return {StatusCode::kClosed, "the connection was closed"};
+  if (endpoint.state.said_goodbye()) return {StatusCode::kClosed, "the connection was closed"};
   if (reported.code() == StatusCode::kUnreachable) return after_detours(endpoint, reported);
-  if (!endpoint.hello_received && may_pass(reported.code())) {
+  if (!endpoint.state.heard_hello() && may_pass(reported.code())) {
     return after_detours(endpoint,
                          {StatusCode::kUnreachable,
                           "it could not be connected in time: " + std::string(reported.message())});
@@ -69,7 +69,7 @@ void Progress::handle(std::size_t fabric, const Completion& completion) {
     }
     case Completion::Kind::kReceived: {
       Endpoint& from = peers_.welcome(fabric, completion.connection);
-      if (from.live()) return receiver_.packet(from, completion);
+      if (from.state.live()) return receiver_.packet(from, completion);
       if (completion.buffer != nullptr) from.driver->release(completion.buffer);
       return;
     }
@@ -108,7 +108,7 @@ void Progress::deliver_sent() {
     OutgoingMessage& message = *core_.finished.pop();
     auto& state = state_of(message);
     const bool failed = state.phase == OutgoingPhase::kFailed;
-    const Status status = failed ? state.endpoint->end : Status();
+    const Status status = failed ? state.endpoint->state.why() : Status();
     state.phase = OutgoingPhase::kNone;
     --core_.messages;
     core_.events.on_sent(message, status);
@@ -119,9 +119,9 @@ void Progress::deliver_sent() {
 // not is not waited for.
 void Progress::check_refused() {
   const auto settled = [this](Endpoint* endpoint) {
-    if (!endpoint->live()) return true;
-    if (++endpoint->refused_turns < kRefusedTurns) return false;
-    core_.end(*endpoint, gone_by(*endpoint, endpoint->end));
+    if (!endpoint->state.live()) return true;
+    if (endpoint->state.await_end() < kRefusedTurns) return false;
+    core_.end(*endpoint, gone_by(*endpoint, endpoint->state.why()));
     return true;
   };
   auto& refused = core_.refused;
@@ -131,7 +131,7 @@ void Progress::check_refused() {
 void Progress::carry_out_ends() {
   for (std::size_t i = 0; i < core_.ending.size(); ++i) {  // callbacks may add to it
     Endpoint& endpoint = *core_.ending[i];
-    endpoint.life = Endpoint::Life::kGone;
+    endpoint.state.go();
     auto& unconnected = core_.unconnected;
     unconnected.erase(std::remove(unconnected.begin(), unconnected.end(), &endpoint),
                       unconnected.end());
@@ -140,7 +140,7 @@ void Progress::carry_out_ends() {
     gone_.push_back(&endpoint);
     // First: the driver sees which windows still stand, and lets no write go on in their memory,
     // which is the user's again afterwards.
-    if (endpoint.has_connection) endpoint.driver->disconnect(endpoint.connection);
+    if (endpoint.state.has_connection()) endpoint.driver->disconnect(endpoint.state.connection());
     receiver_.abandon(endpoint);
   }
   core_.ending.clear();
@@ -150,11 +150,11 @@ void Progress::carry_out_ends() {
 void Progress::tell_gone() {
   for (std::size_t i = 0; i < gone_.size(); ++i) {
     Endpoint& endpoint = *gone_[i];
-    if (endpoint.message_posts > 0 || !core_.finished.empty()) continue;
-    endpoint.told_gone = true;
-    core_.events.on_peer_gone(endpoint, endpoint.end);
+    if (endpoint.packets.of_messages > 0 || !core_.finished.empty()) continue;
+    endpoint.state.tell_gone();
+    core_.events.on_peer_gone(endpoint, endpoint.state.why());
   }
-  const auto told = [](Endpoint* endpoint) { return endpoint->told_gone; };
+  const auto told = [](Endpoint* endpoint) { return endpoint->state.told_gone(); };
   gone_.erase(std::remove_if(gone_.begin(), gone_.end(), told), gone_.end());
 }
 

@@ -37,8 +37,8 @@ Status Receiver::first_piece(Endpoint& from, const Completion& arrived, void** b
   counters.bytes_received += bytes.size + arrived.rest;
   Frame frame;
   Status status = decode_frame(bytes, &frame, arrived.rest);
-  if (status.ok() && from.hello_received == (frame.kind == FrameKind::kHello)) {
-    status = violation(from.hello_received ? "a second HELLO" : "a frame before HELLO");
+  if (status.ok() && from.state.heard_hello() == (frame.kind == FrameKind::kHello)) {
+    status = violation(from.state.heard_hello() ? "a second HELLO" : "a frame before HELLO");
   }
   if (status.ok() && !from.credit.may_regain(frame.credit)) {
     status = violation("more credit than it ever got");
@@ -109,9 +109,9 @@ void Receiver::check(PayloadSum& sum, Segment payload, std::size_t rest, Incomin
 }
 
 void Receiver::hello(Endpoint& from, const Frame& frame) {
-  from.hello_received = true;
+  from.state.hear_hello();
   from.credit.grant(frame.length);
-  from.link = from.driver->link(from.connection);
+  from.link = from.driver->link(from.state.connection());
 }
 
 Status Receiver::message(Endpoint& from, const Frame& frame, Segment body) {
@@ -185,9 +185,9 @@ Status Receiver::accept(IncomingMessage& message, PayloadSink& sink, std::uint64
     discard(message);
     return {};
   }
-  if (!from.live()) {
+  if (!from.state.live()) {
     core_.remove(message);
-    return from.end;
+    return from.state.why();
   }
   if (message.offered_at != 0 && take_offer(message, sink, accepted)) {
     message.received = accepted;
@@ -220,7 +220,7 @@ bool Receiver::take_offer(const IncomingMessage& message, PayloadSink& sink, std
   Segment first;
   if (sink.runs(0, bytes, &first, 1) == 0) return false;
   if (first.size < bytes && !from.link.prefers_writes(first.size)) return false;
-  return from.driver->read_offered(from.connection, message.offered_at, bytes, sink).ok();
+  return from.driver->read_offered(from.state.connection(), message.offered_at, bytes, sink).ok();
 }
 
 // The rest of the head is read by the driver, if it can do that, to where it belongs.  What is
@@ -232,7 +232,8 @@ void Receiver::claim_rest_of_head(IncomingMessage& message) {
   if (message.head_checked) return;
   Segment first;
   if (message.sink->runs(from.begun.offset, from.begun.left, &first, 1) == 0) return;
-  const Status placed = from.driver->place_rest(from.connection, *message.sink, from.begun.offset);
+  const Status placed =
+      from.driver->place_rest(from.state.connection(), *message.sink, from.begun.offset);
   from.begun.placed = placed.ok();
 }
 
@@ -240,7 +241,7 @@ void Receiver::discard(IncomingMessage& message) {
   Endpoint& from = *message.endpoint;
   give_credit_back(message);
   if (from.begun.message == &message) from.begun.message = nullptr;
-  if (message.peer_id == 0 || !from.live()) {
+  if (message.peer_id == 0 || !from.state.live()) {
     core_.remove(message);
     return;
   }
@@ -264,7 +265,7 @@ void Receiver::open_window(IncomingMessage& message) {
   Segment first;
   if (message.sink->runs(message.received, rest, &first, 1) == 0) return;
   if (first.size < rest && !may_write(*message.endpoint, first.size)) return;
-  const ConnectionId connection = message.endpoint->connection;
+  const ConnectionId connection = message.endpoint->state.connection();
   if (first.size < rest && driver.caps().scattered_writes) {
     const auto token = driver.expose_scattered(connection, *message.sink, message.received, rest);
     message.has_window = token.ok();
@@ -286,7 +287,7 @@ void Receiver::open_window(IncomingMessage& message) {
 
 void Receiver::close_window(IncomingMessage& message) {
   if (!message.has_window) return;
-  message.endpoint->driver->withdraw(message.endpoint->connection, message.window.token);
+  message.endpoint->driver->withdraw(message.endpoint->state.connection(), message.window.token);
   message.has_window = false;
 }
 
@@ -405,8 +406,8 @@ void Receiver::finish_head(IncomingMessage& message) {
 
 void Receiver::abandon(Endpoint& from) {
   from.begun = {};
-  while (!from.clearances.empty()) {
-    (void)from.clearances.pop();
+  while (!from.queue.clearances.empty()) {
+    (void)from.queue.clearances.pop();
     --core_.waiting;
   }
   for (std::uint32_t id = 1; id <= core_.incoming.last_id(); ++id) {
@@ -415,7 +416,7 @@ void Receiver::abandon(Endpoint& from) {
     if (message->phase == IncomingMessage::Phase::kRefusing) {
       core_.remove(*message);
     } else if (message->phase != IncomingMessage::Phase::kKept) {
-      finish(*message, from.end);
+      finish(*message, from.state.why());
     }
   }
 }

@@ -31,7 +31,7 @@ milliseconds pause_after(unsigned failures, std::minstd_rand& random) {
 bool may_pass(StatusCode why) { return why == StatusCode::kAgain || why == StatusCode::kNoMemory; }
 
 bool Reconnects::later(Endpoint& endpoint, const Status& why) {
-  if (!endpoint.may_reconnect() || !may_pass(why.code())) return false;
+  if (!endpoint.state.may_reconnect() || !may_pass(why.code())) return false;
   clock_.tick();
   const auto now = clock_.now();
   Endpoint::Attempts& attempts = endpoint.attempts;
@@ -59,7 +59,7 @@ void Reconnects::advance() {
     attempts.waits = false;
     (void)peers_.contact(*endpoint);
   }
-  const auto over = [](const Endpoint* endpoint) { return !endpoint->may_reconnect(); };
+  const auto over = [](const Endpoint* endpoint) { return !endpoint->state.may_reconnect(); };
   auto& unconnected = core_.unconnected;
   unconnected.erase(std::remove_if(unconnected.begin(), unconnected.end(), over),
                     unconnected.end());

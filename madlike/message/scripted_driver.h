@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "madlike/message/messenger.h"
+#include "madlike/message/peer_state.h"
 #include "madlike/message/wire.h"
 
 namespace mad {
@@ -87,6 +88,15 @@ class ScriptedDriver final : public Driver {
   DriverCaps caps_;
   std::vector<std::byte> address_;
 };
+
+/// Of a peer that both HELLOs were exchanged with.
+inline PeerState greeted(ConnectionId connection = 0) {
+  PeerState state;
+  state.take(connection);
+  state.say_hello();
+  state.hear_hello();
+  return state;
+}
 
 struct NoEvents final : MessageEvents {
   void on_message(Endpoint&, std::uint8_t, Segment, std::uint64_t, IncomingMessage*) override {}

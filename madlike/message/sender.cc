@@ -8,10 +8,6 @@ namespace mad {
 namespace {
 
 constexpr int kTurns = 16;  // packets of one endpoint per pump()
-// Small messages to one endpoint that leave at once, each in its own time, between two turns. Those
-// that follow are collected: most programs that send so many send more.
-constexpr std::uint32_t kAtOnce = 8;
-constexpr std::uint32_t kCollected = 16;  // that many leave together
 // Turns that credit waits for an answer which takes it along, once all of its message is here.  A
 // frame of its own costs either side more than that.
 constexpr std::uint32_t kHeldTurns = 8;
@@ -37,13 +33,11 @@ std::byte* stage_headers(Packet& packet, Segment header) {
 // What is posted meanwhile leaves together, if there may be much of it.
 class Cork {
  public:
-  explicit Cork(const Endpoint& to)
-      : to_(to),
-        corked_(!to.first_frames.empty() || !to.streaming.empty() || !to.clearances.empty()) {
-    if (corked_) to_.driver->cork(to_.connection);
+  explicit Cork(const Endpoint& to) : to_(to), corked_(to.queue.has_frames()) {
+    if (corked_) to_.driver->cork(to_.state.connection());
   }
   ~Cork() {
-    if (corked_) to_.driver->uncork(to_.connection);
+    if (corked_) to_.driver->uncork(to_.state.connection());
   }
   Cork(const Cork&) = delete;
   Cork& operator=(const Cork&) = delete;
@@ -78,11 +72,11 @@ std::size_t default_eager_limit(const LinkCaps& link) {
 }
 
 Status Sender::send_header(Endpoint& to, std::uint8_t handler, Segment header) {
-  if (to.can_post() && to.first_frames.empty() && start(to, {handler, header, nullptr})) return {};
-  if (!to.first_frames.push(handler, header, nullptr)) return StatusCode::kNoMemory;
+  if (to.can_start() && start(to, {handler, header, nullptr})) return {};
+  if (!to.queue.first_frames.push(handler, header, nullptr)) return StatusCode::kNoMemory;
   ++core_.waiting;
   core_.activate(to);
-  if (to.collected > 0) (void)pump(to);
+  if (to.queue.is_enough(false)) (void)pump(to);
   return {};
 }
 
@@ -92,14 +86,13 @@ Status Sender::send(Endpoint& to, std::uint8_t handler, Segment header, Outgoing
   state.endpoint = &to;
   state.phase = OutgoingPhase::kStarting;
   const bool collect = to.can_post() && is_one_of_many(to, header.size, message.payload_bytes);
-  if (!collect && to.can_post() && to.first_frames.empty() &&
-      start(to, {handler, header, &message})) {
+  if (!collect && to.can_start() && start(to, {handler, header, &message})) {
     if (state.phase == OutgoingPhase::kFinished && state.posts == 0) {
       state.phase = OutgoingPhase::kNone;
       return {};
     }
   } else {
-    if (!to.first_frames.push(handler, header, &message)) {
+    if (!to.queue.first_frames.push(handler, header, &message)) {
       state.phase = OutgoingPhase::kNone;
       return StatusCode::kNoMemory;
     }
@@ -108,8 +101,7 @@ Status Sender::send(Endpoint& to, std::uint8_t handler, Segment header, Outgoing
     core_.activate(to);
   }
   ++core_.messages;
-  if (collect) ++to.collected;
-  if (to.collected == kCollected || (to.collected > 0 && !collect)) (void)pump(to);
+  if (to.queue.is_enough(collect)) (void)pump(to);
   return StatusCode::kInProgress;
 }
 
@@ -119,9 +111,7 @@ bool Sender::is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payl
   const std::uint64_t head =
       std::min<std::uint64_t>({payload, to.credit.available(), eager_limit(core_.config, to.link)});
   if (kFrameBytes + padded_bytes(header) + head > to.link.cork_bytes) return false;
-  if (to.turn != core_.turn) to.sent_of_turn = 0;
-  to.turn = core_.turn;
-  return ++to.sent_of_turn > kAtOnce;
+  return to.queue.is_one_of_many(core_.turn);
 }
 
 // Builds and posts the first frame; false when no packet can be had.
@@ -213,36 +203,30 @@ Status Sender::send_at_once(Endpoint& to, std::uint8_t handler, Segment header,
   Opening opening(handler, header, nullptr);
   opening.source = &source;
   opening.payload_bytes = payload_bytes;
-  const bool now = opening.bytes() + payload_bytes <= to.link.lent_bytes && to.can_post() &&
-                   to.first_frames.empty() && payload_bytes <= to.credit.available() &&
+  const bool now = opening.bytes() + payload_bytes <= to.link.lent_bytes && to.can_start() &&
+                   payload_bytes <= to.credit.available() &&
                    payload_bytes <= eager_limit(core_.config, to.link);
   if (!now || core_.config.checksum) return StatusCode::kAgain;
   return start_with(to, opening, payload_bytes) ? Status() : Status(StatusCode::kAgain);
 }
 
-// The first one of a turn leaves at once; those of messages that arrived with it leave together
-// when all of them are seen.
 void Sender::clear(IncomingMessage& message, bool just_arrived) {
   Endpoint& to = *message.endpoint;
-  const bool collect = just_arrived && to.cleared_in_turn == core_.turn;
-  const bool first = to.clearances.empty();
-  to.clearances.push(&message);
-  to.cleared_in_turn = core_.turn;
+  const bool now = to.queue.clear(message, just_arrived, core_.turn);
   ++core_.waiting;
-  if (first && !collect && to.can_post() && post_clearance(to)) return;
+  if (now && to.can_post() && post_clearance(to)) return;
   core_.activate(to);
 }
 
 bool Sender::pump(Endpoint& to) {
-  if (!to.live() || to.post_failed || to.goodbye_sent || !to.has_connection) return false;
+  if (!to.state.may_post()) return false;
   const Cork cork(to);
-  to.collected = 0;
-  OutgoingPacket* const held = to.unposted;
-  OutgoingMessage* const message = held == nullptr ? to.unfinished.message : held->message;
+  to.queue.send_collected();
+  OutgoingMessage* const message = to.queue.posting();
   if (!poster_.retry(to)) return false;
   if (message != nullptr) core_.finish_if_done(*message);
-  if (!to.hello_sent && !post_hello(to)) return false;
-  while (!to.clearances.empty()) {
+  if (!to.state.said_hello() && !post_hello(to)) return false;
+  while (!to.queue.clearances.empty()) {
     if (!post_clearance(to)) return false;
   }
   bool moved = true;
@@ -252,19 +236,14 @@ bool Sender::pump(Endpoint& to) {
     moved = started || streamed;
   }
   const bool credit_waits = return_credit(to);
-  const bool nothing_waits = !to.is_posting() && to.first_frames.empty() && to.streaming.empty();
-  if (to.leaving && nothing_waits) {
-    Frame goodbye;
-    goodbye.kind = FrameKind::kGoodbye;
-    to.goodbye_sent = poster_.post_control(to, goodbye);
-  }
+  if (to.state.leaving() && !to.queue.holds_messages()) post_goodbye(to);
   return moved || credit_waits;
 }
 
 bool Sender::has_work(const Endpoint& to) const {
-  if (!to.live() || to.post_failed || to.goodbye_sent || !to.has_connection) return false;
-  return to.is_posting() || !to.hello_sent || !to.clearances.empty() || !to.first_frames.empty() ||
-         !to.streaming.empty() || to.leaving || credit_is_due(to);
+  if (!to.state.may_post()) return false;
+  return to.queue.is_posting() || to.queue.has_frames() || !to.state.said_hello() ||
+         to.state.leaving() || credit_is_due(to);
 }
 
 // Whether so much credit is to be returned that it is worth a frame of its own.
@@ -285,12 +264,19 @@ bool Sender::post_hello(Endpoint& to) {
   Frame frame;
   frame.kind = FrameKind::kHello;
   frame.length = core_.config.peer_credit;
-  to.hello_sent = poster_.post_control(to, frame);
-  return to.hello_sent;
+  if (!poster_.post_control(to, frame)) return false;
+  to.state.say_hello();
+  return true;
+}
+
+void Sender::post_goodbye(Endpoint& to) {
+  Frame frame;
+  frame.kind = FrameKind::kGoodbye;
+  if (poster_.post_control(to, frame)) to.state.say_goodbye();
 }
 
 bool Sender::post_clearance(Endpoint& to) {
-  IncomingMessage& message = *to.clearances.front();
+  IncomingMessage& message = *to.queue.clearances.front();
   Frame frame;
   frame.id = message.peer_id;
   const bool refuse = message.phase == IncomingMessage::Phase::kRefusing;
@@ -311,7 +297,7 @@ bool Sender::post_clearance(Endpoint& to) {
     }
   }
   if (!poster_.post_control(to, frame, body)) return false;
-  to.clearances.pop();
+  to.queue.clearances.pop();
   --core_.waiting;
   if (refuse) {
     core_.remove(message);
@@ -322,11 +308,11 @@ bool Sender::post_clearance(Endpoint& to) {
 }
 
 bool Sender::start_next(Endpoint& to) {
-  if (to.first_frames.empty() || !to.can_post()) return false;
-  FirstFrames::Waiting& next = to.first_frames.front();
+  if (to.queue.first_frames.empty() || !to.can_post()) return false;
+  FirstFrames::Waiting& next = to.queue.first_frames.front();
   OutgoingMessage* const message = next.message;
   if (!start(to, {next.handler, next.header(), message})) return false;
-  to.first_frames.pop();
+  to.queue.first_frames.pop();
   --core_.waiting;
   if (message != nullptr) core_.finish_if_done(*message);
   return true;
@@ -339,13 +325,13 @@ void Sender::fail(OutgoingMessage& message) {
 
 void Sender::abandon(Endpoint& to) {
   poster_.drop_unposted(to);
-  while (!to.first_frames.empty()) {
-    OutgoingMessage* const message = to.first_frames.front().message;
-    to.first_frames.pop();
+  while (!to.queue.first_frames.empty()) {
+    OutgoingMessage* const message = to.queue.first_frames.front().message;
+    to.queue.first_frames.pop();
     --core_.waiting;
     if (message != nullptr) fail(*message);
   }
-  while (!to.streaming.empty()) fail(*to.streaming.pop());
+  while (!to.queue.streaming.empty()) fail(*to.queue.streaming.pop());
   for (std::uint32_t id = 1; id <= core_.outgoing.last_id(); ++id) {
     OutgoingMessage* const message = core_.outgoing.find(id);
     if (message == nullptr || state_of(*message).endpoint != &to) continue;

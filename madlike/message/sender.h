@@ -60,6 +60,7 @@ class Sender {
   bool credit_is_due(const Endpoint& to) const;
   bool return_credit(Endpoint& to);
   bool post_hello(Endpoint& to);
+  void post_goodbye(Endpoint& to);
   bool post_clearance(Endpoint& to);
   bool start_next(Endpoint& to);
   void fail(OutgoingMessage& message);

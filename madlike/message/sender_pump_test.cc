@@ -21,7 +21,8 @@ struct Zeros final : PayloadSource {
 class PumpTest : public ::testing::Test {
  protected:
   explicit PumpTest(const MessengerConfig& its_config = config()) : core_(its_config, events_) {
-    to_.has_connection = to_.hello_sent = to_.hello_received = true;
+    to_.state = greeted();
+    to_.link = driver_.link(0);
   }
   static MessengerConfig config() {
     MessengerConfig out;
@@ -32,7 +33,8 @@ class PumpTest : public ::testing::Test {
   }
 
   void let_frames_wait(std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) ASSERT_TRUE(to_.first_frames.push(1, {}, nullptr));
+    for (std::size_t i = 0; i < count; ++i)
+      ASSERT_TRUE(to_.queue.first_frames.push(1, {}, nullptr));
     core_.waiting += count;
   }
   void let_credit_wait() {
@@ -79,14 +81,14 @@ class PumpTest : public ::testing::Test {
 TEST_F(PumpTest, AfterARefusalNothingIsPosted) {
   driver_.script = {{StatusCode::kPeerFailed, "it died"}};
   ASSERT_TRUE(sender_.send_header(to_, 1, {}).ok());
-  ASSERT_TRUE(to_.post_failed);
+  ASSERT_TRUE(to_.state.refused());
   let_credit_wait();
   expect_at_rest();
   EXPECT_TRUE(driver_.accepted.empty());
 }
 
 TEST_F(PumpTest, AGoodbyeIsTheLastWord) {
-  to_.leaving = true;
+  to_.state.leave();
   EXPECT_FALSE(sender_.pump(to_));
   EXPECT_EQ(driver_.accepted_of(FrameKind::kGoodbye), 1u);
   let_credit_wait();
@@ -96,14 +98,14 @@ TEST_F(PumpTest, AGoodbyeIsTheLastWord) {
 
 // Its number may be another endpoint's.
 TEST_F(PumpTest, WithoutAConnectionNothingIsPosted) {
-  to_.has_connection = to_.hello_sent = to_.hello_received = false;
+  to_.state = PeerState();
   let_frames_wait(1);
   expect_at_rest();
   EXPECT_TRUE(driver_.accepted.empty());
 }
 
 TEST_F(PumpTest, AGoodbyeThatIsPushedBackIsSaidLater) {
-  to_.leaving = true;
+  to_.state.leave();
   driver_.script = {StatusCode::kAgain};
   (void)sender_.pump(to_);
   EXPECT_TRUE(sender_.has_work(to_));
@@ -113,7 +115,7 @@ TEST_F(PumpTest, AGoodbyeThatIsPushedBackIsSaidLater) {
 
 TEST_F(PumpTest, AGoodbyeFollowsAllMessagesThatWait) {
   let_frames_wait(40);
-  to_.leaving = true;
+  to_.state.leave();
   while (sender_.pump(to_)) continue;
   EXPECT_EQ(driver_.accepted_of(FrameKind::kMessage), 40u);
   EXPECT_EQ(driver_.accepted_of(FrameKind::kGoodbye), 1u);
@@ -122,7 +124,7 @@ TEST_F(PumpTest, AGoodbyeFollowsAllMessagesThatWait) {
 
 TEST_F(PumpTest, AGoodbyeFollowsAllPayload) {
   stream(40);
-  to_.leaving = true;
+  to_.state.leave();
   while (sender_.pump(to_)) continue;
   EXPECT_EQ(driver_.accepted_of(FrameKind::kData), 40u);
   EXPECT_EQ(driver_.accepted_of(FrameKind::kGoodbye), 1u);

@@ -7,13 +7,13 @@ namespace mad {
 void Streamer::start(OutgoingMessage& message) {
   auto& state = state_of(message);
   state.phase = OutgoingPhase::kStreaming;
-  state.endpoint->streaming.push(&message);
+  state.endpoint->queue.streaming.push(&message);
   core_.activate(*state.endpoint);
 }
 
 bool Streamer::next(Endpoint& to) {
-  if (to.streaming.empty() || !to.can_post()) return false;
-  OutgoingMessage& message = *to.streaming.front();
+  if (to.queue.streaming.empty() || !to.can_post()) return false;
+  OutgoingMessage& message = *to.queue.streaming.front();
   auto& state = state_of(message);
   bool moved = false;
   if (!state.has_window) {
@@ -24,11 +24,11 @@ bool Streamer::next(Endpoint& to) {
     moved = placed(to, message);
   }
   if (!moved) return false;
-  to.streaming.pop();
+  to.queue.streaming.pop();
   if (state.phase == OutgoingPhase::kFinished) {
     core_.finish_if_done(message);
   } else {
-    to.streaming.push(&message);
+    to.queue.streaming.push(&message);
   }
   return true;
 }

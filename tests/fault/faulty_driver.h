@@ -84,8 +84,7 @@ class FaultyDriver final : public Driver {
   void cork(ConnectionId connection) override { inner_->cork(connection); }
   void uncork(ConnectionId connection) override { inner_->uncork(connection); }
   const LinkCaps& link(ConnectionId connection) const override {
-    static const LinkCaps kCut{};
-    return cut_.count(connection) == 0 ? inner_->link(connection) : kCut;
+    return cut_.count(connection) == 0 ? inner_->link(connection) : caps().nearest();
   }
   Status post_lent(ConnectionId connection, PacketWriter& writer) override;
   Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;

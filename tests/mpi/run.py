@@ -26,10 +26,12 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 sys.dont_write_bytecode = True  # the checkout stays as it is
 
-import hosts  # noqa: E402
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent.parent / "tools"))
+
+from madtool import hosts  # noqa: E402
 from table import Test, by_default, over  # noqa: E402
 
-HERE = Path(__file__).resolve().parent
 PINGPONG = HERE.parent.parent / "perf" / "pingpong"
 
 # -Wno-stringop-overflow: MPICH's MPI_STATUSES_IGNORE is the address 1, which GCC takes for an array.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Dict, List, Tuple
 
-import hosts
+from madtool import hosts
 
 PATHS = "auto, gather, hybrid, pipeline, pack, off"
 EVERY, NONE = "every", "none"

@@ -18,6 +18,7 @@ from madtool import (
     conformance_suite,
     explain,
     fabrics,
+    hosts,
     info,
     manual,
     mpich_build,
@@ -26,7 +27,7 @@ from madtool import (
     pingpong,
     test_command,
 )
-from madtool.errors import Failure
+from madtool.errors import Failure, Missing
 from madtool.log import say
 from madtool.paths import cache_root
 
@@ -88,6 +89,15 @@ def _conformance(arguments: argparse.Namespace) -> int:
         names = arguments.directories or list(conformance_fabrics.DIRECTORIES)
         over = conformance_fabrics.Run(suite, names, arguments.timeout, known, arguments.fresh)
         tally = over.all(conformance_fabrics.named(arguments.fabric), table)
+    elif arguments.two_hosts:
+        names = arguments.directories or list(conformance_fabrics.DIRECTORIES)
+        try:
+            with conformance_lanes.over_two_hosts(suite) as settings:
+                conditions = conformance_lanes.Conditions(arguments.timeout, settings)
+                differences = conformance.known_differences(known, conformance_lanes.TWO_HOSTS)
+                tally = conformance.run(suite, names, differences, conditions, table)
+        except hosts.NoHosts as reason:
+            raise Missing(f"no two hosts here: {reason}") from reason
     else:
         names = arguments.directories or list(conformance.DEFAULT)
         conditions = conformance_lanes.Conditions(arguments.timeout)
@@ -169,6 +179,8 @@ def _parser() -> argparse.ArgumentParser:
                        + " ".join(conformance_fabrics.DIRECTORIES) + ")")  # fmt: skip
     suite.add_argument("--fabric", action="append", metavar="F", help="over this one, on lo; may be repeated; all: "
                        + " ".join(fabrics.FABRICS) + ". What is done is kept, and not run again")  # fmt: skip
+    suite.add_argument("--two-hosts", action="store_true", help="over auto, ranks in turns on two hosts that are "
+                       "network namespaces: shared memory inside, TCP between")  # fmt: skip
     suite.add_argument("--fresh", action="store_true", help="with --fabric: forget what is kept of these")
     suite.add_argument("--timeout", type=int, default=conformance_lanes.PATIENCE_S, metavar="S", help="seconds a "
                        "test may take where its own line does not say more (default %(default)s)")  # fmt: skip

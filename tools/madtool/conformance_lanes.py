@@ -5,6 +5,7 @@ sleeps.  So the lists are cut in pieces, and several runners take them from one 
 """
 
 import os
+import shlex
 import shutil
 import threading
 import time
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Callable, Dict, Iterator, List, Mapping, NamedTuple, Sequence
 
 from madtool import conformance_results as results
-from madtool import conformance_suite, lock
+from madtool import conformance_suite, hosts, lock
 from madtool.conformance_results import Listed, Result
 from madtool.conformance_suite import Suite
 from madtool.log import run_logged
@@ -28,6 +29,7 @@ _RUNNER = """#!/bin/sh
   -testdirs="$2" -junitfile="{pieces}/$1.junit.xml" || :
 """
 _PIECE = 12  # tests
+TWO_HOSTS = "two-hosts"  # as known differences name them
 PATIENCE_S = 300  # with one test whose own line does not say more: it shares the cores with others
 # Programs of the same directory that use the same files there, or the same names, run one after the other.
 _WHOLE = ("io",)
@@ -46,6 +48,21 @@ class Conditions:
 def over(fabric: str) -> Dict[str, str]:
     """The settings that choose a fabric."""
     return {"MPIR_CVAR_CH4_MAD_FABRIC": fabric, "MPIR_CVAR_CH4_MAD_INTERFACE": "lo"}
+
+
+@contextmanager
+def over_two_hosts(suite: Suite) -> Iterator[Dict[str, str]]:
+    """The settings by which ranks stand on two hosts in turns: shared memory inside, TCP between.
+
+    hosts.NoHosts: there cannot be two here.
+    """
+    with hosts.two_hosts(2) as (before, options):
+        command = [*before, str(suite.prefix / "bin" / "mpiexec"), *options]
+        mpiexec = suite.home / "mpiexec-two-hosts"
+        conformance_suite.script(mpiexec, f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
+        variables = {"FABRIC": "auto", "INTERFACE": hosts.WIRE}
+        yield {"MAD_SUITE_MPIEXEC": str(mpiexec),
+               **{f"MPIR_CVAR_CH4_MAD_{name}": value for name, value in variables.items()}}  # fmt: skip
 
 
 class Piece(NamedTuple):

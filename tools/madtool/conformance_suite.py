@@ -22,10 +22,11 @@ _OPTIONS = ("--enable-threads=multiple", "--disable-maintainer-mode")
 # The suite's configure takes the bindings of Fortran 2008 for there only where it is called by MPICH's own; all but
 # this library is ready for them nevertheless.
 _F08 = ("libmtest_f08.la", "libmtest_f08_la_OBJECTS=mtest_f08.lo")
-# The whole suite's mpiexec calls go through this: each leaves a line, which is how far it has come.
+# The whole suite's mpiexec calls go through this: each leaves a line, which is how far it has come. Another mpiexec
+# may be named that does the work.
 _MPIEXEC = """#!/bin/sh
 echo "$PWD $*" >> "$MAD_SUITE_PROGRESS"
-exec "{mpiexec}" "$@"
+exec "${{MAD_SUITE_MPIEXEC:-{mpiexec}}}" "$@"
 """
 # The runner has each program made once more before it starts it: reading the Makefile takes as long as a short test.
 _MAKE = """#!/bin/sh

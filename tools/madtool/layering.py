@@ -12,6 +12,7 @@ from typing import Dict, List, Optional, Sequence, Set, Tuple
 RULES: Dict[str, Tuple[str, ...]] = {
     "madlike/base": (),
     "madlike/checksum": (),
+    "madlike/match": (),
     "madlike/driver": ("madlike/base",),
     "madlike/message": ("madlike/base", "madlike/checksum", "madlike/driver/driver.h"),
     "datatype_path/describe": ("madlike/base",),

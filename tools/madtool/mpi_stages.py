@@ -12,6 +12,7 @@ from madtool import (
     conformance_lanes,
     conformance_suite,
     fabrics,
+    hosts,
     mpich_build,
     netmod_install,
 )
@@ -94,7 +95,7 @@ def run_suite(end: float = float("inf")) -> Tally:
 
 
 def run_fabrics(end: float = float("inf")) -> Tally:
-    """Over each other fabric the part of MPICH's suite that differs for it."""
+    """Over each other fabric, and over `auto` on two hosts, the part of MPICH's suite that differs for it."""
     usable, tally = fabrics.usable(fabrics.OTHERS)
     suite = conformance_suite.mad_suite()
     for fabric in usable:
@@ -102,4 +103,15 @@ def run_fabrics(end: float = float("inf")) -> Tally:
         conditions = Conditions(PATIENCE_S, over(fabric), end, conformance_fabrics.differs)
         known = conformance.known_differences(fabric=fabric)
         tally += conformance.run(suite, conformance_fabrics.DIFFERING, known, conditions)
-    return tally
+    return tally + _run_two_hosts(suite, end)
+
+
+def _run_two_hosts(suite: conformance_suite.Suite, end: float) -> Tally:
+    say("fabrics: auto on two hosts")
+    try:
+        with conformance_lanes.over_two_hosts(suite) as settings:
+            conditions = Conditions(PATIENCE_S, settings, end, conformance_fabrics.differs)
+            known = conformance.known_differences(fabric=conformance_lanes.TWO_HOSTS)
+            return conformance.run(suite, conformance_fabrics.DIFFERING, known, conditions)
+    except hosts.NoHosts as reason:
+        return Tally(skipped=1, notes=(f"no two hosts here: {reason}",))

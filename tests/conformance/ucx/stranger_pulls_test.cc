@@ -130,7 +130,7 @@ TEST_F(UcxReadStrangers, ReadNothingOverTcp) {
   Side side(UcxTransport::kTcp);
   stranger_.connect_by_tcp(side);
   EXPECT_EQ(engine_.driver->link(stranger_.connection).max_write_bytes,
-            engine_.driver->caps().nearest().max_write_bytes);
+            engine_.driver->caps().links.back().max_write_bytes);
 }
 
 }  // namespace

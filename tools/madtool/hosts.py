@@ -16,7 +16,7 @@ NAMES = ("mad-east", "mad-west")
 WIRE = "madwire"
 _CONTROL = "madctl"  # mpiexec's
 _WIRES = {WIRE: ("10.77.0.1", "10.77.0.2"), _CONTROL: ("10.78.0.1", "10.78.0.2")}
-_LONGEST_S = 900
+_LONGEST_S = 7200
 # Its end is the host's.
 _HOST = ("echo {name} > /proc/sys/kernel/hostname && mount -t tmpfs -o size=1g tmpfs /dev/shm && "
          "mount -t sysfs sysfs /sys && ip link set lo up && echo ready && exec sleep {seconds}")  # fmt: skip
@@ -79,6 +79,8 @@ def _connect(east: "subprocess.Popen[str]", west: "subprocess.Popen[str]") -> No
 @contextmanager
 def two_hosts(ranks: int) -> Iterator[Tuple[List[str], List[str]]]:
     """What stands before mpiexec, and its options, to run that many ranks, half of them on each host.
+
+    Ranks beyond that number are placed the same way again, so that with 2 they take turns.
 
     NoHosts: this user or this kernel cannot make namespaces.
     """

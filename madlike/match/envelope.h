@@ -1,0 +1,34 @@
+// Envelope: by what a message finds its receive.
+#ifndef MADLIKE_MATCH_ENVELOPE_H_
+#define MADLIKE_MATCH_ENVELOPE_H_
+
+#include <cstdint>
+
+namespace mad {
+
+/// What a receive does not care about; no message has it.
+inline constexpr std::int32_t kAnySource = -1;
+inline constexpr std::int32_t kAnyTag = -1;
+
+/// Of a message, which has a source and a tag, both 0 or more; or of a receive, which may take any.
+struct Envelope {
+  std::uint32_t context = 0;  // messages of one never match receives of another
+  std::int32_t source = 0;
+  std::int32_t tag = 0;
+
+  friend bool operator==(const Envelope& a, const Envelope& b) {
+    return a.context == b.context && a.source == b.source && a.tag == b.tag;
+  }
+  friend bool operator!=(const Envelope& a, const Envelope& b) { return !(a == b); }
+};
+
+/// Whether a receive of `wanted` takes a message of `sent`.
+inline bool matches(const Envelope& wanted, const Envelope& sent) {
+  return wanted.context == sent.context &&
+         (wanted.source == kAnySource || wanted.source == sent.source) &&
+         (wanted.tag == kAnyTag || wanted.tag == sent.tag);
+}
+
+}  // namespace mad
+
+#endif  // MADLIKE_MATCH_ENVELOPE_H_

@@ -1,0 +1,76 @@
+#include "madlike/match/matcher.h"
+
+namespace mad {
+
+ArrivedMessage* Matcher::post(PostedReceive& receive, const Envelope& wanted) {
+  ArrivedMessage* const message = messages_ == 0 ? nullptr : find(wanted);
+  if (message != nullptr) {
+    remove(*message);
+    return message;
+  }
+  receive.place_.envelope = wanted;
+  receive.place_.owner = &receive;
+  receive.place_.number = posted_++;
+  waiting_receives_.push(receive.place_);
+  ++receives_of_kind_[kind_of(wanted)];
+  ++receives_;
+  return nullptr;
+}
+
+// Of each kind the one that was posted first; of those the same.
+PostedReceive* Matcher::take(const Envelope& envelope) {
+  if (receives_ == 0) return nullptr;
+  PostedReceive::Place* first = nullptr;
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    if (receives_of_kind_[kind] == 0) continue;
+    auto* const place =
+        static_cast<PostedReceive::Place*>(waiting_receives_.front(wanted_by(kind, envelope)));
+    if (place != nullptr && (first == nullptr || place->number < first->number)) first = place;
+  }
+  if (first == nullptr) return nullptr;
+  cancel(*first->owner);
+  return first->owner;
+}
+
+void Matcher::cancel(PostedReceive& receive) {
+  waiting_receives_.remove(receive.place_);
+  --receives_of_kind_[kind_of(receive.place_.envelope)];
+  --receives_;
+}
+
+void Matcher::keep(ArrivedMessage& message, const Envelope& envelope) {
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    message.places_[kind].envelope = wanted_by(kind, envelope);
+    message.places_[kind].owner = &message;
+    if (listed_[kind]) waiting_messages_.push(message.places_[kind]);
+  }
+  message.next_ = nullptr;
+  message.previous_ = last_;
+  (last_ == nullptr ? first_ : last_->next_) = &message;
+  last_ = &message;
+  ++messages_;
+}
+
+ArrivedMessage* Matcher::find(const Envelope& wanted) {
+  const std::size_t kind = kind_of(wanted);
+  if (!listed_[kind]) list_all(kind);
+  auto* const place = static_cast<ArrivedMessage::Place*>(waiting_messages_.front(wanted));
+  return place == nullptr ? nullptr : place->owner;
+}
+
+void Matcher::list_all(std::size_t kind) {
+  listed_[kind] = true;
+  for_each_message(
+      [this, kind](ArrivedMessage& message) { waiting_messages_.push(message.places_[kind]); });
+}
+
+void Matcher::remove(ArrivedMessage& message) {
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    if (listed_[kind]) waiting_messages_.remove(message.places_[kind]);
+  }
+  (message.previous_ == nullptr ? first_ : message.previous_->next_) = message.next_;
+  (message.next_ == nullptr ? last_ : message.next_->previous_) = message.previous_;
+  --messages_;
+}
+
+}  // namespace mad
