@@ -134,6 +134,10 @@ TEST_F(PeersTest, ARecordGoesWhenItIsReleasedAndNothingElseNamesIt) {
   peers_.sweep();
   EXPECT_EQ(peers_.all().size(), 1u);
   core_.refused.clear();
+  endpoint.active = true;
+  peers_.sweep();
+  EXPECT_EQ(peers_.all().size(), 1u);
+  endpoint.active = false;
   peers_.sweep();
   EXPECT_TRUE(peers_.all().empty());
   // A late packet finds an endpoint that is gone, not a new one.

@@ -132,6 +132,33 @@ TEST_F(PumpTest, AGoodbyeFollowsAllPayload) {
 }
 
 // Whoever waits for events meanwhile must not sleep.
+// Neither a frame nor a write is posted for bytes that there are not, and nobody waits for them.
+TEST_F(PumpTest, APayloadThatEndsEarlyEndsItsPeer) {
+  struct Nothing final : PayloadSource {
+    void fill(Packet&, std::uint64_t) override {}
+  } nothing;
+  for (const bool written : {false, true}) {
+    SCOPED_TRACE(written);
+    Endpoint to({{0, {}}}, &driver_);
+    to.state = greeted();
+    to.link = driver_.link(0);
+    OutgoingMessage message;
+    message.source = &nothing;
+    message.payload_bytes = 100;
+    auto& state = state_of(message);
+    state.endpoint = &to;
+    state.accepted = 100;
+    state.has_window = written;
+    sender_.stream(message);
+    (void)sender_.pump(to);
+    EXPECT_TRUE(driver_.accepted.empty());
+    EXPECT_FALSE(to.state.live());
+    EXPECT_EQ(to.packets.streaming, 0u) << "its packet is free";
+  }
+  core_.active.clear();  // with them
+  core_.ending.clear();
+}
+
 TEST_F(PumpTest, SeveralPacketsOfALongMessageLeaveAndMoreDoSoon) {
   const OutgoingMessage& message = stream(40);
   EXPECT_TRUE(sender_.pump(to_));

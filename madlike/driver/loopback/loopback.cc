@@ -316,8 +316,8 @@ Status LoopbackDriver::read_offered(ConnectionId id, std::uint64_t address, std:
 Status LoopbackDriver::place_rest(ConnectionId id, ScatteredMemory& memory, std::uint64_t first) {
   const Lock lock(network_->state_->mutex);
   LoopbackPieces& pieces = port_->pieces;
-  if (pieces.given == 0 || pieces.given != caps().nearest().piece_bytes ||
-      pieces.memory != nullptr) {
+  const std::size_t whole = caps().nearest().piece_bytes;
+  if (pieces.given == 0 || pieces.given != whole || pieces.memory != nullptr) {
     return StatusCode::kAgain;
   }
   if (port_->inbox.front().connection != id || port_->connections[id].left) {
