@@ -247,6 +247,28 @@ static void gathered_packets(uint64_t low, uint64_t high) {
   MPI_Type_free(&blocks);
 }
 
+/* A short MPI_Allreduce of two ranks is one message each way. */
+static void reductions(void) {
+  enum { kMost = 2048, kTimes = 100 };
+  static int mine[kMost], sum[kMost];
+  for (int count = 1; count <= kMost; count *= 2) {
+    MPI_Barrier(comm);
+    const Counts before = counts_now("send");
+    for (int i = 0; i < kTimes; i++) {
+      for (int k = 0; k < count; k++) mine[k] = i + rank;
+      CHECK_MPI(MPI_Allreduce(mine, sum, count, MPI_INT, MPI_SUM, comm));
+      for (int k = 0; k < count; k++)
+        CHECK(sum[k] == 2 * i + 1, "element %d of %d is %d, expected %d", k, count, sum[k],
+              2 * i + 1);
+    }
+    const Counts counts = since(&before, "send");
+    uint64_t messages = 0;
+    for (int i = 0; i < kTaken; i++) messages += counts.messages[i];
+    CHECK(messages == kTimes, "%llu messages for %d reductions of %d elements",
+          (unsigned long long)messages, kTimes, count);
+  }
+}
+
 /* Each control variable is there, says what it is for, and has the environment's value. */
 static void variables(void) {
   static const char* const kNames[] = {"DATATYPE_PATH",   "FABRIC",     "INTERFACE", "EAGER_LIMIT",
@@ -292,6 +314,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "packets") == 0) packets(low, high);
   if (strcmp(what, "unexpected") == 0) unexpected(low, high);
   if (strcmp(what, "gathered") == 0) gathered_packets(low, high);
+  if (strcmp(what, "reductions") == 0) reductions();
   counters_close();
   MPI_Comm_free(&comm);
   return check_finish();
