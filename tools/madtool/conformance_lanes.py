@@ -57,9 +57,12 @@ def over_two_hosts(suite: Suite) -> Iterator[Dict[str, str]]:
     hosts.NoHosts: there cannot be two here.
     """
     with hosts.two_hosts(2) as (before, options):
-        command = [*before, str(suite.prefix / "bin" / "mpiexec"), *options]
+        # Who enters another host's mounts stands at their root.
+        command = [*before, "sh", "-c", 'cd "$0" && exec "$@"']
+        start = [str(suite.prefix / "bin" / "mpiexec"), *options]
         mpiexec = suite.home / "mpiexec-two-hosts"
-        conformance_suite.script(mpiexec, f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
+        conformance_suite.script(
+            mpiexec, f'#!/bin/sh\nexec {shlex.join(command)} "$PWD" {shlex.join(start)} "$@"\n')  # fmt: skip
         variables = {"FABRIC": "auto", "INTERFACE": hosts.WIRE}
         yield {"MAD_SUITE_MPIEXEC": str(mpiexec),
                **{f"MPIR_CVAR_CH4_MAD_{name}": value for name, value in variables.items()}}  # fmt: skip
