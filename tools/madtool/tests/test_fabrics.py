@@ -5,13 +5,25 @@ import io
 import math
 import os
 import re
+import subprocess
 import sys
 import unittest
 from pathlib import Path
-from typing import Dict, List, Optional
+from typing import Dict, Iterator, List, Optional, Tuple
 from unittest import mock
 
-from madtool import conformance, conformance_fabrics, conformance_lanes, conformance_suite, fabrics, mpi_stages, mpich_build, own_program, test_command
+from madtool import (
+    conformance,
+    conformance_fabrics,
+    conformance_lanes,
+    conformance_suite,
+    fabrics,
+    hosts,
+    mpi_stages,
+    mpich_build,
+    own_program,
+    test_command,
+)
 from madtool.errors import Failure
 from madtool.paths import CHECKOUT
 from madtool.stages import Tally
@@ -131,8 +143,9 @@ class Programs(unittest.TestCase):
 class Stages(CacheTest):
     """The stages mpi and fabrics with programs and a suite that are given."""
 
-    def run_stage(self, stage: str, why_not: Optional[Dict[str, str]] = None) -> Tally:
+    def run_stage(self, stage: str, why_not: Optional[Dict[str, str]] = None, no_hosts: str = "") -> Tally:
         self.calls: List[List[str]] = []
+        self.on_two_hosts: List[bool] = []  # of the runs of the suite
 
         def run_logged(command: List[str], log: Path, *_: object, **__: object) -> int:
             self.calls.append(command[command.index("--build") + 3 :])
@@ -142,12 +155,20 @@ class Stages(CacheTest):
 
         def run(_: object, names: List[str], __: object, conditions: conformance_lanes.Conditions) -> Tally:
             self.calls.append([conditions.settings["MPIR_CVAR_CH4_MAD_FABRIC"], *names])
+            self.on_two_hosts.append("MAD_SUITE_MPIEXEC" in conditions.settings)
             return Tally(passed=10)
+
+        @contextlib.contextmanager
+        def two_hosts(_: int) -> Iterator[Tuple[List[str], List[str]]]:
+            if no_hosts:
+                raise hosts.NoHosts(no_hosts)
+            yield ["enter"], ["-hosts", "a:1,b:1"]
 
         with mock.patch.object(mpi_stages, "run_logged", side_effect=run_logged), \
                 mock.patch.object(mpich_build, "need_prefix", return_value=self.scratch), \
                 mock.patch.object(conformance_suite, "mad_suite"), \
                 mock.patch.object(conformance, "run", side_effect=run), \
+                mock.patch.object(hosts, "two_hosts", side_effect=two_hosts), \
                 mock.patch.object(fabrics, "unusable", return_value=why_not or {}):  # fmt: skip
             (chosen,) = [one for one in test_command.stages() if one.name == stage]
             return chosen.run()
@@ -166,6 +187,33 @@ class Stages(CacheTest):
 
     def test_fabrics_is_each_other_one_that_can_be_had(self) -> None:
         tally = self.run_stage("fabrics", {"ofi:tcp": "no provider"})
-        self.assertEqual([call[0] for call in self.calls], [name for name in fabrics.OTHERS if name != "ofi:tcp"])
+        others = [name for name in fabrics.OTHERS if name != "ofi:tcp"]
+        self.assertEqual([call[0] for call in self.calls], [*others, "auto"])
+        self.assertEqual(self.on_two_hosts, [False] * len(others) + [True])
         self.assertEqual({tuple(call[1:]) for call in self.calls}, {conformance_fabrics.DIFFERING})
-        self.assertEqual((tally.passed, tally.skipped), (10 * (len(fabrics.OTHERS) - 1), 1))
+        self.assertEqual((tally.passed, tally.skipped), (10 * len(fabrics.OTHERS), 1))
+
+    def test_fabrics_says_why_there_are_no_two_hosts(self) -> None:
+        tally = self.run_stage("fabrics", no_hosts="no namespaces")
+        self.assertEqual((tally.passed, tally.skipped), (10 * len(fabrics.OTHERS), 1))
+        self.assertEqual(tally.notes, ("no two hosts here: no namespaces",))
+
+
+class TwoHosts(CacheTest):
+    """What the suite's runner calls in the place of mpiexec."""
+
+    def test_mpiexec_starts_on_a_host_where_its_caller_stands(self) -> None:
+        prefix, here = self.scratch / "prefix", self.scratch / "a place"
+        (prefix / "bin").mkdir(parents=True)
+        here.mkdir()
+        conformance_suite.script(prefix / "bin" / "mpiexec", '#!/bin/sh\npwd; printf "%s\\n" "$@"\n')
+        suite = conformance_suite.Suite(prefix, self.scratch)
+        hosts_here = contextlib.nullcontext((["env", "--chdir=/"], ["-hosts", "a:1,b:1"]))
+        with mock.patch.object(hosts, "two_hosts", return_value=hosts_here) as two_hosts, \
+                conformance_lanes.over_two_hosts(suite) as settings:  # fmt: skip
+            said = subprocess.run([settings["MAD_SUITE_MPIEXEC"], "-n", "2", "./a test"], cwd=here,
+                                  stdout=subprocess.PIPE, text=True, check=True).stdout  # fmt: skip
+        two_hosts.assert_called_once_with(2)
+        self.assertEqual(said.splitlines(), [str(here), "-hosts", "a:1,b:1", "-n", "2", "./a test"])
+        self.assertEqual(settings["MPIR_CVAR_CH4_MAD_FABRIC"], "auto")
+        self.assertEqual(settings["MPIR_CVAR_CH4_MAD_INTERFACE"], hosts.WIRE)
