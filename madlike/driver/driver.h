@@ -79,8 +79,9 @@ struct DriverCaps {
   bool beyond_host = true;        // it may reach engines of other hosts
   bool remote_write = false;      // expose() and post_write() work
   bool scattered_writes = false;  // expose_scattered() works
-  /// The kinds of links that it may have, the nearest peers' first.  A link's own facts may be
-  /// better: what only the two can find out when they meet is left out here.
+  /// The kinds of links that it may have, the nearest peers' first.  A link can do what its kind
+  /// can, and perhaps more, which the two find out when they meet: what is read or written directly
+  /// (write_runs_from, offered_from, most_offered), and longer writes (max_write_bytes).
   std::vector<LinkCaps> links{1};
 
   const LinkCaps& nearest() const { return links.front(); }

@@ -22,6 +22,9 @@ class EnvelopeQueues {
     Place* previous = nullptr;  // of the first one: the last
     Place* chained = nullptr;   // of a first one: the first of another envelope, in the same chain
     bool first = false;
+
+    /// Whether it is in a queue.
+    bool is_in() const { return next != nullptr; }
   };
 
   EnvelopeQueues();
@@ -51,7 +54,13 @@ class EnvelopeQueues {
     place.previous->next = place.next;
     place.next->previous = place.previous;
     if (place.first) replace_first(place);
+    place.next = place.previous = nullptr;
   }
+
+  /// How many lists the queues are spread over: at least one for each envelope that has a queue, if
+  /// there was memory for them.
+  std::size_t chains() const { return chains_.size(); }
+  std::size_t envelopes() const { return envelopes_; }
 
   /// Calls `each(Place&)` for all, in no order; it may remove that one, and no other.
   template <typename Each>

@@ -9,6 +9,9 @@
 #include <set>
 #include <vector>
 
+#include "tests/support/allocations.h"
+#include "tests/support/random_type.h"
+
 namespace mad {
 namespace {
 
@@ -71,10 +74,32 @@ TEST_F(EnvelopeQueuesTest, WhatIsRemovedInTheMiddleIsNotMissed) {
   EXPECT_EQ(queues_.front({0, 0, 0}), &b);
 }
 
+// Without memory for a larger table the queues are found all the same.
+TEST(EnvelopeQueuesInNeed, StayAsTheyAre) {
+  EnvelopeQueues queues;
+  const std::size_t before = queues.chains();
+  std::vector<Place> places(4 * before);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    places[i].envelope = {0, static_cast<std::int32_t>(i), 0};
+  }
+  test::fail_allocations_from(1);
+  for (Place& place : places) queues.push(place);
+  test::fail_allocations_from(0);
+  EXPECT_EQ(queues.chains(), before);
+  for (Place& place : places) EXPECT_EQ(queues.front(place.envelope), &place);
+  Place late;
+  late.envelope = {1, 0, 0};
+  queues.push(late);
+  EXPECT_GT(queues.chains(), before);
+  for (Place& place : places) EXPECT_EQ(queues.front(place.envelope), &place);
+}
+
 // Few envelopes, so that queues are long, and many, so that the table grows and chains have
 // several.
 TEST_F(EnvelopeQueuesTest, AgreeWithOneList) {
-  std::mt19937 random(1);
+  const std::uint64_t seed = test::seed_from_environment(1);
+  SCOPED_TRACE(testing::Message() << "MAD_TEST_SEED=" << seed);
+  std::mt19937 random(static_cast<std::uint32_t>(seed));
   for (const int most : {1, 3, 40}) {
     const auto some = [&] { return std::uniform_int_distribution<int>(-1, most)(random); };
     const auto envelope = [&] {

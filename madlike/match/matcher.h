@@ -1,12 +1,13 @@
 // Matcher: which message goes to which receive, as MPI has it.
 //
 // Of the receives that take a message it goes to the one that was posted first; of the messages
-// that a receive takes it gets the one that arrived first.  Both are found in constant time, with
-// wildcards too, however many wait.  A Matcher owns nothing and knows no payload: receives and
-// messages are its user's, and stay where they are while they wait.
+// that a receive takes it gets the one that arrived first.  Both are found by hash, however many
+// wait.  A Matcher owns nothing and knows no payload: receives and messages are its user's, and
+// stay where they are while they wait.
 //
-// A message that waits is listed by its own envelope, and, once somebody has asked for messages of
-// any source or any tag, by what such a receive wants.
+// A message that waits is listed by its own envelope, and by what a receive of any source, of any
+// tag or of both would want, once such a one was posted or asked for: then all that wait are listed
+// so, at once, and later ones as they come.
 #ifndef MADLIKE_MATCH_MATCHER_H_
 #define MADLIKE_MATCH_MATCHER_H_
 
@@ -25,6 +26,7 @@ class PostedReceive {
   PostedReceive() = default;
   PostedReceive(const PostedReceive&) = delete;
   PostedReceive& operator=(const PostedReceive&) = delete;
+  bool waits() const { return place_.is_in(); }
   /// What it wants; while it waits.
   const Envelope& wanted() const { return place_.envelope; }
 
@@ -43,6 +45,7 @@ class ArrivedMessage {
   ArrivedMessage() = default;
   ArrivedMessage(const ArrivedMessage&) = delete;
   ArrivedMessage& operator=(const ArrivedMessage&) = delete;
+  bool waits() const { return places_.front().is_in(); }
   /// What it was sent with; while it waits.
   const Envelope& envelope() const { return places_.front().envelope; }
 
@@ -77,7 +80,7 @@ class Matcher {
   /// The message that a receive of `wanted` would get, which goes on waiting; null: there is none.
   ArrivedMessage* find(const Envelope& wanted);
 
-  /// Receives and messages that wait, and are to wait no more.
+  /// What waits is to wait no more.
   void cancel(PostedReceive& receive);
   void remove(ArrivedMessage& message);
 
@@ -90,6 +93,9 @@ class Matcher {
   /// Calls `each(ArrivedMessage&)` for all that wait, as they arrived; it may remove that one only.
   template <typename Each>
   void for_each_message(const Each& each);
+
+  const EnvelopeQueues& waiting_receives() const { return waiting_receives_; }
+  const EnvelopeQueues& waiting_messages() const { return waiting_messages_; }
 
  private:
   static constexpr std::size_t kKinds = 4;

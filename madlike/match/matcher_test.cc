@@ -11,6 +11,8 @@
 #include <random>
 #include <vector>
 
+#include "tests/support/random_type.h"
+
 namespace mad {
 namespace {
 
@@ -160,11 +162,12 @@ void run_random(const Mix& mix, std::uint32_t seed, int steps) {
 }
 
 TEST(Matcher, AgreesWithTheListsOnRandomPrograms) {
-  std::uint32_t seed = 0;
+  auto seed = static_cast<std::uint32_t>(test::seed_from_environment(0));
   for (const unsigned any : {0U, 10U, 50U}) {
     for (const unsigned receives : {30U, 50U, 70U}) {
       for (const std::int32_t few : {1, 2, 5}) {
-        SCOPED_TRACE(testing::Message() << any << ' ' << receives << ' ' << few);
+        SCOPED_TRACE(testing::Message()
+                     << any << ' ' << receives << ' ' << few << " MAD_TEST_SEED=" << seed);
         for (int program = 0; program < 100; ++program) {
           ASSERT_NO_FATAL_FAILURE(run_random({2, few, few + 1, any, any, receives}, ++seed, 400));
         }
@@ -231,6 +234,25 @@ TEST(Matcher, KnowsNoneWhereNoneWaits) {
 }
 
 // With 100,000 of other envelopes waiting the work is the same: the table grew with them.
+// Of what waits, and of what does not any more, is told.
+TEST(Matcher, SaysWhoWaits) {
+  Matcher matcher;
+  Receive receive;
+  Message message;
+  EXPECT_FALSE(receive.waits() || message.waits());
+  EXPECT_EQ(matcher.post(receive, {0, 1, 2}), nullptr);
+  EXPECT_TRUE(receive.waits());
+  matcher.cancel(receive);
+  EXPECT_FALSE(receive.waits());
+  EXPECT_EQ(matcher.arrive(message, {0, 1, 2}), nullptr);
+  EXPECT_TRUE(message.waits());
+  EXPECT_EQ(matcher.post(receive, {0, kAnySource, kAnyTag}), &message);
+  EXPECT_FALSE(receive.waits() || message.waits());
+  EXPECT_EQ(matcher.post(receive, {0, 1, 2}), nullptr);
+  EXPECT_EQ(matcher.arrive(message, {0, 1, 2}), &receive);
+  EXPECT_FALSE(receive.waits() || message.waits());
+}
+
 TEST(Matcher, FindsOneOfManyWithoutLookingAtTheOthers) {
   constexpr int kMany = 100000;
   Matcher matcher;
@@ -238,15 +260,19 @@ TEST(Matcher, FindsOneOfManyWithoutLookingAtTheOthers) {
   for (int i = 0; i < kMany; ++i) {
     EXPECT_EQ(matcher.post(receives.emplace_back(), {0, i % 100, i}), nullptr);
   }
+  EXPECT_EQ(matcher.waiting_receives().envelopes(), std::size_t{kMany});
+  EXPECT_GE(matcher.waiting_receives().chains(), std::size_t{kMany});
   std::deque<Message> messages;
   for (int i = kMany - 1; i >= 0; --i) {
     ASSERT_EQ(matcher.arrive(messages.emplace_back(), {0, i % 100, i}),
               &receives[static_cast<std::size_t>(i)]);
   }
   EXPECT_EQ(matcher.receives(), 0u);
+  EXPECT_EQ(matcher.waiting_receives().envelopes(), 0u);
   for (int i = 0; i < kMany; ++i) {
     EXPECT_EQ(matcher.arrive(messages[static_cast<std::size_t>(i)], {0, i % 100, i}), nullptr);
   }
+  EXPECT_GE(matcher.waiting_messages().chains(), std::size_t{kMany});
   for (int i = kMany - 1; i >= 0; --i) {
     ASSERT_EQ(matcher.post(receives[static_cast<std::size_t>(i)], {0, kAnySource, i}),
               &messages[static_cast<std::size_t>(i)]);

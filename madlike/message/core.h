@@ -47,7 +47,7 @@ struct Core {
 
   std::vector<Endpoint*> active;
   std::vector<Endpoint*> ending;
-  std::vector<Endpoint*> refused;      // a post; live
+  std::vector<Endpoint*> refused;      // endpoints whose post was refused, live
   std::vector<Endpoint*> unconnected;  // that attempts failed for; live
   OutgoingList finished;
   std::uint64_t turn = 0;    // of progress

@@ -87,7 +87,7 @@ class Endpoint {
 
   /// Packets in the driver's hands; all but `posts` count the unposted packet, too.
   struct Packets {
-    /// Of the pool that packets for this use come from, and of this use if it is the staging pool.
+    /// How many it holds of those that packets for `use` are taken from.
     std::size_t& held(OutgoingPacket::Use use) {
       if (use == OutgoingPacket::Use::kControl) return controls;
       return is_streamed(use) ? streaming : first;

@@ -26,7 +26,7 @@ TEST_F(EndpointTest, NoFramesAreBuiltBehindOneThatHasNotLeft) {
 
 TEST_F(EndpointTest, NoFramesAreBuiltForWhoMayNotBeSentTo) {
   EXPECT_TRUE(endpoint_.can_post());
-  endpoint_.state.say_goodbye();
+  endpoint_.state.set_said_goodbye();
   EXPECT_FALSE(endpoint_.can_post());
 }
 

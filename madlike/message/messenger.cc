@@ -134,7 +134,7 @@ Status Messenger::Impl::close(int timeout_ms) {
   bool left = progress_until(start + timeout * 3 / 4, [this] { return idle(); });
   for (Endpoint& endpoint : peers_.all()) {
     if (!endpoint.state.live() || !endpoint.state.said_hello()) continue;
-    endpoint.state.leave();
+    endpoint.state.set_leaving();
     core_.activate(endpoint);
   }
   left = progress_until(start + timeout, [this] { return goodbyes_left(); }) && left;

@@ -116,7 +116,7 @@ class MessageEvents {
   virtual void on_peer_gone(Endpoint& peer, const Status& status) = 0;
 };
 
-/// 64 KiB, or 256 KiB where the driver can receive them in place.
+/// 64 KiB, or 256 KiB on a link whose receiver can take them in place.
 std::size_t default_eager_limit(const LinkCaps& link);
 
 struct MessengerConfig {

@@ -21,7 +21,7 @@ class Packet {
   static constexpr std::size_t kMaxSegments = 256;
 
   /// `memory` is the packet's staging memory; `max_segments` (1..kMaxSegments) and `max_bytes` are
-  /// the driver's.
+  /// its link's.
   Packet(Segment memory, std::size_t max_segments, std::size_t max_bytes);
   /// Empties the packet for another use of the same memory.
   void reset(std::size_t max_segments, std::size_t max_bytes);

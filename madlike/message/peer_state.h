@@ -24,15 +24,15 @@ class PeerState {
     why_ = why;
     return true;
   }
-  void go() { life_ = Life::kGone; }
+  void set_gone() { life_ = Life::kGone; }
   /// on_peer_gone() was called.
   bool told_gone() const { return told_gone_; }
-  void tell_gone() { told_gone_ = true; }
+  void set_told_gone() { told_gone_ = true; }
 
   /// Whether it has a connection, which may still be set up.
   bool has_connection() const { return has_connection_; }
   ConnectionId connection() const { return connection_; }
-  void take(ConnectionId connection) {
+  void set_connection(ConnectionId connection) {
     connection_ = connection;
     has_connection_ = true;
   }
@@ -48,14 +48,14 @@ class PeerState {
   bool may_reconnect() const { return live() && !heard_hello_ && !leaving_; }
 
   bool said_hello() const { return said_hello_; }
-  void say_hello() { said_hello_ = true; }
+  void set_said_hello() { said_hello_ = true; }
   bool heard_hello() const { return heard_hello_; }
-  void hear_hello() { heard_hello_ = true; }
+  void set_heard_hello() { heard_hello_ = true; }
   /// We leave: goodbye follows everything else.
   bool leaving() const { return leaving_; }
-  void leave() { leaving_ = true; }
+  void set_leaving() { leaving_ = true; }
   bool said_goodbye() const { return said_goodbye_; }
-  void say_goodbye() { said_goodbye_ = true; }
+  void set_said_goodbye() { said_goodbye_ = true; }
 
   /// The driver refused a post for good: the connection's end is awaited.  False: it did before.
   bool refuse(const Status& why) {
@@ -66,7 +66,7 @@ class PeerState {
   }
   bool refused() const { return refused_; }
   /// How many turns of progress that end has been awaited, this one too.
-  std::uint32_t await_end() { return ++refused_turns_; }
+  std::uint32_t count_refused_turn() { return ++refused_turns_; }
 
   /// Whether any frame may leave.
   bool may_post() const { return live() && !refused_ && !said_goodbye_ && has_connection_; }

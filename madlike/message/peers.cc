@@ -30,7 +30,7 @@ Peers::Fabric::Fabric(std::size_t index, std::unique_ptr<Driver> its_driver)
     : driver(std::move(its_driver)),
       freed(std::make_unique<Endpoint>(std::vector<Route>{{index, {}}}, driver.get())),
       by_connection(freed.get()) {
-  freed->state.go();
+  freed->state.set_gone();
 }
 
 Peers::Peers(Core& core, std::vector<std::unique_ptr<Driver>> drivers) : core_(core) {
@@ -67,7 +67,7 @@ Result<Endpoint*> Peers::find(std::vector<Route> routes) {
 
 void Peers::bind(Endpoint& endpoint, ConnectionId connection) {
   fabrics_[endpoint.route().driver].by_connection.bind(connection, endpoint);
-  endpoint.state.take(connection);
+  endpoint.state.set_connection(connection);
   endpoint.attempts.waits = false;
   core_.activate(endpoint);
 }

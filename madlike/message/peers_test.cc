@@ -43,11 +43,11 @@ class PeersTest : public ::testing::Test {
   /// What progress() does at an end.
   void end(Endpoint& endpoint) {
     core_.end(endpoint, {StatusCode::kPeerFailed, "it died"});
-    endpoint.state.go();
+    endpoint.state.set_gone();
     peers_.forget(endpoint);
     peers_.driver(0).disconnect(endpoint.state.connection());
     endpoint.active = false;
-    endpoint.state.tell_gone();
+    endpoint.state.set_told_gone();
     core_.active.clear();
     core_.ending.clear();
   }
@@ -173,9 +173,9 @@ TEST(Peers, WhoComesByAnotherRouteWhileWeLeaveIsAnotherEndpoint) {
   LoopbackDriver other(second);
   Endpoint& left = *peers.find({{0, mute.address()}, {1, other.address()}}).value();
   ASSERT_TRUE(peers.contact(left).ok());
-  left.state.say_hello();
-  left.state.leave();
-  left.state.say_goodbye();
+  left.state.set_said_hello();
+  left.state.set_leaving();
+  left.state.set_said_goodbye();
   const std::vector<std::byte>& ours = peers.driver(1).address();
   ASSERT_TRUE(other.connect(ours.data(), ours.size()).ok());
   Completion connected;

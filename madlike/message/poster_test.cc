@@ -77,6 +77,7 @@ TEST_F(PosterTest, AnEndpointTakesItsShareAndLessForStreamedPayload) {
   while (send(to_, 1)) ++first;
   EXPECT_EQ(first, 14u);
   Endpoint other({{0, {}}}, &driver_);
+  other.link = driver_.link(0);
   ASSERT_TRUE(send(other, 1, &message, Use::kData)) << "somebody else has a share too";
   EXPECT_EQ(given().endpoint, &other);
   poster_.posted(given(), {});
@@ -92,6 +93,7 @@ TEST_F(PosterTest, EndpointsThatTakeNothingLeavePacketsToAllOthers) {
   Frame frame;
   for (int i = 0; i < 200; ++i) {
     Endpoint& to = slow.emplace_back(std::vector<Route>{{0, {}}}, &driver_);
+    to.link = driver_.link(0);
     driver_keeps(core_.packets.capacity() + core_.controls.capacity());
     while (send(to, 1)) continue;
     while (write(to, 1, message)) continue;

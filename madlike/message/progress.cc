@@ -120,7 +120,7 @@ void Progress::deliver_sent() {
 void Progress::check_refused() {
   const auto settled = [this](Endpoint* endpoint) {
     if (!endpoint->state.live()) return true;
-    if (endpoint->state.await_end() < kRefusedTurns) return false;
+    if (endpoint->state.count_refused_turn() < kRefusedTurns) return false;
     core_.end(*endpoint, gone_by(*endpoint, endpoint->state.why()));
     return true;
   };
@@ -131,7 +131,7 @@ void Progress::check_refused() {
 void Progress::carry_out_ends() {
   for (std::size_t i = 0; i < core_.ending.size(); ++i) {  // callbacks may add to it
     Endpoint& endpoint = *core_.ending[i];
-    endpoint.state.go();
+    endpoint.state.set_gone();
     auto& unconnected = core_.unconnected;
     unconnected.erase(std::remove(unconnected.begin(), unconnected.end(), &endpoint),
                       unconnected.end());
@@ -151,7 +151,7 @@ void Progress::tell_gone() {
   for (std::size_t i = 0; i < gone_.size(); ++i) {
     Endpoint& endpoint = *gone_[i];
     if (endpoint.packets.of_messages > 0 || !core_.finished.empty()) continue;
-    endpoint.state.tell_gone();
+    endpoint.state.set_told_gone();
     core_.events.on_peer_gone(endpoint, endpoint.state.why());
   }
   const auto told = [](Endpoint* endpoint) { return endpoint->state.told_gone(); };

@@ -109,7 +109,7 @@ void Receiver::check(PayloadSum& sum, Segment payload, std::size_t rest, Incomin
 }
 
 void Receiver::hello(Endpoint& from, const Frame& frame) {
-  from.state.hear_hello();
+  from.state.set_heard_hello();
   from.credit.grant(frame.length);
   from.link = from.driver->link(from.state.connection());
 }

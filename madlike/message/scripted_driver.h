@@ -92,9 +92,9 @@ class ScriptedDriver final : public Driver {
 /// Of a peer that both HELLOs were exchanged with.
 inline PeerState greeted(ConnectionId connection = 0) {
   PeerState state;
-  state.take(connection);
-  state.say_hello();
-  state.hear_hello();
+  state.set_connection(connection);
+  state.set_said_hello();
+  state.set_heard_hello();
   return state;
 }
 

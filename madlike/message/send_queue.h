@@ -36,22 +36,22 @@ struct SendQueue {
   }
 
   /// Another small message is sent, in this turn of progress: whether it is one of many.
-  bool is_one_of_many(std::uint64_t turn) {
+  bool count_small(std::uint64_t turn) {
     if (turn_ != turn) sent_of_turn_ = 0;
     turn_ = turn;
     return ++sent_of_turn_ > kAtOnce;
   }
   /// A message was queued, as one of many or not.  Whether the queue is to be sent now.
-  bool is_enough(bool one_of_many) {
+  bool count_queued(bool one_of_many) {
     if (one_of_many) ++collected_;
     return collected_ == kTogether || (collected_ > 0 && !one_of_many);
   }
   /// What was collected is on its way.
-  void send_collected() { collected_ = 0; }
+  void forget_collected() { collected_ = 0; }
 
   /// Queues the clearance of a message that arrived in this turn (`just_arrived`), or before.
   /// Whether it may leave now: not if it is one of many that arrived together.
-  bool clear(IncomingMessage& message, bool just_arrived, std::uint64_t turn) {
+  bool push_clearance(IncomingMessage& message, bool just_arrived, std::uint64_t turn) {
     const bool together = just_arrived && cleared_in_turn_ == turn;
     const bool first = clearances.empty();
     clearances.push(&message);

@@ -8,40 +8,40 @@ namespace {
 
 TEST(SendQueue, ManySmallMessagesOfATurnAreCollected) {
   SendQueue queue;
-  for (std::uint32_t i = 0; i < SendQueue::kAtOnce; ++i) EXPECT_FALSE(queue.is_one_of_many(1));
-  EXPECT_TRUE(queue.is_one_of_many(1));
-  EXPECT_FALSE(queue.is_one_of_many(2)) << "of another turn";
+  for (std::uint32_t i = 0; i < SendQueue::kAtOnce; ++i) EXPECT_FALSE(queue.count_small(1));
+  EXPECT_TRUE(queue.count_small(1));
+  EXPECT_FALSE(queue.count_small(2)) << "of another turn";
 }
 
 TEST(SendQueue, WhatIsCollectedLeavesWhenItIsEnoughOrSomethingElseFollows) {
   SendQueue queue;
-  EXPECT_FALSE(queue.is_enough(false)) << "nothing waits for others";
-  for (std::uint32_t i = 1; i < SendQueue::kTogether; ++i) EXPECT_FALSE(queue.is_enough(true));
-  EXPECT_TRUE(queue.is_enough(true));
-  queue.send_collected();
-  EXPECT_FALSE(queue.is_enough(true));
-  EXPECT_TRUE(queue.is_enough(false));
+  EXPECT_FALSE(queue.count_queued(false)) << "nothing waits for others";
+  for (std::uint32_t i = 1; i < SendQueue::kTogether; ++i) EXPECT_FALSE(queue.count_queued(true));
+  EXPECT_TRUE(queue.count_queued(true));
+  queue.forget_collected();
+  EXPECT_FALSE(queue.count_queued(true));
+  EXPECT_TRUE(queue.count_queued(false));
 }
 
 TEST(SendQueue, ClearancesOfMessagesThatArrivedTogetherLeaveTogether) {
   IncomingMessage first, second, late;
   SendQueue queue;
-  EXPECT_TRUE(queue.clear(first, true, 7));
-  EXPECT_FALSE(queue.clear(second, true, 7)) << "one waits already";
+  EXPECT_TRUE(queue.push_clearance(first, true, 7));
+  EXPECT_FALSE(queue.push_clearance(second, true, 7)) << "one waits already";
   (void)queue.clearances.pop();
   (void)queue.clearances.pop();
-  EXPECT_FALSE(queue.clear(first, true, 7)) << "of the same turn";
+  EXPECT_FALSE(queue.push_clearance(first, true, 7)) << "of the same turn";
   (void)queue.clearances.pop();
-  EXPECT_TRUE(queue.clear(second, false, 7)) << "it arrived before";
+  EXPECT_TRUE(queue.push_clearance(second, false, 7)) << "it arrived before";
   (void)queue.clearances.pop();
-  EXPECT_TRUE(queue.clear(late, true, 8));
+  EXPECT_TRUE(queue.push_clearance(late, true, 8));
 }
 
 TEST(SendQueue, KnowsWhatItHolds) {
   SendQueue queue;
   EXPECT_FALSE(queue.has_frames() || queue.holds_messages() || queue.is_posting());
   IncomingMessage arrived;
-  (void)queue.clear(arrived, true, 1);
+  (void)queue.push_clearance(arrived, true, 1);
   EXPECT_TRUE(queue.has_frames());
   EXPECT_FALSE(queue.holds_messages()) << "a clearance is of their messages";
   (void)queue.clearances.pop();

@@ -76,7 +76,7 @@ Status Sender::send_header(Endpoint& to, std::uint8_t handler, Segment header) {
   if (!to.queue.first_frames.push(handler, header, nullptr)) return StatusCode::kNoMemory;
   ++core_.waiting;
   core_.activate(to);
-  if (to.queue.is_enough(false)) (void)pump(to);
+  if (to.queue.count_queued(false)) (void)pump(to);
   return {};
 }
 
@@ -101,7 +101,7 @@ Status Sender::send(Endpoint& to, std::uint8_t handler, Segment header, Outgoing
     core_.activate(to);
   }
   ++core_.messages;
-  if (to.queue.is_enough(collect)) (void)pump(to);
+  if (to.queue.count_queued(collect)) (void)pump(to);
   return StatusCode::kInProgress;
 }
 
@@ -111,7 +111,7 @@ bool Sender::is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payl
   const std::uint64_t head =
       std::min<std::uint64_t>({payload, to.credit.available(), eager_limit(core_.config, to.link)});
   if (kFrameBytes + padded_bytes(header) + head > to.link.cork_bytes) return false;
-  return to.queue.is_one_of_many(core_.turn);
+  return to.queue.count_small(core_.turn);
 }
 
 // Builds and posts the first frame; false when no packet can be had.
@@ -212,7 +212,7 @@ Status Sender::send_at_once(Endpoint& to, std::uint8_t handler, Segment header,
 
 void Sender::clear(IncomingMessage& message, bool just_arrived) {
   Endpoint& to = *message.endpoint;
-  const bool now = to.queue.clear(message, just_arrived, core_.turn);
+  const bool now = to.queue.push_clearance(message, just_arrived, core_.turn);
   ++core_.waiting;
   if (now && to.can_post() && post_clearance(to)) return;
   core_.activate(to);
@@ -221,7 +221,7 @@ void Sender::clear(IncomingMessage& message, bool just_arrived) {
 bool Sender::pump(Endpoint& to) {
   if (!to.state.may_post()) return false;
   const Cork cork(to);
-  to.queue.send_collected();
+  to.queue.forget_collected();
   OutgoingMessage* const message = to.queue.posting();
   if (!poster_.retry(to)) return false;
   if (message != nullptr) core_.finish_if_done(*message);
@@ -265,14 +265,14 @@ bool Sender::post_hello(Endpoint& to) {
   frame.kind = FrameKind::kHello;
   frame.length = core_.config.peer_credit;
   if (!poster_.post_control(to, frame)) return false;
-  to.state.say_hello();
+  to.state.set_said_hello();
   return true;
 }
 
 void Sender::post_goodbye(Endpoint& to) {
   Frame frame;
   frame.kind = FrameKind::kGoodbye;
-  if (poster_.post_control(to, frame)) to.state.say_goodbye();
+  if (poster_.post_control(to, frame)) to.state.set_said_goodbye();
 }
 
 bool Sender::post_clearance(Endpoint& to) {

@@ -88,7 +88,7 @@ TEST_F(PumpTest, AfterARefusalNothingIsPosted) {
 }
 
 TEST_F(PumpTest, AGoodbyeIsTheLastWord) {
-  to_.state.leave();
+  to_.state.set_leaving();
   EXPECT_FALSE(sender_.pump(to_));
   EXPECT_EQ(driver_.accepted_of(FrameKind::kGoodbye), 1u);
   let_credit_wait();
@@ -105,7 +105,7 @@ TEST_F(PumpTest, WithoutAConnectionNothingIsPosted) {
 }
 
 TEST_F(PumpTest, AGoodbyeThatIsPushedBackIsSaidLater) {
-  to_.state.leave();
+  to_.state.set_leaving();
   driver_.script = {StatusCode::kAgain};
   (void)sender_.pump(to_);
   EXPECT_TRUE(sender_.has_work(to_));
@@ -115,7 +115,7 @@ TEST_F(PumpTest, AGoodbyeThatIsPushedBackIsSaidLater) {
 
 TEST_F(PumpTest, AGoodbyeFollowsAllMessagesThatWait) {
   let_frames_wait(40);
-  to_.state.leave();
+  to_.state.set_leaving();
   while (sender_.pump(to_)) continue;
   EXPECT_EQ(driver_.accepted_of(FrameKind::kMessage), 40u);
   EXPECT_EQ(driver_.accepted_of(FrameKind::kGoodbye), 1u);
@@ -124,14 +124,13 @@ TEST_F(PumpTest, AGoodbyeFollowsAllMessagesThatWait) {
 
 TEST_F(PumpTest, AGoodbyeFollowsAllPayload) {
   stream(40);
-  to_.state.leave();
+  to_.state.set_leaving();
   while (sender_.pump(to_)) continue;
   EXPECT_EQ(driver_.accepted_of(FrameKind::kData), 40u);
   EXPECT_EQ(driver_.accepted_of(FrameKind::kGoodbye), 1u);
   expect_at_rest();
 }
 
-// Whoever waits for events meanwhile must not sleep.
 // Neither a frame nor a write is posted for bytes that there are not, and nobody waits for them.
 TEST_F(PumpTest, APayloadThatEndsEarlyEndsItsPeer) {
   struct Nothing final : PayloadSource {
@@ -159,6 +158,7 @@ TEST_F(PumpTest, APayloadThatEndsEarlyEndsItsPeer) {
   core_.ending.clear();
 }
 
+// Whoever waits for events meanwhile must not sleep.
 TEST_F(PumpTest, SeveralPacketsOfALongMessageLeaveAndMoreDoSoon) {
   const OutgoingMessage& message = stream(40);
   EXPECT_TRUE(sender_.pump(to_));

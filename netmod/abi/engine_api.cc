@@ -31,10 +31,13 @@ bool verbose() {
 }
 
 std::string describe(const mad::DriverCaps& caps) {
-  const mad::LinkCaps& link = caps.nearest();
-  return "fabric " + caps.name + ", " + std::to_string(link.max_iov) + " segments and " +
-         std::to_string(link.max_packet_bytes) + " bytes a packet, " +
-         (caps.remote_write ? "with" : "without") + " remote writes";
+  std::string out = "fabric " + caps.name;
+  for (const mad::LinkCaps& link : caps.links) {
+    out += ", " + (link.kind == 0 ? std::string() : link.prices + " ") +
+           std::to_string(link.max_iov) + " segments and " + std::to_string(link.max_packet_bytes) +
+           " bytes a packet";
+  }
+  return out + (caps.remote_write ? ", with" : ", without") + " remote writes";
 }
 
 void tell_of(const mad_engine& engine) {

@@ -119,6 +119,18 @@ TEST(Report, the_fabric_says_whose_costs_they_are) {
   EXPECT_NE(costs_text(policy, "ucx").find("costs of links that are tcp, ns"), std::string::npos);
 }
 
+TEST(Report, each_kind_of_links_has_its_own_packets) {
+  mad::DriverCaps two = caps();
+  two.links.push_back(two.nearest());
+  two.links.back().prices = "ucx:tcp";
+  two.links.back().max_iov = 7;
+  two.links.back().max_packet_bytes = 4321;
+  EXPECT_NE(fabric_text(two).find("\nlinks that are ucx:tcp: 7 segments and 4321 bytes a packet"),
+            std::string::npos)
+      << fabric_text(two);
+  EXPECT_EQ(fabric_text(caps()).find("links that are"), std::string::npos);
+}
+
 TEST(Report, limits_that_are_never_reached_are_never) {
   mad::LinkCaps one = caps().nearest();
   one.max_iov = 1;

@@ -112,7 +112,10 @@ std::string text_of(const std::string& fabric, const Options& options, std::stri
     }
     text += explain::costs_text({link, *costs, tuning}, caps.name);
   }
-  text += thresholds_text(caps.nearest(), options);
+  for (const mad::LinkCaps& link : caps.links) {
+    if (caps.links.size() > 1) text += link.prices + ": ";
+    text += thresholds_text(link, options);
+  }
   const bool with_cma = caps.name == "shm" || caps.name.find(",cma") != std::string::npos;
   return with_cma ? text + "single copy between processes of this host " + cma_text() + "\n" : text;
 }

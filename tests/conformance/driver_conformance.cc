@@ -37,6 +37,10 @@ TEST_P(DriverConformance, WhatALinkCanDoIsSane) {
     EXPECT_EQ(link.prices, kind.prices);
     EXPECT_EQ(link.max_iov, kind.max_iov);
     EXPECT_EQ(link.max_packet_bytes, kind.max_packet_bytes);
+    EXPECT_EQ(link.inject_bytes, kind.inject_bytes);
+    EXPECT_EQ(link.piece_bytes, kind.piece_bytes);
+    EXPECT_EQ(link.cork_bytes, kind.cork_bytes);
+    EXPECT_EQ(link.max_write_iov, kind.max_write_iov);
     EXPECT_GE(link.max_write_bytes, kind.max_write_bytes);
     EXPECT_EQ(caps.remote_write, link.max_write_bytes > 0);
     EXPECT_TRUE(link.lent_bytes == 0 || link.lent_bytes == link.piece_bytes);

@@ -37,8 +37,8 @@ void Station::take(const Completion& c) {
   const bool first = packet.left == 0;
   if (first) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(c.bytes.data) % 8, 0u);
-    const std::size_t least =
-        driver.caps().nearest().piece_bytes / (driver.link(c.connection).lent_bytes > 0 ? 2 : 1);
+    const LinkCaps& link = driver.link(c.connection);
+    const std::size_t least = link.piece_bytes / (link.lent_bytes > 0 ? 2 : 1);
     EXPECT_TRUE(c.rest == 0 || c.bytes.size >= least);
   } else if (!packet.rest) {
     EXPECT_EQ(c.bytes.size, packet.left - c.rest);

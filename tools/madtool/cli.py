@@ -76,6 +76,10 @@ def _test(arguments: argparse.Namespace) -> int:
 
 
 def _conformance(arguments: argparse.Namespace) -> int:
+    if arguments.fresh and not arguments.fabric:
+        raise Missing("--fresh is about what --fabric keeps")
+    if arguments.two_hosts and arguments.mpi:
+        raise Missing("--two-hosts is for ch4:mad: other MPIs have settings of their own")
     if arguments.mpi:
         suite = conformance_suite.prepare(Path(arguments.mpi).absolute(), mpich_build.named_source())
         known = Path(os.devnull)
@@ -175,11 +179,12 @@ def _parser() -> argparse.ArgumentParser:
                                 description="Runs directories of MPICH's test suite. Fails on what is not "
                                 "in tests/mpich/known_differences.txt.")  # fmt: skip
     suite.add_argument("directories", nargs="*", metavar="DIR", help="directories of the suite (default: "
-                       + " ".join(conformance.DEFAULT) + "; with --fabric: "
+                       + " ".join(conformance.DEFAULT) + "; with --fabric or --two-hosts: "
                        + " ".join(conformance_fabrics.DIRECTORIES) + ")")  # fmt: skip
-    suite.add_argument("--fabric", action="append", metavar="F", help="over this one, on lo; may be repeated; all: "
+    where = suite.add_mutually_exclusive_group()
+    where.add_argument("--fabric", action="append", metavar="F", help="over this one, on lo; may be repeated; all: "
                        + " ".join(fabrics.FABRICS) + ". What is done is kept, and not run again")  # fmt: skip
-    suite.add_argument("--two-hosts", action="store_true", help="over auto, ranks in turns on two hosts that are "
+    where.add_argument("--two-hosts", action="store_true", help="over auto, ranks in turns on two hosts that are "
                        "network namespaces: shared memory inside, TCP between")  # fmt: skip
     suite.add_argument("--fresh", action="store_true", help="with --fabric: forget what is kept of these")
     suite.add_argument("--timeout", type=int, default=conformance_lanes.PATIENCE_S, metavar="S", help="seconds a "

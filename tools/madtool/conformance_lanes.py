@@ -7,6 +7,7 @@ sleeps.  So the lists are cut in pieces, and several runners take them from one 
 import os
 import shlex
 import shutil
+import tempfile
 import threading
 import time
 from contextlib import contextmanager
@@ -60,12 +61,13 @@ def over_two_hosts(suite: Suite) -> Iterator[Dict[str, str]]:
         # Who enters another host's mounts stands at their root.
         command = [*before, "sh", "-c", 'cd "$0" && exec "$@"']
         start = [str(suite.prefix / "bin" / "mpiexec"), *options]
-        mpiexec = suite.home / "mpiexec-two-hosts"
-        conformance_suite.script(
-            mpiexec, f'#!/bin/sh\nexec {shlex.join(command)} "$PWD" {shlex.join(start)} "$@"\n')  # fmt: skip
         variables = {"FABRIC": "auto", "INTERFACE": hosts.WIRE}
-        yield {"MAD_SUITE_MPIEXEC": str(mpiexec),
-               **{f"MPIR_CVAR_CH4_MAD_{name}": value for name, value in variables.items()}}  # fmt: skip
+        with tempfile.TemporaryDirectory(prefix="mad-suite-") as directory:
+            mpiexec = Path(directory) / "mpiexec"
+            conformance_suite.script(
+                mpiexec, f'#!/bin/sh\nexec {shlex.join(command)} "$PWD" {shlex.join(start)} "$@"\n')  # fmt: skip
+            yield {"MAD_SUITE_MPIEXEC": str(mpiexec),
+                   **{f"MPIR_CVAR_CH4_MAD_{name}": value for name, value in variables.items()}}  # fmt: skip
 
 
 class Piece(NamedTuple):

@@ -16,10 +16,9 @@ NAMES = ("mad-east", "mad-west")
 WIRE = "madwire"
 _CONTROL = "madctl"  # mpiexec's
 _WIRES = {WIRE: ("10.77.0.1", "10.77.0.2"), _CONTROL: ("10.78.0.1", "10.78.0.2")}
-_LONGEST_S = 7200
-# Its end is the host's.
+# Its end is the host's, and the end of whoever started it is its own.
 _HOST = ("echo {name} > /proc/sys/kernel/hostname && mount -t tmpfs -o size=1g tmpfs /dev/shm && "
-         "mount -t sysfs sysfs /sys && ip link set lo up && echo ready && exec sleep {seconds}")  # fmt: skip
+         "mount -t sysfs sysfs /sys && ip link set lo up && echo ready && exec cat")  # fmt: skip
 # A wire carries something a moment after both its ends are up.
 _UP = ("for i in $(seq 100); do [ $(cat /sys/class/net/{wire}/operstate) = up ] && exit 0; sleep 0.05; done; "
        "echo {wire} does not come up; exit 1")  # fmt: skip
@@ -47,9 +46,9 @@ def _run(command: List[str]) -> None:
 
 
 def _start(name: str) -> "subprocess.Popen[str]":
-    script = _HOST.format(name=name, seconds=_LONGEST_S)
+    script = _HOST.format(name=name)
     holder = subprocess.Popen(["unshare", "--net", "--uts", "--mount", "sh", "-c", script], text=True,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
     assert holder.stdout is not None
     said = holder.stdout.readline().strip()
     if said != "ready":
@@ -61,8 +60,9 @@ def _start(name: str) -> "subprocess.Popen[str]":
 def _end(holder: "subprocess.Popen[str]") -> None:
     holder.kill()
     holder.wait()
-    if holder.stdout is not None:
-        holder.stdout.close()
+    for stream in (holder.stdin, holder.stdout):
+        if stream is not None:
+            stream.close()
 
 
 def _connect(east: "subprocess.Popen[str]", west: "subprocess.Popen[str]") -> None:

@@ -179,8 +179,8 @@ EDITS = (
     ),
     Edit(
         _SELECTION,
-        _characters('<=8"'),  # the only 8 of the table: avg_msg_size of MPI_Allreduce
-        _characters('<=8192"'),
+        _characters('"avg_msg_size<=8":{"algorithm=MPIR_Allreduce'),
+        _characters('"avg_msg_size<=8192":{"algorithm=MPIR_Allreduce'),
         False,
         "MPI_Allreduce of more than 8 bytes was two exchanges a step, a scatter and a gather (perf/results.md)",
     ),

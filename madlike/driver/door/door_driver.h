@@ -85,7 +85,7 @@ class DoorDriver : public ConnectedDriver<Connection> {
     for (auto& [id, connection] : connections_) {
       const bool closing = connection.state == State::kClosing;
       if (closing && now >= connection.deadline) this->end_soon(id, connection.gone);
-      if (listens && is_silent(connection, now)) {
+      if (listens && connection.socket && is_silent(connection, now)) {
         this->end_soon(id, host_silent(connection.peer, door_options_.silence_timeout));
       }
     }

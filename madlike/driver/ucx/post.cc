@@ -1,5 +1,4 @@
 // Posting: packets and remote writes, and the memory they go to.
-#include <algorithm>
 #include <utility>
 
 #include "madlike/driver/ip/address.h"
@@ -28,9 +27,6 @@ const LinkCaps& UcxDriver::kind_of(const UcxConnection& connection) const {
 LinkCaps UcxDriver::link_of(const UcxConnection& connection) const {
   LinkCaps link = kind_of(connection);
   if (!connection.they_read) return link;
-  // A list of runs is sent in one message.
-  link.max_write_iov = std::min(
-      {link.max_write_iov, ProcessReader::kMostRuns, link.max_write_bytes / sizeof(Segment)});
   link.max_write_bytes = kMostPull;
   link.write_runs_from = options_.least_pull_bytes;
   return link;

@@ -77,6 +77,10 @@ void UcxDriver::add_kind(UcxTransport transport) {
   } else {
     link.write_runs_from = 0;
   }
+  if (transport == UcxTransport::kPosix && options_.cma) {  // a list of runs is sent in one message
+    link.max_write_iov = std::min(
+        {link.max_write_iov, ProcessReader::kMostRuns, link.max_write_bytes / sizeof(Segment)});
+  }
   caps_.links.push_back(link);
 }
 

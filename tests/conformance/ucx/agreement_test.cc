@@ -45,17 +45,23 @@ TEST(UcxAgreement, TcpWithWhoHasNothingElse) {
   EXPECT_EQ(a.transport(from_c), UcxTransport::kTcp);
   EXPECT_EQ(a.driver->link(to_b).prices, "ucx");
   EXPECT_EQ(a.driver->link(from_c).prices, "ucx:tcp");
-  const std::size_t most = a.driver->caps().nearest().max_packet_bytes;
+  EXPECT_GT(a.driver->link(to_b).piece_bytes, 0u);
+  EXPECT_EQ(a.driver->link(from_c).piece_bytes, 0u);
+  const std::size_t near = a.driver->link(to_b).max_packet_bytes;
+  const std::size_t far = a.driver->link(from_c).max_packet_bytes;
+  EXPECT_NE(near, far) << "each has the limits of its transport";
   for (std::size_t i = 1; i <= 100; ++i) {
-    Bytes bytes = pattern(i % 3 == 0 ? most : i, static_cast<unsigned>(i));
-    ASSERT_FALSE(send(a, to_b, bytes, all).error());
+    Bytes to_near = pattern(i % 3 == 0 ? near : i, static_cast<unsigned>(i));
+    Bytes bytes = pattern(i % 3 == 0 ? far : i, static_cast<unsigned>(i));
+    ASSERT_FALSE(send(a, to_b, to_near, all).error());
     ASSERT_FALSE(send(a, from_c, bytes, all).error());
     ASSERT_FALSE(send(c, to_c, bytes, all).error());
     ASSERT_TRUE(pump(all, [&] {
       return a.station.received.size() == i && b.station.received.size() == i &&
              c.station.received.size() == i;
     }));
-    for (UcxEngine* each : all) ASSERT_EQ(each->station.received.back().bytes, bytes);
+    ASSERT_EQ(b.station.received.back().bytes, to_near);
+    for (UcxEngine* each : {&a, &c}) ASSERT_EQ(each->station.received.back().bytes, bytes);
   }
 }
 
