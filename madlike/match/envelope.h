@@ -29,6 +29,12 @@ inline bool matches(const Envelope& wanted, const Envelope& sent) {
          (wanted.tag == kAnyTag || wanted.tag == sent.tag);
 }
 
+/// What a tagged message says of itself.
+struct TaggedHeader {
+  Envelope envelope;
+  std::uint8_t flags = 0;  // its user's
+};
+
 }  // namespace mad
 
 #endif  // MADLIKE_MATCH_ENVELOPE_H_

@@ -67,6 +67,7 @@ class OutgoingMessage {
       0;  // payload bytes at which a data packet is posted; 0: as many as fit
   std::uint64_t run_bytes = UINT64_MAX;  // how long the payload's runs in memory are, about
   const void* run = nullptr;             // where all of it stands; null: it is not one run
+  bool answered = false;  // tagged messages: it is not complete before its receiver has taken it
 
  private:
   friend struct OutgoingAccess;
@@ -100,9 +101,12 @@ class OutgoingMessage {
 class MessageEvents {
  public:
   virtual ~MessageEvents() = default;
+  /// A tagged message arrived, all of it, valid during the call: whether it was received.  If not,
+  /// on_message() follows.
+  virtual bool take(Endpoint& /*from*/, Segment /*header*/, Segment /*payload*/) { return false; }
   /// A message arrived.  `header` is 8-byte aligned and valid during the call only.  `message` is
-  /// null when there is no payload; otherwise the callee must accept() or discard() it, now or
-  /// later.
+  /// null when there is no payload, but of tagged messages; otherwise the callee must accept() or
+  /// discard() it, now or later.
   virtual void on_message(Endpoint& from, std::uint8_t handler, Segment header,
                           std::uint64_t payload_bytes, IncomingMessage* message) = 0;
   /// `message`'s memory is the caller's again: the payload left, or `status` says why it will not.

@@ -47,13 +47,14 @@ Status Receiver::first_piece(Endpoint& from, const Completion& arrived, void** b
   from.begun.left = arrived.rest;
   from.begun.placed = false;
   from.begun.sum.begin(frame);
+  if (frame.kind == FrameKind::kMessage) return message(from, frame, bytes);
   const Segment body{bytes.begin() + kFrameBytes, bytes.size - kFrameBytes};
   switch (frame.kind) {
     case FrameKind::kHello:
       hello(from, frame);
       return {};
     case FrameKind::kMessage:
-      return message(from, frame, body);
+      break;
     case FrameKind::kClear:
       return clear(from, frame, body);
     case FrameKind::kData:
@@ -114,36 +115,53 @@ void Receiver::hello(Endpoint& from, const Frame& frame) {
   from.link = from.driver->link(from.state.connection());
 }
 
-Status Receiver::message(Endpoint& from, const Frame& frame, Segment body) {
-  const std::size_t padded = padded_bytes(frame.header_bytes);
-  const std::size_t head = frame.body_bytes - padded;
-  if (head > core_.config.peer_credit - from.credit.charged())
-    return violation("a head without credit");
-  IncomingMessage* arrival = nullptr;
-  if (frame.length > 0) {
-    arrival = core_.incoming.add();
-    if (arrival == nullptr) return {StatusCode::kNoMemory, "no memory for another message"};
-    arrival->endpoint = &from;
-    ++from.arrivals;
-    arrival->peer_id = frame.id;
-    arrival->payload_bytes = frame.length;
-    if (frame.offered) arrival->offered_at = frame.offset;
-    arrival->head = {body.begin() + padded, body.size - padded};
-    arrival->head_bytes = arrival->charged = head;
-    if (from.begun.left > 0) from.begun.message = arrival;
-    arrival->head_checked = frame.checked;
-    if (frame.checked) check(from.begun.sum, arrival->head, from.begun.left, *arrival);
-    from.begun.offset = arrival->head.size;
+Status Receiver::message(Endpoint& from, const Frame& frame, Segment packet) {
+  const Segment header{packet.begin() + frame.header_at(), frame.header_bytes};
+  const Segment head{packet.begin() + frame.head_at(), packet.size - frame.head_at()};
+  const bool tagged = frame.handler == kTaggedHandler;
+  TaggedHeader unused;
+  if (tagged && !decode_tagged_header(header, &unused)) {
+    return violation("a tagged message with a wrong header");
   }
+  if (frame.head_bytes() > core_.config.peer_credit - from.credit.charged()) {
+    return violation("a head without credit");
+  }
+  const bool whole = frame.id == 0 && from.begun.left == 0 && !frame.checked;
   from.credit.regain(frame.credit);
-  from.credit.charge(head);
+  from.credit.charge(frame.head_bytes());
   from.credit.peer_spoke();
-  core_.events.on_message(from, frame.handler, {body.data, frame.header_bytes}, frame.length,
-                          arrival);
+  if (tagged && whole && core_.events.take(from, header, head)) {
+    core_.return_credit(from, head.size);
+    return {};
+  }
+  IncomingMessage* arrival = nullptr;
+  if (frame.length > 0 || tagged) {
+    arrival = arrive(from, frame, head);
+    if (arrival == nullptr) return {StatusCode::kNoMemory, "no memory for another message"};
+  }
+  core_.events.on_message(from, frame.handler, header, frame.length, arrival);
   if (arrival == nullptr || arrival->phase != IncomingMessage::Phase::kArriving) return {};
   keep_head(*arrival);
   if (arrival->head_lost) return {StatusCode::kNoMemory, "no memory to keep a message's head"};
   return {};
+}
+
+// Null: there is no memory for it.
+IncomingMessage* Receiver::arrive(Endpoint& from, const Frame& frame, Segment head) {
+  IncomingMessage* const arrival = core_.incoming.add();
+  if (arrival == nullptr) return nullptr;
+  arrival->endpoint = &from;
+  ++from.arrivals;
+  arrival->peer_id = frame.id;
+  arrival->payload_bytes = frame.length;
+  if (frame.offered) arrival->offered_at = frame.offset;
+  arrival->head = head;
+  arrival->head_bytes = arrival->charged = frame.head_bytes();
+  if (from.begun.left > 0) from.begun.message = arrival;
+  arrival->head_checked = frame.checked;
+  if (frame.checked) check(from.begun.sum, arrival->head, from.begun.left, *arrival);
+  from.begun.offset = arrival->head.size;
+  return arrival;
 }
 
 void Receiver::give_credit_back(IncomingMessage& message) {

@@ -32,7 +32,8 @@ class Receiver {
   Status first_piece(Endpoint& from, const Completion& arrived, void** buffer);
   Status next_piece(Endpoint& from, Segment bytes, std::size_t rest);
   static void hello(Endpoint& from, const Frame& frame);
-  Status message(Endpoint& from, const Frame& frame, Segment body);
+  Status message(Endpoint& from, const Frame& frame, Segment packet);
+  IncomingMessage* arrive(Endpoint& from, const Frame& frame, Segment head);
   Status clear(Endpoint& from, const Frame& frame, Segment body);
   Status refuse(Endpoint& from, const Frame& frame);
   Status taken(Endpoint& from, const Frame& frame);

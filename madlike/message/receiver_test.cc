@@ -33,7 +33,7 @@ TEST_F(Hostile, ARawPeerThatBehavesIsServed) {
 
 TEST_F(Hostile, AnotherVersion) {
   Bytes hello = RawPeer::bytes_of(RawPeer::hello_frame(0), {});
-  hello[1] = std::byte{2};
+  hello[1] = std::byte{1};
   raw_.post(hello);
   expect_end(StatusCode::kVersion);
 }

@@ -18,18 +18,6 @@ std::size_t eager_limit(const MessengerConfig& config, const LinkCaps& link) {
   return config.eager_limit.value_or(default_eager_limit(link));
 }
 
-// Writes room for the fixed header and the message header; returns where the fixed header goes.
-std::byte* stage_headers(Packet& packet, Segment header) {
-  const std::size_t padded = padded_bytes(header.size);
-  std::byte* const start = packet.staging_room().begin();
-  if (header.size > 0) {
-    std::memcpy(start + kFrameBytes, header.data, header.size);
-    std::memset(start + kFrameBytes + header.size, 0, padded - header.size);
-  }
-  packet.stage(kFrameBytes + padded);
-  return start;
-}
-
 // What is posted meanwhile leaves together, if there may be much of it.
 class Cork {
  public:
@@ -58,9 +46,23 @@ struct Sender::Opening {
     payload_bytes = message->payload_bytes;
   }
   /// Of the packet, before the head.
-  std::size_t bytes() const { return kFrameBytes + padded_bytes(header.size); }
+  std::size_t bytes() const {
+    return is_short ? kShortFrameBytes : kFrameBytes + padded_bytes(header.size);
+  }
+  /// Makes room for them; returns where the fixed header goes.
+  std::byte* stage(Packet& packet) const {
+    std::byte* const start = packet.staging_room().begin();
+    if (header.size > 0 && !is_short) {
+      const std::size_t padding = padded_bytes(header.size) - header.size;
+      std::memcpy(start + kFrameBytes, header.data, header.size);
+      std::memset(start + kFrameBytes + header.size, 0, padding);
+    }
+    packet.stage(bytes());
+    return start;
+  }
 
   std::uint8_t handler;
+  bool is_short = false;  // the message header is in the fixed one, and all payload behind it
   Segment header;
   OutgoingMessage* message;  // null: nothing has to remember it
   PayloadSource* source = nullptr;
@@ -115,10 +117,24 @@ bool Sender::is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payl
 }
 
 // Builds and posts the first frame; false when no packet can be had.
-bool Sender::start(Endpoint& to, const Opening& opening) {
+bool Sender::start(Endpoint& to, Opening opening) {
   if (opening.message == nullptr) return start_with(to, opening, 0);
   if (!core_.outgoing.reserve()) return false;
+  opening.is_short = may_be_short(to, opening);
   return start_with(to, opening, head_limit(to, *opening.message, opening.bytes()));
+}
+
+// Whether the message is tagged, and all of its payload travels in its first packet whatever that
+// is made of: it is one run, or is written to lent memory.
+bool Sender::may_be_short(const Endpoint& to, const Opening& opening) const {
+  if (opening.handler != kTaggedHandler || core_.config.checksum) return false;
+  const OutgoingMessage& message = *opening.message;
+  if (message.answered || head_limit(to, message, kShortFrameBytes) < message.payload_bytes) {
+    return false;
+  }
+  if (to.link.lent_bytes > 0 || message.payload_bytes == 0) return true;
+  const std::size_t room = std::min(to.link.max_packet_bytes, core_.packets.packet_bytes());
+  return message.run != nullptr && kShortFrameBytes + message.payload_bytes <= room;
 }
 
 bool Sender::start_with(Endpoint& to, const Opening& opening, std::uint64_t head) {
@@ -160,40 +176,59 @@ std::uint64_t Sender::head_limit(const Endpoint& to, const OutgoingMessage& mess
 // The frame, its header and, of the payload, `head` bytes, or as many as the packet takes.  In lent
 // memory it is the first piece of them, and the packet leaves: only then credit may change here.
 void Sender::build(Endpoint& to, Packet& packet, const Opening& opening, std::uint64_t head) {
-  std::byte* const place = stage_headers(packet, opening.header);
+  std::byte* const place = opening.stage(packet);
   if (head > 0) {
     const std::uint64_t filled = fill_packet(core_, packet, to, *opening.source);
-    if (!packet.lent()) head = filled;
+    if (opening.is_short) {
+      fill_rest(to, packet, *opening.source);
+    } else if (!packet.lent()) {
+      head = filled;
+    }
   }
+  const std::uint32_t credit = to.credit.returnable();
   to.credit.spend(head);
-  Frame frame;
-  frame.kind = FrameKind::kMessage;
-  frame.handler = opening.handler;
-  frame.header_bytes = static_cast<std::uint16_t>(opening.header.size);
-  frame.credit = to.credit.returnable();
-  frame.length = opening.payload_bytes;
-  if (core_.config.checksum && head > 0) add_checksum(packet, frame);
-  if (opening.message != nullptr) expect_answer(to, *opening.message, head, frame);
-  frame.body_bytes = static_cast<std::uint32_t>(padded_bytes(opening.header.size) + head);
-  encode_frame(frame, place);
   to.credit.we_spoke();
-  to.credit.returned(frame.credit);
+  if (opening.is_short) {
+    encode_short_frame(opening.header.begin(), credit, place);
+    if (opening.message != nullptr) expect_answer(to, *opening.message, head, nullptr);
+  } else {
+    Frame frame;
+    frame.kind = FrameKind::kMessage;
+    frame.handler = opening.handler;
+    frame.header_bytes = static_cast<std::uint16_t>(opening.header.size);
+    frame.credit = credit;
+    frame.length = opening.payload_bytes;
+    if (core_.config.checksum && head > 0) add_checksum(packet, frame);
+    if (opening.message != nullptr) expect_answer(to, *opening.message, head, &frame);
+    frame.body_bytes = static_cast<std::uint32_t>(padded_bytes(opening.header.size) + head);
+    encode_frame(frame, place);
+  }
+  to.credit.returned(credit);
 }
 
-// Of a message whose first frame has this head: whether its receiver is to say more.
+// A source that gives less than there is room for is asked again.
+void Sender::fill_rest(Endpoint& to, Packet& packet, PayloadSource& source) {
+  while (packet.bytes_room() > 0) {
+    if (fill_packet(core_, packet, to, source) == 0) return no_bytes(core_, to);
+  }
+}
+
+// Of a message whose first frame has this head: whether its receiver is to say more.  A short frame
+// (null) has all.
 void Sender::expect_answer(Endpoint& to, OutgoingMessage& message, std::uint64_t head,
-                           Frame& frame) {
+                           Frame* frame) {
   auto& state = state_of(message);
   state.sent = head;
   if (head == 0 && is_offered(to, message)) {
-    state.offered = frame.offered = true;
-    frame.offset = reinterpret_cast<std::uintptr_t>(message.run);
+    state.offered = frame->offered = true;
+    frame->offset = reinterpret_cast<std::uintptr_t>(message.run);
   }
-  if (head == message.payload_bytes) {
+  if (head == message.payload_bytes && !message.answered) {
     state.phase = OutgoingPhase::kFinished;
     return;
   }
-  state.id = frame.id = core_.outgoing.add(&message);
+  frame->answered = head == message.payload_bytes;
+  state.id = frame->id = core_.outgoing.add(&message);
   state.phase = OutgoingPhase::kWaiting;
 }
 
@@ -201,6 +236,7 @@ void Sender::expect_answer(Endpoint& to, OutgoingMessage& message, std::uint64_t
 Status Sender::send_at_once(Endpoint& to, std::uint8_t handler, Segment header,
                             PayloadSource& source, std::uint64_t payload_bytes) {
   Opening opening(handler, header, nullptr);
+  opening.is_short = handler == kTaggedHandler;
   opening.source = &source;
   opening.payload_bytes = payload_bytes;
   const bool now = opening.bytes() + payload_bytes <= to.link.lent_bytes && to.can_start() &&

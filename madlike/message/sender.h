@@ -48,10 +48,12 @@ class Sender {
  private:
   bool is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payload) const;
   struct Opening;
-  bool start(Endpoint& to, const Opening& opening);
+  bool start(Endpoint& to, Opening opening);
   bool start_with(Endpoint& to, const Opening& opening, std::uint64_t head);
+  bool may_be_short(const Endpoint& to, const Opening& opening) const;
   void build(Endpoint& to, Packet& packet, const Opening& opening, std::uint64_t head);
-  void expect_answer(Endpoint& to, OutgoingMessage& message, std::uint64_t head, Frame& frame);
+  void fill_rest(Endpoint& to, Packet& packet, PayloadSource& source);
+  void expect_answer(Endpoint& to, OutgoingMessage& message, std::uint64_t head, Frame* frame);
   bool is_written_whole(const Endpoint& to, const OutgoingMessage& message) const;
   bool is_offered(const Endpoint& to, const OutgoingMessage& message) const;
   std::uint64_t head_limit(const Endpoint& to, const OutgoingMessage& message,

@@ -129,6 +129,7 @@ class Side final : public MessageEvents {
     Sent& message = sent.back();
     message.flush_bytes = flush_bytes;
     message.run_bytes = run_bytes;
+    message.answered = answered;
     message.status = messenger->send(to, handler, segment(header), message);
     message.started = true;
     if (message.status.ok()) ++message.done;
@@ -150,6 +151,9 @@ class Side final : public MessageEvents {
     return std::all_of(sent.begin(), sent.end(), [](const Sent& s) { return s.done == 1; });
   }
 
+  bool take(Endpoint&, Segment header, Segment payload) override {
+    return on_take && on_take({static_cast<const char*>(header.data), header.size}, payload);
+  }
   void on_message(Endpoint& from, std::uint8_t handler, Segment header, std::uint64_t payload_bytes,
                   IncomingMessage* message) override {
     arrived.emplace_back();
@@ -187,7 +191,9 @@ class Side final : public MessageEvents {
   std::size_t fill_step = 1024 * 1024;
   std::uint64_t flush_bytes = 0;
   std::uint64_t run_bytes = UINT64_MAX;
-  bool one_run = true;  // whether memory accepted into is one run
+  bool answered = false;  // of tagged messages sent from now on
+  bool one_run = true;    // whether memory accepted into is one run
+  std::function<bool(const std::string& header, Segment payload)> on_take;
   std::function<void(Arrived&)> on_arrival;
   std::function<void(Sent&)> on_left;
   std::function<void(Arrived&)> on_complete;

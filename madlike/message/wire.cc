@@ -11,10 +11,12 @@ namespace mad {
 namespace {
 
 constexpr std::uint8_t kMagic = 0xAD;
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
 constexpr std::uint8_t kWindowFlag = 1;
 constexpr std::uint8_t kCheckedFlag = 2;
 constexpr std::uint8_t kOfferedFlag = 4;
+constexpr std::uint8_t kAnsweredFlag = 8;
+constexpr std::uint8_t kFlags = kWindowFlag | kCheckedFlag | kOfferedFlag | kAnsweredFlag;
 
 // A frame as it travels, little-endian.
 struct Wire {
@@ -35,6 +37,22 @@ struct Wire {
 static_assert(sizeof(Wire) == kFrameBytes);
 static_assert(offsetof(Wire, offset) == 24);
 
+// A tagged message's header, and the fixed header of a short one.
+struct WireTagged {
+  std::uint8_t magic;
+  std::uint8_t flags;
+  std::uint16_t context;
+  std::uint32_t source;
+  std::uint32_t tag;
+};
+struct WireShort {
+  WireTagged tagged;
+  std::uint32_t credit;
+};
+constexpr std::uint8_t kTaggedMagic = 0xAE;
+static_assert(sizeof(WireTagged) == kTaggedHeaderBytes);
+static_assert(sizeof(WireShort) == kShortFrameBytes);
+
 struct WireWindow {
   std::uint64_t address;
   std::uint64_t key;
@@ -53,7 +71,9 @@ const char* wrong_message(const Frame& f) {
   const std::size_t header = padded_bytes(f.header_bytes);
   const std::uint64_t head = f.body_bytes - header;
   if (head > f.length) return "a MESSAGE with more than its payload";
-  if ((f.id != 0) != (head < f.length)) return "a MESSAGE with a wrong id";
+  const bool is_more = head < f.length;
+  if ((f.id != 0) != (is_more || f.answered)) return "a MESSAGE with a wrong id";
+  if (f.answered && (is_more || f.handler != kTaggedHandler)) return "a MESSAGE with a wrong id";
   if (f.reply_id != 0 || (f.offset != 0) != f.offered) {
     return "a MESSAGE with fields it does not have";
   }
@@ -103,7 +123,9 @@ const char* wrong_fields(const Frame& f) {
     return "a frame with a handler that is no MESSAGE";
   }
   if (f.kind != FrameKind::kClear && f.window) return "a window outside of CLEAR";
-  if (f.kind != FrameKind::kMessage && f.offered) return "an offer outside of MESSAGE";
+  if (f.kind != FrameKind::kMessage && (f.offered || f.answered)) {
+    return "an offer, or the wish for an answer, outside of MESSAGE";
+  }
   if (f.kind != FrameKind::kMessage && f.kind != FrameKind::kData && f.checked) {
     return "a checksum in a frame without payload";
   }
@@ -132,7 +154,7 @@ const char* wrong_fields(const Frame& f) {
 
 void encode_frame(const Frame& f, std::byte* out) {
   const int flags = (f.window ? kWindowFlag : 0) | (f.checked ? kCheckedFlag : 0) |
-                    (f.offered ? kOfferedFlag : 0);
+                    (f.offered ? kOfferedFlag : 0) | (f.answered ? kAnsweredFlag : 0);
   const Wire wire{kMagic,
                   kVersion,
                   static_cast<std::uint8_t>(f.kind),
@@ -155,16 +177,39 @@ void encode_window(const Window& window, std::byte* out) {
   std::memcpy(out, &wire, sizeof(wire));
 }
 
+namespace {
+
+// All of what it says but the header, whose check is the receiver's.
+void decode_short_frame(Segment packet, std::size_t rest, Frame* out) {
+  WireShort wire;
+  std::memcpy(&wire, packet.data, sizeof(wire));
+  *out = {};
+  out->kind = FrameKind::kMessage;
+  out->is_short = true;
+  out->handler = kTaggedHandler;
+  out->header_bytes = kTaggedHeaderBytes;
+  out->credit = le32toh(wire.credit);
+  out->length = packet.size - kShortFrameBytes + rest;
+  out->body_bytes = static_cast<std::uint32_t>(out->length);
+}
+
+}  // namespace
+
 Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
+  if (packet.size >= kShortFrameBytes && *packet.begin() == std::byte{kTaggedMagic}) {
+    decode_short_frame(packet, rest, out);
+    return {};
+  }
   if (packet.size < kFrameBytes) return violation("a packet shorter than a frame");
   Wire wire;
   std::memcpy(&wire, packet.data, sizeof(wire));
   if (wire.magic != kMagic) return violation("a packet that is no frame");
   if (wire.version != kVersion) {
     return {StatusCode::kVersion, "the peer speaks version " + std::to_string(wire.version) +
-                                      " of the wire protocol, this engine speaks version 1"};
+                                      " of the wire protocol, this engine speaks version " +
+                                      std::to_string(kVersion)};
   }
-  if ((wire.flags & ~(kWindowFlag | kCheckedFlag | kOfferedFlag)) != 0 || wire.reserved != 0) {
+  if ((wire.flags & ~kFlags) != 0 || wire.reserved != 0) {
     return violation("a frame with reserved bits set");
   }
   Frame f;
@@ -172,6 +217,7 @@ Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
   f.window = (wire.flags & kWindowFlag) != 0;
   f.checked = (wire.flags & kCheckedFlag) != 0;
   f.offered = (wire.flags & kOfferedFlag) != 0;
+  f.answered = (wire.flags & kAnsweredFlag) != 0;
   f.handler = wire.handler;
   f.header_bytes = le16toh(wire.header_bytes);
   f.credit = le32toh(wire.credit);
@@ -188,6 +234,32 @@ Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
   if (const char* const wrong = wrong_fields(f)) return violation(wrong);
   *out = f;
   return {};
+}
+
+void encode_tagged_header(const TaggedHeader& header, std::byte* out) {
+  const Envelope& envelope = header.envelope;
+  const WireTagged wire{kTaggedMagic, header.flags,
+                        htole16(static_cast<std::uint16_t>(envelope.context)),
+                        htole32(static_cast<std::uint32_t>(envelope.source)),
+                        htole32(static_cast<std::uint32_t>(envelope.tag))};
+  std::memcpy(out, &wire, sizeof(wire));
+}
+
+void encode_short_frame(const std::byte* header, std::uint32_t credit, std::byte* out) {
+  const std::uint32_t wire_credit = htole32(credit);
+  std::memcpy(out, header, kTaggedHeaderBytes);
+  std::memcpy(out + offsetof(WireShort, credit), &wire_credit, sizeof(wire_credit));
+}
+
+bool decode_tagged_header(Segment header, TaggedHeader* out) {
+  WireTagged wire;
+  if (header.size != sizeof(wire)) return false;
+  std::memcpy(&wire, header.data, sizeof(wire));
+  out->envelope.context = le16toh(wire.context);
+  out->envelope.source = static_cast<std::int32_t>(le32toh(wire.source));
+  out->envelope.tag = static_cast<std::int32_t>(le32toh(wire.tag));
+  out->flags = wire.flags;
+  return wire.magic == kTaggedMagic && out->envelope.source >= 0 && out->envelope.tag >= 0;
 }
 
 Status decode_window(Segment body, Window* out) {

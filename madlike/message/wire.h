@@ -11,12 +11,19 @@
 
 #include "madlike/base/segment.h"
 #include "madlike/base/status.h"
+#include "madlike/match/envelope.h"
 #include "madlike/message/window.h"
 
 namespace mad {
 
 inline constexpr std::size_t kFrameBytes = 40;  // the fixed header
+inline constexpr std::size_t kShortFrameBytes =
+    16;  // that of a short tagged message, header and all
 inline constexpr std::size_t kWindowBytes = 40;
+inline constexpr std::size_t kTaggedHeaderBytes = 12;
+
+/// The handler of tagged messages, whose header is a TaggedHeader.
+inline constexpr std::uint8_t kTaggedHandler = 254;
 
 enum class FrameKind : std::uint8_t {
   kHello = 1,
@@ -30,12 +37,19 @@ enum class FrameKind : std::uint8_t {
   kTaken = 9
 };
 
+/// A message header's length in a body.
+constexpr std::size_t padded_bytes(std::size_t header_bytes) {
+  return (header_bytes + 7) & ~std::size_t{7};
+}
+
 /// A fixed header.  Fields as in docs/wire_protocol.md.
 struct Frame {
   FrameKind kind = FrameKind::kCredit;
   bool window = false;
-  bool offered = false;  // `offset` is the payload's address in the sender's memory
-  bool checked = false;  // `sum` stands in the place of `reply_id`
+  bool offered = false;   // `offset` is the payload's address in the sender's memory
+  bool checked = false;   // `sum` stands in the place of `reply_id`
+  bool answered = false;  // all of it is here, and its sender is to be told that it was taken
+  bool is_short = false;  // a tagged message whose header is in the fixed one; all of it is here
   std::uint8_t handler = 0;
   std::uint16_t header_bytes = 0;
   std::uint32_t credit = 0;
@@ -45,15 +59,23 @@ struct Frame {
   std::uint32_t body_bytes = 0;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
-};
 
-/// A message header's length in a body.
-constexpr std::size_t padded_bytes(std::size_t header_bytes) {
-  return (header_bytes + 7) & ~std::size_t{7};
-}
+  /// Of a MESSAGE: where its header is in the packet, where its head is, and the head's bytes.
+  std::size_t header_at() const { return is_short ? 0 : kFrameBytes; }
+  std::size_t head_at() const {
+    return is_short ? kShortFrameBytes : kFrameBytes + padded_bytes(header_bytes);
+  }
+  std::size_t head_bytes() const {
+    return is_short ? body_bytes : body_bytes - padded_bytes(header_bytes);
+  }
+};
 
 /// Writes kFrameBytes to `out`.
 void encode_frame(const Frame& frame, std::byte* out);
+/// Writes kTaggedHeaderBytes to `out`.
+void encode_tagged_header(const TaggedHeader& header, std::byte* out);
+/// Writes kShortFrameBytes to `out`; `header` is an encoded TaggedHeader.
+void encode_short_frame(const std::byte* header, std::uint32_t credit, std::byte* out);
 /// Writes kWindowBytes to `out`.
 void encode_window(const Window& window, std::byte* out);
 
@@ -61,6 +83,8 @@ void encode_window(const Window& window, std::byte* out);
 /// may be to come.  kVersion: only the version differs; kProtocol: no frame at all, a field that
 /// its kind does not have, or lengths that do not fit the packet.
 Status decode_frame(Segment packet, Frame* out, std::size_t rest = 0);
+/// Reads the header of a tagged message.  False: it is none.
+bool decode_tagged_header(Segment header, TaggedHeader* out);
 /// Reads the body of a CLEAR with a window that decode_frame() accepted.  kProtocol: runs that
 /// overlap.
 Status decode_window(Segment body, Window* out);

@@ -101,7 +101,7 @@ TEST(Wire, FieldsStandWhereTheProtocolSays) {
   std::array<std::byte, kFrameBytes> out;
   encode_frame(f, out.data());
   EXPECT_EQ(out[0], std::byte{0xAD});
-  EXPECT_EQ(out[1], std::byte{1});
+  EXPECT_EQ(out[1], std::byte{2});
   EXPECT_EQ(out[2], std::byte{3});
   EXPECT_EQ(out[3], std::byte{1});
   EXPECT_EQ(out[4], std::byte{5});
@@ -111,11 +111,11 @@ TEST(Wire, FieldsStandWhereTheProtocolSays) {
 
 TEST(Wire, OnlyTheVersionDiffers) {
   Bytes packet = packet_of(frame_of(FrameKind::kGoodbye), 0);
-  for (const std::byte version : {std::byte{0}, std::byte{2}}) {
+  for (const std::byte version : {std::byte{1}, std::byte{3}}) {
     packet[1] = version;
     EXPECT_EQ(decoded(packet), StatusCode::kVersion);
   }
-  for (const std::byte magic : {std::byte{0}, std::byte{0xAC}, std::byte{0xAE}}) {
+  for (const std::byte magic : {std::byte{0}, std::byte{0xAC}, std::byte{0xAF}}) {
     packet[0] = magic;
     EXPECT_EQ(decoded(packet), StatusCode::kProtocol);
   }
@@ -240,6 +240,84 @@ TEST(Wire, OffersStandInMessagesWithoutAHead) {
     other.offered = true;
     EXPECT_EQ(decoded(packet_of(other, example.body)), StatusCode::kProtocol);
   }
+}
+
+TEST(Wire, AnswersAreAskedForInTaggedMessagesThatAreWhole) {
+  Frame asked = frame_of(FrameKind::kMessage, 7, 20);
+  asked.handler = kTaggedHandler;
+  asked.header_bytes = kTaggedHeaderBytes;
+  asked.answered = true;
+  const Bytes packet = packet_of(asked, 16 + 20);
+  EXPECT_EQ(packet[3], std::byte{8});
+  Frame out;
+  ASSERT_TRUE(decode_frame({const_cast<std::byte*>(packet.data()), packet.size()}, &out).ok());
+  EXPECT_TRUE(out.answered);
+  EXPECT_EQ(out.id, 7u);
+  Frame wrong = asked;
+  wrong.handler = 17;
+  EXPECT_EQ(decoded(packet_of(wrong, 16 + 20)), StatusCode::kProtocol) << "of another message";
+  wrong = asked;
+  wrong.id = 0;
+  EXPECT_EQ(decoded(packet_of(wrong, 16 + 20)), StatusCode::kProtocol) << "under no id";
+  wrong = asked;
+  wrong.length = 21;
+  EXPECT_EQ(decoded(packet_of(wrong, 16 + 20)), StatusCode::kProtocol)
+      << "of which more is to come";
+  for (const Example& example : examples()) {
+    Frame other = example.frame;
+    other.answered = true;
+    EXPECT_EQ(decoded(packet_of(other, example.body)), StatusCode::kProtocol);
+  }
+}
+
+TEST(Wire, TaggedHeadersStandWhereTheProtocolSays) {
+  const TaggedHeader header{{0x0302, 0x07060504, 0x0b0a0908}, 0x01};
+  std::array<std::byte, kShortFrameBytes> out;
+  encode_tagged_header(header, out.data());
+  encode_short_frame(out.data(), 0x0f0e0d0c, out.data());
+  EXPECT_EQ(out[0], std::byte{0xAE});
+  for (std::size_t i = 1; i < kShortFrameBytes; ++i) EXPECT_EQ(out[i], static_cast<std::byte>(i));
+}
+
+TEST(Wire, ShortFramesSurviveTheTrip) {
+  const TaggedHeader header{{65535, 3, 0x7fffffff}, 0x81};
+  Bytes packet(kShortFrameBytes + 5);
+  std::array<std::byte, kTaggedHeaderBytes> encoded;
+  encode_tagged_header(header, encoded.data());
+  encode_short_frame(encoded.data(), 4711, packet.data());
+  Frame out;
+  ASSERT_TRUE(decode_frame({packet.data(), packet.size()}, &out, 100).ok());
+  EXPECT_TRUE(out.is_short);
+  EXPECT_EQ(out.kind, FrameKind::kMessage);
+  EXPECT_EQ(out.handler, kTaggedHandler);
+  EXPECT_EQ(out.credit, 4711u);
+  EXPECT_EQ(out.id, 0u);
+  EXPECT_EQ(out.length, 105u);
+  EXPECT_EQ(out.head_bytes(), 105u);
+  EXPECT_EQ(out.head_at(), kShortFrameBytes);
+  TaggedHeader read;
+  ASSERT_TRUE(decode_tagged_header({packet.data() + out.header_at(), out.header_bytes}, &read));
+  EXPECT_EQ(read.envelope, header.envelope);
+  EXPECT_EQ(read.flags, header.flags);
+  packet.resize(kShortFrameBytes - 1);
+  EXPECT_EQ(decoded(packet), StatusCode::kProtocol);
+}
+
+TEST(Wire, TaggedHeadersHaveASourceAndATag) {
+  const auto is_header = [](const TaggedHeader& header, std::size_t size, std::byte magic) {
+    Bytes encoded(kTaggedHeaderBytes + 1);
+    encode_tagged_header(header, encoded.data());
+    encoded[0] = magic;
+    TaggedHeader out;
+    return decode_tagged_header({encoded.data(), size}, &out);
+  };
+  constexpr std::byte kMagic{0xAE};
+  EXPECT_TRUE(is_header({{1, 0, 0}, 0}, kTaggedHeaderBytes, kMagic));
+  EXPECT_FALSE(is_header({{1, -1, 0}, 0}, kTaggedHeaderBytes, kMagic));
+  EXPECT_FALSE(is_header({{1, 0, -1}, 0}, kTaggedHeaderBytes, kMagic));
+  EXPECT_FALSE(is_header({{1, 0, 0}, 0}, kTaggedHeaderBytes, std::byte{0xAD}));
+  EXPECT_FALSE(is_header({{1, 0, 0}, 0}, kTaggedHeaderBytes - 1, kMagic));
+  EXPECT_FALSE(is_header({{1, 0, 0}, 0}, kTaggedHeaderBytes + 1, kMagic));
 }
 
 TEST(Wire, MessageLengths) {

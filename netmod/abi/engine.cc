@@ -11,6 +11,7 @@
 
 #include "datatype_path/cursor/cursor.h"
 #include "madlike/message/session/chunk.h"
+#include "madlike/message/wire.h"
 #include "netmod/abi/costs_file.h"
 #include "netmod/abi/errors.h"
 #include "netmod/abi/fabric.h"
@@ -141,7 +142,7 @@ mad::Trace::Decision decision_of(const mad::Payload& payload, mad_path path, con
                                  const mad_op& op) {
   mad::Trace::Decision decision;
   decision.group = op.group;
-  decision.type = payload.type;
+  if (payload.type != nullptr) decision.type = payload.type->get();
   decision.count = payload.count;
   decision.bytes = payload.bytes;
   decision.asked = path;
@@ -174,6 +175,11 @@ void place(mad::Segment bytes, const mad::Payload& payload, const mad::Plan& pla
   } else {
     mad::Cursor(**payload.program, payload.base, payload.count).unpack(bytes.data, bytes.size);
   }
+}
+
+Status no_memory_to_receive(std::uint64_t bytes, const mad::Plan& plan) {
+  return {StatusCode::kNoMemory, "no memory to receive " + std::to_string(bytes) +
+                                     " bytes by path " + std::string(to_string(plan.path))};
 }
 
 template <typename Pool, typename Operation>
@@ -242,6 +248,7 @@ void mad_engine::give_back_operations() {
   const Status closed(StatusCode::kClosed, "the engine was closed");
   sends_.for_each([&](mad::SendOperation& operation) { operation.finished(closed); });
   receives_.for_each([&](mad::ReceiveOperation& operation) { operation.finished(0, closed); });
+  tagged_.give_back(closed);
 }
 
 Status mad_engine::send_header(mad_peer& to, std::uint8_t handler, mad::Segment header) {
@@ -253,19 +260,33 @@ Status mad_engine::send_header(mad_peer& to, std::uint8_t handler, mad::Segment 
 Status mad_engine::send(mad_peer& to, std::uint8_t handler, mad::Segment header,
                         const mad::Payload& payload, mad_path path, mad_op* op) {
   const mad::Plan plan = send_plan(policy(to), payload, path);
+  Status status = send_at_once(to, handler, header, payload, path, plan);
+  if (!status.again()) return status;
+  return send_operation(to, handler, header, false, payload, path, plan, op);
+}
+
+Status mad_engine::send_tagged(mad_peer& to, const mad::TaggedHeader& header, bool answered,
+                               const mad::Payload& payload, mad_path path, mad_op* op) {
+  // Most that has to wait is known without a plan.
+  const std::size_t most = mad::Messenger::max_at_once(*to.endpoint, false);
+  if (op == nullptr && (answered || payload.bytes >= most)) return StatusCode::kAgain;
+  std::byte encoded[mad::kTaggedHeaderBytes];
+  mad::encode_tagged_header(header, encoded);
+  const mad::Segment its_header{encoded, sizeof(encoded)};
+  const mad::Plan plan = send_plan(policy(to), payload, path);
+  if (op == nullptr) return send_at_once(to, mad::kTaggedHandler, its_header, payload, path, plan);
+  return send_operation(to, mad::kTaggedHandler, its_header, answered, payload, path, plan, op);
+}
+
+Status mad_engine::send_operation(mad_peer& to, std::uint8_t handler, mad::Segment header,
+                                  bool answered, const mad::Payload& payload, mad_path path,
+                                  const mad::Plan& plan, mad_op* op) {
   const bool one_run = plan.path == mad::Path::kContiguous;
-  const bool small = payload.bytes < messenger_->max_at_once(*to.endpoint, one_run);
-  if (small && trace_ == nullptr && plan.path != mad::Path::kPack) {
-    Status status = send_at_once(to, handler, header, payload, plan);
-    if (!status.again()) {
-      if (!status.error()) count_send(plan, path, payload);
-      return status;
-    }
-  }
   auto operation = held_by(&sends_, sends_.acquire(this, op));
   if (trace_ != nullptr && payload.bytes > 0) {
     operation->traced = trace_send(to, payload, path, plan, *op);
   }
+  operation->answered = answered;
   operation->payload_bytes = payload.bytes;
   operation->flush_bytes = plan.flush_bytes;
   const bool alone = one_run || plan.path == mad::Path::kPack;
@@ -291,13 +312,20 @@ Status mad_engine::send(mad_peer& to, std::uint8_t handler, mad::Segment header,
 
 // kAgain: not in this way.
 Status mad_engine::send_at_once(mad_peer& to, std::uint8_t handler, mad::Segment header,
-                                const mad::Payload& payload, const mad::Plan& plan) {
-  if (plan.path == mad::Path::kContiguous) {
+                                const mad::Payload& payload, mad_path path, const mad::Plan& plan) {
+  const bool one_run = plan.path == mad::Path::kContiguous;
+  const bool small = payload.bytes < mad::Messenger::max_at_once(*to.endpoint, one_run);
+  if (!small || trace_ != nullptr || plan.path == mad::Path::kPack) return StatusCode::kAgain;
+  Status status;
+  if (one_run) {
     mad::RunSource source(run_of(payload, payload.bytes), plan.reference_from);
-    return messenger_->send_at_once(*to.endpoint, handler, header, source, payload.bytes);
+    status = messenger_->send_at_once(*to.endpoint, handler, header, source, payload.bytes);
+  } else {
+    mad::LayoutSource source(**payload.program, payload.base, payload.count, plan.reference_from);
+    status = messenger_->send_at_once(*to.endpoint, handler, header, source, payload.bytes);
   }
-  mad::LayoutSource source(**payload.program, payload.base, payload.count, plan.reference_from);
-  return messenger_->send_at_once(*to.endpoint, handler, header, source, payload.bytes);
+  if (status.ok()) count_send(plan, path, payload);
+  return status;
 }
 
 void mad_engine::count_send(const mad::Plan& plan, mad_path asked, const mad::Payload& payload) {
@@ -320,8 +348,19 @@ mad::Trace::Message mad_engine::trace_send(const mad_peer& to, const mad::Payloa
 
 Status mad_engine::receive(mad_incoming* incoming, const mad::Payload& payload, mad_path path,
                            mad_op* op, std::uint64_t* received) {
-  mad_incoming wanted = *incoming;
+  const mad_incoming wanted = *incoming;
   incoming_.release(incoming);
+  return receive_message(wanted, payload, path, op, nullptr, received);
+}
+
+Status mad_engine::receive_tagged(const mad_incoming& incoming, mad_receive& receive,
+                                  std::uint64_t* received) {
+  return receive_message(incoming, receive.payload.get(), receive.path, receive.op, &receive,
+                         received);
+}
+
+Status mad_engine::receive_message(mad_incoming wanted, const mad::Payload& payload, mad_path path,
+                                   mad_op* op, mad_receive* receive, std::uint64_t* received) {
   wanted.payload_bytes = std::min(wanted.payload_bytes, payload.bytes);
   const std::uint64_t bytes = wanted.payload_bytes;
   if (bytes == 0) {
@@ -336,24 +375,50 @@ Status mad_engine::receive(mad_incoming* incoming, const mad::Payload& payload, 
     place({here.data, static_cast<std::size_t>(bytes)}, payload, plan);
     messenger_->discard(*wanted.message);
   } else {
-    status = start_receive(wanted, payload, path, plan, op);
+    status = start_receive(wanted, payload, path, plan, op, receive);
     if (status.error()) return status;
   }
-  const mad_path taken = path_taken(plan.path, path);
-  ++counters_.recvs[taken];
-  counters_.recv_bytes[taken] += bytes;
+  count_receive(plan, path, bytes);
   if (status.ok()) *received = bytes;
   return status;
 }
 
+Status mad_engine::place_tagged(const mad_peer& from, mad::Segment bytes,
+                                const mad_receive& receive) {
+  const mad::Payload& payload = receive.payload.get();
+  if (bytes.size == 0) return {};
+  const mad::Plan plan = receive_plan(policy(from), payload, receive.path);
+  if (plan.path != mad::Path::kPack) {
+    place(bytes, payload, plan);
+  } else {
+    try {
+      mad::ReceiveTransfer transfer;
+      transfer.start_layout(*payload.program, payload.base, payload.count, bytes.size, plan)
+          .place(0, bytes);
+      transfer.finish(bytes.size);
+    } catch (const std::bad_alloc&) {
+      return no_memory_to_receive(bytes.size, plan);
+    }
+  }
+  count_receive(plan, receive.path, bytes.size);
+  return {};
+}
+
+void mad_engine::count_receive(const mad::Plan& plan, mad_path asked, std::uint64_t bytes) {
+  const mad_path taken = path_taken(plan.path, asked);
+  ++counters_.recvs[taken];
+  counters_.recv_bytes[taken] += bytes;
+}
+
 Status mad_engine::start_receive(const mad_incoming& wanted, const mad::Payload& payload,
-                                 mad_path path, const mad::Plan& plan, mad_op* op) {
+                                 mad_path path, const mad::Plan& plan, mad_op* op,
+                                 mad_receive* receive) {
   mad::IncomingMessage& message = *wanted.message;
   const std::uint64_t bytes = wanted.payload_bytes;
   auto operation = held_by(&receives_, static_cast<mad::ReceiveOperation*>(nullptr));
   mad::PayloadSink* sink = nullptr;
   try {
-    operation.reset(receives_.acquire(this, op));
+    operation.reset(receives_.acquire(this, op, receive));
     if (trace_ != nullptr) {
       mad::Trace::Decision decision = decision_of(payload, path, plan, *op);
       decision.way = mad::Trace::Way::kReceive;
@@ -367,8 +432,7 @@ Status mad_engine::start_receive(const mad_incoming& wanted, const mad::Payload&
                                                    bytes, plan);
   } catch (const std::bad_alloc&) {
     messenger_->discard(message);
-    return {StatusCode::kNoMemory, "no memory to receive " + std::to_string(bytes) +
-                                       " bytes by path " + std::string(to_string(plan.path))};
+    return no_memory_to_receive(bytes, plan);
   }
   Status status = messenger_->accept(message, *sink, bytes, operation->as_context());
   if (status.in_progress()) {
@@ -381,9 +445,13 @@ Status mad_engine::start_receive(const mad_incoming& wanted, const mad::Payload&
 }
 
 void mad_engine::discard(mad_incoming* incoming) {
-  mad::IncomingMessage& message = *incoming->message;
+  const mad_incoming unwanted = *incoming;
   incoming_.release(incoming);
-  if (!closing_) messenger_->discard(message);
+  discard(unwanted);
+}
+
+void mad_engine::discard(const mad_incoming& incoming) {
+  if (!closing_) messenger_->discard(*incoming.message);
 }
 
 const mad_counters& mad_engine::counters() {
@@ -398,6 +466,8 @@ const mad_counters& mad_engine::counters() {
   counters_.written_bytes = of_messages.written_bytes;
   counters_.unexpected_bytes = of_messages.unexpected_bytes;
   counters_.checked_bytes = of_messages.checked_bytes;
+  counters_.waiting_receives = tagged_.waiting_receives();
+  counters_.waiting_messages = tagged_.waiting_messages();
   return counters_;
 }
 
@@ -407,6 +477,13 @@ mad_fabric_counters mad_engine::fabric_counters(std::size_t fabric) const {
           counters.packets_received, counters.bytes_received};
 }
 
+// What is traced goes the long way.
+bool mad_engine::take(mad::Endpoint& from, mad::Segment header, mad::Segment payload) {
+  mad::TaggedHeader tagged;
+  (void)mad::decode_tagged_header(header, &tagged);
+  return !closing_ && trace_ == nullptr && tagged_.take(peers_.of(from), tagged, payload);
+}
+
 void mad_engine::on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segment header,
                             std::uint64_t payload_bytes, mad::IncomingMessage* message) {
   if (handler == mad::kMadeleineHandler) {
@@ -414,11 +491,17 @@ void mad_engine::on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segm
     sessions_->on_message(from, header, payload_bytes, message);
     return;
   }
-  if (closing_ || callbacks_.on_message == nullptr) {
+  const bool tagged = handler == mad::kTaggedHandler;
+  if (closing_ || (callbacks_.on_message == nullptr && !tagged)) {
     if (message != nullptr) messenger_->discard(*message);
     return;
   }
   mad_peer& peer = peers_.of(from);
+  if (tagged) {
+    mad::TaggedHeader its_header;
+    (void)mad::decode_tagged_header(header, &its_header);
+    return tagged_.arrived(its_header, {message, payload_bytes, peer.number, &policy(peer)});
+  }
   mad_incoming* const incoming =
       message == nullptr
           ? nullptr
@@ -456,13 +539,22 @@ void mad_engine::finish_send(mad::SendOperation& operation, const Status& status
 void mad_engine::finish_receive(mad::ReceiveOperation& operation, std::uint64_t bytes,
                                 const Status& status) {
   mad_op* const op = operation.op;
+  mad_receive* const receive = operation.receive;
   if (status.ok()) operation.transfer.finish(bytes);
   if (trace_ != nullptr && status.ok()) trace_->done(operation.traced, false);
   receives_.release(&operation);
+  if (receive != nullptr) return tagged_.finished(*receive, bytes, status);
   const int code = mad::to_abi(status);
   if (callbacks_.on_received == nullptr) return;
   const InCallback scope(&callback_depth_);
   callbacks_.on_received(context_, op, bytes, code);
+}
+
+void mad_engine::tell_tagged(mad_op* op, const mad_arrival* arrival, const Status& status) {
+  const int code = status.ok() ? static_cast<int>(MAD_SUCCESS) : mad::to_abi(status);
+  if (callbacks_.on_tagged == nullptr) return;
+  const InCallback scope(&callback_depth_);
+  callbacks_.on_tagged(context_, op, arrival, code);
 }
 
 // A peer that the caller never heard of goes unannounced; if it is asked for later, it is connected

@@ -23,14 +23,8 @@
 #include "netmod/abi/mad.h"
 #include "netmod/abi/peer_table.h"
 #include "netmod/abi/slab_pool.h"
+#include "netmod/abi/tagged_messages.h"
 #include "netmod/abi/trace.h"
-
-struct mad_incoming {
-  mad::IncomingMessage* message;
-  std::uint64_t payload_bytes;
-  std::uint32_t peer;         // its number
-  const mad::Policy* policy;  // for what comes from it
-};
 
 namespace mad {
 
@@ -45,21 +39,14 @@ struct SendOperation final : OutgoingOperation {
 };
 
 struct ReceiveOperation final : IncomingOperation {
-  ReceiveOperation(mad_engine* owner, mad_op* slot) : engine(owner), op(slot) {}
+  ReceiveOperation(mad_engine* owner, mad_op* slot, mad_receive* its_receive)
+      : engine(owner), op(slot), receive(its_receive) {}
   void finished(std::uint64_t bytes, const Status& status) override;
   ReceiveTransfer transfer;
   Trace::Message traced;
   mad_engine* engine;
   mad_op* op;
-};
-
-/// The caller's memory, as one call describes it.
-struct Payload {
-  void* base = nullptr;
-  std::uint64_t count = 0;
-  const BlockProgramPtr* program = nullptr;  // null: `bytes` bytes at base
-  const TypeDesc* type = nullptr;            // the program's
-  std::uint64_t bytes = 0;                   // all elements, packed
+  mad_receive* receive;  // of a tagged message; else null
 };
 
 }  // namespace mad
@@ -114,6 +101,20 @@ struct mad_engine final : private mad::MessageEvents {
                       mad_op* op, std::uint64_t* received);
   void discard(mad_incoming* incoming);
 
+  /// As send(); not before its receiver has taken it if `answered`.  kAgain: `op` is null, and it
+  /// takes an operation.
+  mad::Status send_tagged(mad_peer& to, const mad::TaggedHeader& header, bool answered,
+                          const mad::Payload& payload, mad_path path, mad_op* op);
+  mad::TaggedMessages& tagged() { return tagged_; }
+  /// What a receive of a tagged message does with one that has come, and of which it names the
+  /// operation.  As receive().
+  mad::Status receive_tagged(const mad_incoming& incoming, mad_receive& receive,
+                             std::uint64_t* received);
+  /// The same for one that is here and is nobody's any more.
+  mad::Status place_tagged(const mad_peer& from, mad::Segment bytes, const mad_receive& receive);
+  void discard(const mad_incoming& incoming);
+  void tell_tagged(mad_op* op, const mad_arrival* arrival, const mad::Status& status);
+
   const mad_counters& counters();
   mad_fabric_counters fabric_counters(std::size_t fabric) const;
 
@@ -133,20 +134,28 @@ struct mad_engine final : private mad::MessageEvents {
   /// `drivers` are the fabrics and the self fabric, `address` and `policies` theirs.
   mad_engine(const mad_config& config, mad::EngineAddress address,
              std::vector<std::unique_ptr<mad::Driver>> drivers, std::vector<Policies> policies);
+  mad::Status send_operation(mad_peer& to, std::uint8_t handler, mad::Segment header, bool answered,
+                             const mad::Payload& payload, mad_path path, const mad::Plan& plan,
+                             mad_op* op);
   mad::Status send_at_once(mad_peer& to, std::uint8_t handler, mad::Segment header,
-                           const mad::Payload& payload, const mad::Plan& plan);
+                           const mad::Payload& payload, mad_path path, const mad::Plan& plan);
   void count_send(const mad::Plan& plan, mad_path asked, const mad::Payload& payload);
+  void count_receive(const mad::Plan& plan, mad_path asked, std::uint64_t bytes);
   void give_back_operations();
   void release_gone();
   mad::Trace::Message trace_send(const mad_peer& to, const mad::Payload& payload, mad_path path,
                                  const mad::Plan& plan, const mad_op& op);
+  /// As receive(); `receive` is a tagged message's, or null.
+  mad::Status receive_message(mad_incoming wanted, const mad::Payload& payload, mad_path path,
+                              mad_op* op, mad_receive* receive, std::uint64_t* received);
   /// Of `wanted.payload_bytes` (> 0) bytes; as receive(), but counts nothing.
   mad::Status start_receive(const mad_incoming& wanted, const mad::Payload& payload, mad_path path,
-                            const mad::Plan& plan, mad_op* op);
+                            const mad::Plan& plan, mad_op* op, mad_receive* receive);
   void finish_send(mad::SendOperation& operation, const mad::Status& status);
   void finish_receive(mad::ReceiveOperation& operation, std::uint64_t bytes,
                       const mad::Status& status);
 
+  bool take(mad::Endpoint& from, mad::Segment header, mad::Segment payload) override;
   void on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segment header,
                   std::uint64_t payload_bytes, mad::IncomingMessage* message) override;
   void on_sent(mad::OutgoingMessage& message, const mad::Status& status) override;
@@ -166,6 +175,7 @@ struct mad_engine final : private mad::MessageEvents {
   mad::SlabPool<mad::SendOperation> sends_;
   mad::SlabPool<mad::ReceiveOperation> receives_;
   mad::SlabPool<mad_incoming> incoming_;
+  mad::TaggedMessages tagged_{*this};
   mad_counters counters_{};
   std::vector<mad::Endpoint*> gone_;  // that sessions may still name
   std::unique_ptr<mad::SessionHub> sessions_;

@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-#define MAD_ABI_VERSION 3
+#define MAD_ABI_VERSION 4
 #define MAD_ADDRESS_MAX 110   /* bytes of an engine's address; MPI's port names can carry as much */
 #define MAD_FABRICS_MAX 4     /* fabrics of one engine */
 #define MAD_FABRICS_BYTES 128 /* their names, as one text with its end */
@@ -40,10 +40,15 @@ typedef struct mad_peer mad_peer;
 typedef struct mad_type mad_type;
 /* A message whose payload waits to be received or discarded. */
 typedef struct mad_incoming mad_incoming;
+/* Of tagged messages: a receive that is not complete, and a message taken out of those that wait.
+ */
+typedef struct mad_receive mad_receive;
+typedef struct mad_message mad_message;
 
 typedef enum mad_status {
   MAD_SUCCESS = 0,
   MAD_IN_PROGRESS = 1,    /* accepted; a callback follows */
+  MAD_NOT_NOW = 2,        /* nothing was done: it cannot be done at once */
   MAD_ERR_ARGUMENT = -1,  /* a value the caller gave is wrong */
   MAD_ERR_NOT_FOUND = -2, /* no such fabric, provider or interface here */
   MAD_ERR_UNREACHABLE = -3,
@@ -216,6 +221,24 @@ typedef struct mad_op {
   uint64_t group; /* in: what a trace groups by, e.g. a communicator's id; read by no one else */
 } mad_op;
 
+/* By what tagged messages find their receives. */
+#define MAD_ANY_SOURCE (-1)
+#define MAD_ANY_TAG (-1)
+typedef struct mad_envelope {
+  int32_t source;   /* what the sender calls itself in this context, 0 or more; of a receive also
+                       MAD_ANY_SOURCE */
+  int32_t tag;      /* 0 or more; of a receive also MAD_ANY_TAG */
+  uint16_t context; /* messages of one never match receives of another */
+} mad_envelope;
+
+/* A tagged message, as its receiver sees it. */
+typedef struct mad_arrival {
+  mad_envelope envelope;
+  uint8_t flags;     /* what its sender gave */
+  uint64_t sent;     /* bytes of its payload */
+  uint64_t received; /* bytes of it that are in place: fewer if the receive had no room for all */
+} mad_arrival;
+
 /* Callbacks run inside mad_engine_progress(), mad_engine_close() and the waiting Madeleine calls.
  * They may send, receive, discard and ask; mad_engine_progress() does nothing inside them,
  * mad_engine_close() and the Madeleine calls are refused.  While the engine closes nothing new
@@ -232,6 +255,9 @@ typedef struct mad_callbacks {
    * MAD_ERR_PEER_FAILED: it died; MAD_ERR_PROTOCOL: it sent what no engine sends, or was rejected.
    */
   void (*on_peer_gone)(void* context, mad_peer* peer, int status, const char* why);
+  /* A receive of a tagged message is complete; its mad_receive is no more.  `arrival` is NULL where
+   * no message came: the engine closes. */
+  void (*on_tagged)(void* context, mad_op* op, const mad_arrival* arrival, int status);
 } mad_callbacks;
 
 typedef struct mad_config {
@@ -336,9 +362,9 @@ MAD_API int mad_engine_arrived(const mad_engine* engine);
 
 MAD_API size_t mad_max_header_bytes(const mad_engine* engine);
 
-/* Sends a header that nobody waits for; it is copied.  In order with mad_send().  What cannot leave
- * yet waits in libmad's memory, so the caller bounds how many there are: mad_send() without payload
- * is told when it left. */
+/* Sends a header that nobody waits for; it is copied.  Handlers are 0 to 253.  In order with
+ * mad_send().  What cannot leave yet waits in libmad's memory, so the caller bounds how many there
+ * are: mad_send() without payload is told when it left. */
 MAD_API int mad_send_header(mad_engine* engine, mad_peer* peer, uint8_t handler, const void* header,
                             size_t header_bytes);
 
@@ -359,10 +385,52 @@ MAD_API int mad_recv(mad_engine* engine, mad_incoming* incoming, void* base, uin
                      const mad_type* type, mad_path path, mad_op* op, uint64_t* received);
 MAD_API void mad_discard(mad_engine* engine, mad_incoming* incoming);
 
+/* ---- tagged messages ---- */
+
+/* Messages that find their receives by envelope, as MPI has it: of the receives that take a message
+ * it goes to the one that was posted first; of the messages that a receive takes it gets the one
+ * that arrived first, and of one peer's messages the one that was sent first.  Both are found by
+ * hash, however many wait.  In order with each other, and with mad_send(). */
+
+/* For `flags`, of which the low 8 bits are the caller's and travel along: the message has not left
+ * before a receive has taken it. */
+#define MAD_SYNCHRONOUS 0x100u
+
+/* Sends `count` elements as mad_send() does.  `op` NULL: only if that can be done at once, without
+ * an operation; else MAD_NOT_NOW. */
+MAD_API int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_envelope* envelope,
+                            uint32_t flags, const void* base, uint64_t count, const mad_type* type,
+                            mad_path path, mad_op* op);
+/* Receives the message that `wanted` matches, now or when it comes; memory and path as mad_recv().
+ * MAD_SUCCESS: done, *arrival says what.  MAD_IN_PROGRESS: on_tagged() follows; until then
+ * *receive names it.  An error of a message that was matched, which is gone: *arrival says which.
+ */
+MAD_API int mad_tagged_receive(mad_engine* engine, const mad_envelope* wanted, void* base,
+                               uint64_t count, const mad_type* type, mad_path path, mad_op* op,
+                               mad_receive** receive, mad_arrival* arrival);
+/* MAD_SUCCESS: the receive is no more, no callback.  MAD_NOT_NOW: it has its message. */
+MAD_API int mad_tagged_cancel(mad_engine* engine, mad_receive* receive);
+/* Whether a message that `wanted` matches waits: MAD_SUCCESS and *arrival, or MAD_NOT_NOW. */
+MAD_API int mad_tagged_probe(mad_engine* engine, const mad_envelope* wanted, mad_arrival* arrival);
+/* The same, and takes it out of those that wait: it must be received or discarded. */
+MAD_API int mad_tagged_claim(mad_engine* engine, const mad_envelope* wanted, mad_arrival* arrival,
+                             mad_message** message);
+/* Receives a claimed message, whatever it returns; as mad_tagged_receive(). */
+MAD_API int mad_message_receive(mad_engine* engine, mad_message* message, void* base,
+                                uint64_t count, const mad_type* type, mad_path path, mad_op* op,
+                                mad_receive** receive, mad_arrival* arrival);
+MAD_API void mad_message_discard(mad_engine* engine, mad_message* message);
+/* Calls `each` for every receive that waits for its message, in no order; it may cancel that one
+ * and nothing else. */
+MAD_API int mad_tagged_each(mad_engine* engine,
+                            void (*each)(void* context, mad_receive* receive, mad_op* op),
+                            void* context);
+
 /* Counters since open; read them any time.  Those by path, and `headers`, count the messages of
- * mad_send(), mad_recv() and mad_send_header().  Madeleine messages are not among them, since each
- * of their pieces is planned by itself and short ones travel together; the counters of packets and
- * bytes below have everything: these messages, those of Madeleine and libmad's own frames. */
+ * mad_send(), mad_recv() and mad_send_header(), and tagged ones.  Madeleine messages are not among
+ * them, since each of their pieces is planned by itself and short ones travel together; the
+ * counters of packets and bytes below have everything: these messages, those of Madeleine and
+ * libmad's own frames. */
 typedef struct mad_counters {
   uint64_t sends[MAD_PATH_COUNT]; /* messages with payload, by the path taken; AUTO: contiguous */
   uint64_t send_bytes[MAD_PATH_COUNT];
@@ -376,6 +444,8 @@ typedef struct mad_counters {
   uint64_t written_bytes;    /* of both, placed by remote writes */
   uint64_t unexpected_bytes; /* payload kept for messages nobody waited for */
   uint64_t checked_bytes;    /* payload received with a checksum */
+  uint64_t waiting_receives; /* now: of tagged messages */
+  uint64_t waiting_messages; /* now: tagged ones that nobody has asked for */
 } mad_counters;
 MAD_API const mad_counters* mad_engine_counters(mad_engine* engine);
 

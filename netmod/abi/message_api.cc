@@ -2,9 +2,11 @@
 #include <string>
 
 #include "madlike/message/session/chunk.h"
+#include "madlike/message/wire.h"
 #include "netmod/abi/c_enum.h"
 #include "netmod/abi/engine.h"
 #include "netmod/abi/errors.h"
+#include "netmod/abi/message_checks.h"
 #include "netmod/abi/types.h"
 
 namespace {
@@ -22,20 +24,30 @@ mad::Segment bytes_of(const void* data, std::size_t size) {
 
 int check_send(const char* function, const mad_engine* engine, const mad_peer* peer,
                std::uint8_t handler, const void* header, std::size_t header_bytes) {
-  if (engine == nullptr) return bad(function, "engine is NULL");
-  if (peer == nullptr) return bad(function, "peer is NULL");
-  if (peer->engine != engine) return bad(function, "the peer belongs to another engine");
+  if (const int error = mad::check_peer(function, engine, peer)) return error;
   if (handler == mad::kMadeleineHandler) {
     return bad(function, "handler 255 is taken by mad_begin_packing()");
   }
-  if (header == nullptr && header_bytes > 0) return bad(function, "header is NULL");
-  if (engine->closing()) {
-    return fail(MAD_ERR_CLOSED, std::string(function) + ": the engine is being closed");
+  if (handler == mad::kTaggedHandler) {
+    return bad(function, "handler 254 is taken by mad_tagged_send()");
   }
+  if (header == nullptr && header_bytes > 0) return bad(function, "header is NULL");
   if (header_bytes > engine->max_header_bytes()) {
     return bad(function, "the header has " + std::to_string(header_bytes) +
                              " bytes, mad_max_header_bytes() are " +
                              std::to_string(engine->max_header_bytes()));
+  }
+  return MAD_SUCCESS;
+}
+
+}  // namespace
+
+int mad::check_peer(const char* function, const mad_engine* engine, const mad_peer* peer) {
+  if (engine == nullptr) return bad(function, "engine is NULL");
+  if (peer == nullptr) return bad(function, "peer is NULL");
+  if (peer->engine != engine) return bad(function, "the peer belongs to another engine");
+  if (engine->closing()) {
+    return fail(MAD_ERR_CLOSED, std::string(function) + ": the engine is being closed");
   }
   if (peer->status != MAD_SUCCESS) {
     return fail(peer->status, std::string(function) + ": the peer is gone");
@@ -43,8 +55,8 @@ int check_send(const char* function, const mad_engine* engine, const mad_peer* p
   return MAD_SUCCESS;
 }
 
-int check_payload(const char* function, const void* base, std::uint64_t count, const mad_type* type,
-                  const mad_path& given_path, mad::Payload* out) {
+int mad::check_payload(const char* function, const void* base, std::uint64_t count,
+                       const mad_type* type, const mad_path& given_path, mad::Payload* out) {
   const int path = mad::c_value(given_path);
   if (path < 0 || path >= MAD_PATH_COUNT) {
     return bad(function, "no such path; the paths are " + std::string(mad_path_names()));
@@ -61,11 +73,9 @@ int check_payload(const char* function, const void* base, std::uint64_t count, c
   }
   if (const int error = mad::check_committed(type, function)) return error;
   out->program = &type->program;
-  out->type = type->desc.get();
+  out->type = &type->desc;
   return mad::total_bytes(*type->program, count, function, &out->bytes);
 }
-
-}  // namespace
 
 extern "C" int mad_send_header(mad_engine* engine, mad_peer* peer, uint8_t handler,
                                const void* header, size_t header_bytes) {
@@ -87,7 +97,8 @@ extern "C" int mad_send(mad_engine* engine, mad_peer* peer, uint8_t handler, con
       return error;
     }
     mad::Payload payload;
-    if (const int error = check_payload(kName, base, count, type, path, &payload)) return error;
+    if (const int error = mad::check_payload(kName, base, count, type, path, &payload))
+      return error;
     const mad::Segment head = bytes_of(header, header_bytes);
     if (op == nullptr) return bad(kName, "op is NULL");
     return mad::to_abi(engine->send(*peer, handler, head, payload, path, op));
@@ -107,7 +118,7 @@ extern "C" int mad_recv(mad_engine* engine, mad_incoming* incoming, void* base, 
     } else if (op == nullptr || received == nullptr) {
       error = bad(kName, op == nullptr ? "op is NULL" : "received is NULL");
     } else {
-      error = check_payload(kName, base, count, type, path, &payload);
+      error = mad::check_payload(kName, base, count, type, path, &payload);
     }
     if (error != MAD_SUCCESS) {
       engine->discard(incoming);  // the sender must not wait for ever

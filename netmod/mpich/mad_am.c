@@ -1,7 +1,8 @@
 /* mad_am.c: active messages on their way out.
  *
- * Every message that has a request is one mad_send(): the engine decides about eager and
- * rendezvous, and the request is complete once nothing here has to look after it.  Only
+ * One-sided operations and partitioned communication are MPICH's, over active messages.  Every one
+ * that has a request is one mad_send(): the engine decides about eager and rendezvous, and the
+ * request is complete once nothing here has to look after it.  Only
  * am_send_hdr() has none: what MPICH sends by it answers a message, or asks for one that it waits
  * for, so their number is bounded by the requests and windows of both sides.  An error completes
  * the request with that error instead of leaving the caller with a request that nobody completes;
@@ -62,12 +63,15 @@ static int failed_send_error(MPIR_Request* sreq, int status) {
 
 void MPIDI_MAD_on_sent(void* context, mad_op* op, int status) {
   MPIR_Request* sreq = op->context;
-  send_done(sreq, status < 0 ? failed_send_error(sreq, status) : MPI_SUCCESS);
+
+  if (sreq->kind == MPIR_REQUEST_KIND__SEND)
+    MPIDI_MAD_send_done(sreq, status);
+  else
+    send_done(sreq, status < 0 ? failed_send_error(sreq, status) : MPI_SUCCESS);
 }
 
-/* What MPICH does without us: one buffer of the whole message. */
-static int pack_whole(const void* data, MPI_Aint count, MPI_Datatype datatype,
-                      MPIDI_MAD_layout_t* layout, void** buffer) {
+int MPIDI_MAD_pack_whole(const void* data, MPI_Aint count, MPI_Datatype datatype,
+                         MPIDI_MAD_layout_t* layout, void** buffer) {
   int mpi_errno = MPI_SUCCESS;
   MPI_Aint packed;
 
@@ -104,7 +108,7 @@ static int start_send(mad_peer* peer, int rank, MPIR_Comm* comm, int handler_id,
   MPIR_ERR_CHECK(mpi_errno);
 
   if (path == MAD_PATH_OFF && layout.type) {
-    mpi_errno = pack_whole(data, count, datatype, &layout, &transfer->buffer);
+    mpi_errno = MPIDI_MAD_pack_whole(data, count, datatype, &layout, &transfer->buffer);
     MPIR_ERR_CHECK(mpi_errno);
   }
   op->context = sreq;
@@ -125,10 +129,8 @@ fn_fail:
 }
 
 /* Whether the request ends with a message of the other side, which a dead process will not send. */
-static bool is_acknowledged(int handler_id, const void* am_hdr) {
+static bool is_acknowledged(int handler_id) {
   switch (handler_id) {
-    case MPIDIG_SEND:
-      return ((const MPIDIG_hdr_t*)am_hdr)->flags & MPIDIG_AM_SEND_FLAGS_SYNC;
     case MPIDIG_PUT_REQ:
     case MPIDIG_PUT_DT_REQ:
     case MPIDIG_GET_REQ:
@@ -153,8 +155,7 @@ int MPIDI_MAD_am_isend(int rank, MPIR_Comm* comm, int handler_id, const void* am
   bool done;
 
   MPIDI_MAD_AM(sreq)->send.handler = (uint8_t)handler_id;
-  if (handler_id == MPIDIG_SEND) MPIDIG_REQUEST(sreq, u.send.dest) = rank; /* for error texts */
-  if (is_acknowledged(handler_id, am_hdr)) MPIDI_MAD_await_acknowledgement(sreq, peer);
+  if (is_acknowledged(handler_id)) MPIDI_MAD_await_acknowledgement(sreq, peer);
 
   mpi_errno = start_send(peer, rank, comm, handler_id, am_hdr, am_hdr_sz, data, count, datatype,
                          sreq, &done);

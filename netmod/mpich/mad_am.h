@@ -58,7 +58,7 @@ MPL_STATIC_INLINE_PREFIX bool MPIDI_NM_am_check_eager(MPI_Aint am_hdr_sz, MPI_Ai
 }
 
 MPL_STATIC_INLINE_PREFIX MPIDIG_recv_data_copy_cb MPIDI_NM_am_get_data_copy_cb(uint32_t attr) {
-  return MPIDI_MAD_am_matched;
+  return MPIDI_MAD_am_ready;
 }
 
 #endif /* MAD_AM_H_INCLUDED */

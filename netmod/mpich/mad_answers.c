@@ -1,13 +1,13 @@
 /* mad_answers.c: what waits for an answer that a dead process will not give.
  *
- * The engine completes its own operations when a peer is gone.  It cannot know of synchronous sends
- * and one-sided operations that wait for an acknowledgement, nor of headers that ask for another
- * message; they are kept here until the answer comes, or their peer is gone.
+ * The engine completes its own operations when a peer is gone, synchronous sends among them.  It
+ * cannot know of one-sided operations that wait for an acknowledgement, nor of headers that ask for
+ * another message; they are kept here until the answer comes, or their peer is gone.
  */
 #include "mad_core.h"
 #include "utlist.h"
 
-/* ---- synchronous sends ---- */
+/* ---- one-sided operations ---- */
 
 void MPIDI_MAD_await_acknowledgement(MPIR_Request* sreq, mad_peer* peer) {
   MPIDI_MAD_AM(sreq)->acknowledger = peer;
@@ -165,9 +165,6 @@ static void forget_question(const mad_peer* peer, int answer, uint64_t subject) 
 
 void MPIDI_MAD_answered(mad_peer* peer, int handler_id, const void* am_hdr) {
   switch (handler_id) {
-    case MPIDIG_SSEND_ACK:
-      MPIDI_MAD_forget_acknowledgement(((const MPIDIG_ssend_ack_msg_t*)am_hdr)->sreq_ptr);
-      break;
     /* From here on MPICH counts the operation as done, or does when its data are here, even if what
      * asked for it is still on its way out. */
     case MPIDIG_PUT_ACK:

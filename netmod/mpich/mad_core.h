@@ -16,9 +16,9 @@
 
 /* Handlers of the netmod's own messages; MPICH's are below MPIDI_AM_HANDLERS_MAX. */
 enum {
-  MPIDI_MAD_HANDLER_WATCH = 252,
-  MPIDI_MAD_HANDLER_DYNAMIC = 253,
-  MPIDI_MAD_HANDLER_FINALIZE = 254
+  MPIDI_MAD_HANDLER_WATCH = 251,
+  MPIDI_MAD_HANDLER_DYNAMIC = 252,
+  MPIDI_MAD_HANDLER_FINALIZE = 253
 };
 
 typedef struct {
@@ -42,7 +42,7 @@ typedef struct {
   int touch_cursor;  /* rank that the next touching of "any source" starts from */
   bool watching;     /* this process is one of the world's ring of watchers */
   int watched;       /* rank of the world that it watches, or its own: nobody else is left */
-  MPIR_Request* unacknowledged;         /* synchronous sends and one-sided operations */
+  MPIR_Request* unacknowledged;         /* one-sided operations */
   struct MPIDI_MAD_question* questions; /* headers whose answer is not yet here */
   struct MPIDI_MAD_grant* grants;       /* locks of our windows that others hold */
 
@@ -78,8 +78,17 @@ void MPIDI_MAD_on_message(void* context, mad_peer* from, uint8_t handler, void* 
                           size_t header_bytes, uint64_t payload_bytes, mad_incoming* incoming);
 /* Bytes that the status of a receive says which failed. */
 MPI_Aint MPIDI_MAD_count_of_failed(MPIR_Request* rreq);
+/* All `*bytes` of a message are here: in `buffer`, from where they go to where the receive wants
+ * them, or, if that is NULL, there.  An error if the message is of another type. */
+int MPIDI_MAD_check_received(MPIR_Request* rreq, void* buffer, MPI_Aint* bytes);
 void MPIDI_MAD_on_received(void* context, mad_op* op, uint64_t bytes, int status);
 void MPIDI_MAD_on_peer_gone(void* context, mad_peer* peer, int status, const char* why);
+
+/* mad_pt2pt.c */
+void MPIDI_MAD_on_tagged(void* context, mad_op* op, const mad_arrival* arrival, int status);
+void MPIDI_MAD_send_done(MPIR_Request* sreq, int status);
+/* Ends a receive that waits for a message which will not come. */
+void MPIDI_MAD_fail_receive(MPIR_Request* rreq, int error);
 
 /* mad_types.c: a buffer as libmad sees it.  `type` is NULL for one run of bytes. */
 typedef struct {
@@ -90,6 +99,11 @@ typedef struct {
 } MPIDI_MAD_layout_t;
 int MPIDI_MAD_layout(const void* buf, MPI_Aint count, MPI_Datatype datatype,
                      MPIDI_MAD_layout_t* out);
+
+/* mad_am.c: what MPICH does without us, one buffer of the whole message, which the layout is then.
+ */
+int MPIDI_MAD_pack_whole(const void* data, MPI_Aint count, MPI_Datatype datatype,
+                         MPIDI_MAD_layout_t* layout, void** buffer);
 
 #define MPIDI_MAD_DT(dt) (&(dt)->dev.netmod.mad)
 static inline bool MPIDI_MAD_is_compiled(const MPIR_Datatype* datatype) {
@@ -153,6 +167,8 @@ void MPIDI_MAD_release_locks_of_gone(void);
 
 /* mad_failure.c */
 void MPIDI_MAD_sweep(void);
+/* A probe found nothing: an error if nothing can come any more. */
+int MPIDI_MAD_probe_missed(int source, MPIR_Comm* comm);
 /* Makes sure that a process that is not known to be gone is noticed when it dies. */
 void MPIDI_MAD_touch(mad_peer* peer);
 void MPIDI_MAD_touch_awaited(void);

@@ -58,14 +58,11 @@ static int source_error(int source, MPIR_Comm* comm) {
   return MPI_SUCCESS;
 }
 
-static void fail_receive(MPIR_Request* rreq, int vci, int error) {
-  if (!MPIDIG_delete_posted(rreq, &MPIDI_global.per_vci[vci].posted_list)) return;
-  rreq->status.MPI_SOURCE = MPIDIG_REQUEST(rreq, u.recv.source);
-  rreq->status.MPI_TAG = MPIDIG_REQUEST(rreq, u.recv.tag);
-  rreq->status.MPI_ERROR = error;
-  MPIR_STATUS_SET_COUNT(rreq->status, MPIDI_MAD_count_of_failed(rreq));
-  MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(rreq, datatype));
-  MPID_Request_complete(rreq);
+static void check_receive(void* context, mad_receive* receive, mad_op* op) {
+  MPIR_Request* rreq = op->context;
+  int error = source_error(MPIDIG_REQUEST(rreq, u.recv.source), rreq->comm);
+
+  if (error) MPIDI_MAD_fail_receive(rreq, error);
 }
 
 /* Receives of partitioned communication whose partner has not shown up.  They stay in their list,
@@ -82,16 +79,9 @@ static void sweep_partitioned(void) {
 }
 
 void MPIDI_MAD_sweep(void) {
-  MPIR_Request *rreq, *next;
-
   MPIDI_MAD_global.sweep = false;
   MPIDI_MAD_keep_watch();
-  for (int vci = 0; vci < MPIDI_global.n_vcis; vci++) {
-    DL_FOREACH_SAFE(MPIDI_global.per_vci[vci].posted_list, rreq, next) {
-      int error = source_error(MPIDIG_REQUEST(rreq, u.recv.source), rreq->comm);
-      if (error) fail_receive(rreq, vci, error);
-    }
-  }
+  (void)mad_tagged_each(MPIDI_MAD_global.engine, check_receive, NULL);
   sweep_partitioned();
   MPIDI_MAD_release_locks_of_gone();
   if (MPIDI_MAD_global.release) release_gone();
@@ -122,13 +112,16 @@ static void touch_source(int source, MPIR_Comm* comm) {
     touch_foreigner(comm, (MPIDI_MAD_global.touch_cursor + i) % comm->remote_size);
 }
 
+static void touch_awaited_by(void* context, mad_receive* receive, mad_op* op) {
+  MPIR_Request* rreq = op->context;
+
+  touch_source(MPIDIG_REQUEST(rreq, u.recv.source), rreq->comm);
+}
+
 void MPIDI_MAD_touch_awaited(void) {
   MPIR_Request* rreq;
 
-  for (int vci = 0; vci < MPIDI_global.n_vcis; vci++) {
-    DL_FOREACH(MPIDI_global.per_vci[vci].posted_list, rreq)
-    touch_source(MPIDIG_REQUEST(rreq, u.recv.source), rreq->comm);
-  }
+  (void)mad_tagged_each(MPIDI_MAD_global.engine, touch_awaited_by, NULL);
   DL_FOREACH(MPIDI_global.part_posted_list, rreq) {
     if (MPIR_Part_request_is_active(rreq))
       touch_source(MPIDI_PART_REQUEST(rreq, u.recv.source), rreq->comm);

@@ -5,8 +5,7 @@
  * all of these are compared with what this process knows.  Addresses of requests are looked up in
  * MPICH's own pools, whose memory is requests for ever; whether the one there waits for this very
  * message of this very peer is written in it (MPIDI_MAD_am_request_t) or among the questions of
- * mad_answers.c.  So sends have no cost, and of the messages that arrive a plain one has three
- * comparisons.
+ * mad_answers.c.
  *
  * What a one-sided operation does within a window is its origin's affair: displacements are not
  * checked, nor the inside of a type's description.
@@ -15,8 +14,6 @@
 
 /* Bytes of each message's header; of those that are not here MPICH sends none over this device. */
 static const uint8_t header_sizes[MPIDI_AM_HANDLERS_MAX] = {
-    [MPIDIG_SEND] = sizeof(MPIDIG_hdr_t),
-    [MPIDIG_SSEND_ACK] = sizeof(MPIDIG_ssend_ack_msg_t),
     [MPIDIG_PART_SEND_INIT] = sizeof(MPIDIG_part_send_init_msg_t),
     [MPIDIG_PART_CTS] = sizeof(MPIDIG_part_cts_msg_t),
     [MPIDIG_PART_SEND_DATA] = sizeof(MPIDIG_part_send_data_msg_t),
@@ -69,12 +66,14 @@ static bool is_request(const MPIR_Request* request) {
   return false;
 }
 
-/* A send or a one-sided operation of ours, begun by one of two messages, whose end is up to this
+/* A one-sided operation of ours, begun by one of two messages, whose end is up to this
  * peer. */
 static bool waits_for(const MPIR_Request* request, const mad_peer* peer, int begun_by, int or_by) {
   int handler;
 
-  if (!is_request(request) || MPIDI_MAD_AM(request)->acknowledger != peer) return false;
+  if (!is_request(request) || request->kind != MPIR_REQUEST_KIND__RMA ||
+      MPIDI_MAD_AM(request)->acknowledger != peer)
+    return false;
   handler = MPIDI_MAD_AM(request)->send.handler;
   return handler == begun_by || handler == or_by;
 }
@@ -136,15 +135,6 @@ typedef struct {
 static bool is_target(const target_t* target, size_t header_bytes, size_t size) {
   if (target->follows < 0 || header_bytes != size + (size_t)target->follows) return false;
   return target->follows > 0 ? target->count >= 0 : bytes_of(target->count, target->datatype) >= 0;
-}
-
-static const char* wrong_send(const MPIDIG_hdr_t* msg, uint64_t payload_bytes) {
-  /* Rendezvous is the engine's. */
-  if (unlikely(msg->flags & ~MPIDIG_AM_SEND_FLAGS_SYNC))
-    return "a send with flags that have no meaning";
-  if (unlikely((uint64_t)msg->data_sz != payload_bytes))
-    return "a send of another length than it says";
-  return NULL;
 }
 
 static const char* wrong_put(const mad_peer* from, const MPIDIG_put_msg_t* msg, size_t header_bytes,
@@ -228,8 +218,6 @@ static bool is_awaited(const mad_peer* from, int handler, const void* header,
   MPIR_Request* ours = *(MPIR_Request* const*)header;
 
   switch (handler) {
-    case MPIDIG_SSEND_ACK:
-      return waits_for(ours, from, MPIDIG_SEND, MPIDIG_SEND);
     case MPIDIG_PUT_ACK:
       return waits_for(ours, from, MPIDIG_PUT_REQ, MPIDIG_PUT_DT_REQ);
     case MPIDIG_GET_ACK:
@@ -306,8 +294,6 @@ const char* MPIDI_MAD_wrong_header(const mad_peer* from, int handler, const void
                                    size_t header_bytes, uint64_t payload_bytes) {
   size_t size;
 
-  if (likely(handler == MPIDIG_SEND && header_bytes == sizeof(MPIDIG_hdr_t)))
-    return wrong_send(header, payload_bytes);
   if (handler >= MPIDI_AM_HANDLERS_MAX) return wrong_own(handler, header_bytes, payload_bytes);
   size = header_sizes[handler];
   if (size == 0) return "a message of a kind that this device does not have";

@@ -21,8 +21,20 @@ int MPIDI_MAD_am_send_hdr(int rank, MPIR_Comm* comm, int handler_id, const void*
                           MPI_Aint am_hdr_sz, bool reply);
 MPI_Aint MPIDI_MAD_am_hdr_max_sz(void);
 
-/* A probe found nothing: an error if nothing can come any more. */
-int MPIDI_MAD_probe_missed(int source, MPIR_Comm* comm);
+/* `synchronous`: the request ends when the message has its receive.  `errflag`: what a collective
+ * operation has to say of itself. */
+int MPIDI_MAD_isend(const void* buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                    MPIR_Comm* comm, int context_offset, MPIDI_av_entry_t* addr, bool synchronous,
+                    MPIR_Errflag_t errflag, MPIR_Request** request);
+int MPIDI_MAD_irecv(void* buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                    MPIR_Comm* comm, int context_offset, MPIR_Request** request);
+int MPIDI_MAD_imrecv(void* buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request* message);
+int MPIDI_MAD_cancel_recv(MPIR_Request* rreq);
+/* Those that find nothing fail if nothing can come any more. */
+int MPIDI_MAD_iprobe(int source, int tag, MPIR_Comm* comm, int context_offset, int* flag,
+                     MPI_Status* status);
+int MPIDI_MAD_improbe(int source, int tag, MPIR_Comm* comm, int context_offset, int* flag,
+                      MPIR_Request** message, MPI_Status* status);
 
 /* Post/start/complete/wait: they return when MPICH's own wait would not wait any more, or with an
  * error when a member of the group has failed. */
@@ -34,8 +46,8 @@ int MPIDI_MAD_completes_missed(MPIR_Win* win);
 /* A partitioned request is started. */
 int MPIDI_MAD_part_started(MPIR_Request* request);
 
-/* MPICH calls this when a receive finds its message among those that arrived before it. */
-int MPIDI_MAD_am_matched(MPIR_Request* rreq);
+/* MPICH calls this when it has the place for a message that is here. */
+int MPIDI_MAD_am_ready(MPIR_Request* rreq);
 
 void MPIDI_MAD_am_request_init(MPIR_Request* req);
 void MPIDI_MAD_am_request_finalize(MPIR_Request* req);

@@ -190,6 +190,7 @@ static int read_configuration(mad_config* config) {
   config->callbacks.on_message = MPIDI_MAD_on_message;
   config->callbacks.on_sent = MPIDI_MAD_on_sent;
   config->callbacks.on_received = MPIDI_MAD_on_received;
+  config->callbacks.on_tagged = MPIDI_MAD_on_tagged;
   config->callbacks.on_peer_gone = MPIDI_MAD_on_peer_gone;
 
 fn_exit:

@@ -10,6 +10,8 @@
 struct mad_peer;
 struct mad_type;
 struct mad_incoming;
+struct mad_receive;
+struct mad_message;
 
 /* Room for libmad's operation slot (mad_op); mad_am.c asserts that it fits. */
 typedef struct {
@@ -22,7 +24,7 @@ typedef struct {
   MPIDI_MAD_slot_t slot;
   void* buffer;      /* whole-message buffer of path "off", else NULL */
   uint8_t handler;   /* sends: whose origin callback to call */
-  uint8_t partial;   /* receives: the message is shorter than a layout with holes */
+  uint8_t partial;   /* receives by active message: it is shorter than a layout with holes */
   uint8_t described; /* one-sided operations: the target's type is at the target */
 } MPIDI_MAD_transfer_t;
 
@@ -31,10 +33,12 @@ typedef struct {
   MPIDI_MAD_transfer_t recv;
   struct mad_incoming* incoming; /* payload that waits for its receive, else NULL */
   uint64_t incoming_bytes;
-  struct mad_peer* acknowledger; /* synchronous sends: who still owes the match, else NULL */
+  struct mad_peer* acknowledger; /* one-sided operations: who still owes the answer, else NULL */
+  struct mad_receive* receive;   /* point-to-point: a receive that is not complete, else NULL */
+  struct mad_message* message;   /* that a probe took and nobody has received, else NULL */
 } MPIDI_MAD_am_request_t;
 
-/* Point-to-point runs over active messages, so a native request has no state. */
+/* Point-to-point uses the same parts of a request as active messages do, which has no more. */
 typedef struct {
   int unused;
 } MPIDI_MAD_request_t;

@@ -20,11 +20,16 @@ static void read_counter(void* place, void* object, int count, void* value) {
   memcpy(value, (const char*)counters + (uintptr_t)place, sizeof(unsigned long long));
 }
 
-static void add(const char* name, size_t offset, const char* description) {
-  MPIR_T_PVAR_REGISTER_impl(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, name, (void*)offset,
-                            1, MPI_T_ENUM_NULL, MPI_T_VERBOSITY_USER_BASIC, MPI_T_BIND_NO_OBJECT,
+static void add_as(MPIR_T_pvar_class_t class, const char* name, size_t offset,
+                   const char* description) {
+  MPIR_T_PVAR_REGISTER_impl(class, MPI_UNSIGNED_LONG_LONG, name, (void*)offset, 1, MPI_T_ENUM_NULL,
+                            MPI_T_VERBOSITY_USER_BASIC, MPI_T_BIND_NO_OBJECT,
                             MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS, read_counter,
                             NULL, CATEGORY, description);
+}
+
+static void add(const char* name, size_t offset, const char* description) {
+  add_as(MPI_T_PVAR_CLASS_COUNTER, name, offset, description);
 }
 
 static void read_fabrics(mad_fabric_counters* out) {
@@ -90,6 +95,10 @@ static void add_all(void) {
       "payload bytes kept for messages that no receive waited for");
   add("mad_checked_bytes", offsetof(mad_counters, checked_bytes),
       "payload bytes received with a checksum");
+  add_as(MPI_T_PVAR_CLASS_LEVEL, "mad_waiting_receives", offsetof(mad_counters, waiting_receives),
+         "receives that wait for their message");
+  add_as(MPI_T_PVAR_CLASS_LEVEL, "mad_waiting_messages", offsetof(mad_counters, waiting_messages),
+         "messages that wait for their receive");
   add_by_fabric("mad_fabric_packets_sent", offsetof(mad_fabric_counters, packets_sent),
                 "packets sent by each fabric of the list");
   add_by_fabric("mad_fabric_bytes_sent", offsetof(mad_fabric_counters, bytes_sent),

@@ -1,8 +1,7 @@
 /* mad_recv.c: active messages on their way in.
  *
  * A message with payload is handed to MPICH's callback as a transport rendezvous: MPICH creates or
- * finds the request, and we move the bytes, at once when the receive is there, else when MPICH
- * finds its match and calls MPIDI_MAD_am_matched().  So MPICH never copies an unexpected message.
+ * finds the request, and we move the bytes to where it says.
  */
 #include "mad_core.h"
 
@@ -26,8 +25,24 @@ static int check_signature(MPIR_Request* rreq, MPI_Aint bytes) {
   MPI_Aint element;
 
   MPIR_Datatype_get_ptr(MPIDIG_REQUEST(rreq, datatype), type);
-  element = type ? type->builtin_element_size : 0; /* below 1: they differ, or there are none */
+  if (type == NULL || type->is_contig) return MPI_SUCCESS;
+  element = type->builtin_element_size; /* below 1: they differ, or there are none */
   return (element > 0 && bytes % element != 0) ? type_mismatch() : MPI_SUCCESS;
+}
+
+int MPIDI_MAD_check_received(MPIR_Request* rreq, void* buffer, MPI_Aint* bytes) {
+  MPI_Aint unpacked = 0;
+  int error;
+
+  if (likely(buffer == NULL))
+    return HANDLE_IS_BUILTIN(MPIDIG_REQUEST(rreq, datatype)) ? MPI_SUCCESS
+                                                             : check_signature(rreq, *bytes);
+  error =
+      MPIR_Typerep_unpack(buffer, *bytes, MPIDIG_REQUEST(rreq, buffer), MPIDIG_REQUEST(rreq, count),
+                          MPIDIG_REQUEST(rreq, datatype), 0, &unpacked);
+  if (!error && unpacked < *bytes && !rreq->status.MPI_ERROR) error = type_mismatch();
+  *bytes = unpacked;
+  return error;
 }
 
 /* A failed receive's count is as if all had come: where it is another, MPICH's MPI_Bcast adds an
@@ -52,21 +67,10 @@ static void receive_done(MPIR_Request* rreq, uint64_t received, int error) {
   MPIDI_MAD_am_request_t* am = MPIDI_MAD_AM(rreq);
   MPI_Aint bytes = (MPI_Aint)received;
 
-  if (am->recv.buffer) {
-    void* buffer = am->recv.buffer;
-    MPI_Aint unpacked = 0;
-    am->recv.buffer = NULL;
-    if (!error)
-      error = MPIR_Typerep_unpack(buffer, bytes, MPIDIG_REQUEST(rreq, buffer),
-                                  MPIDIG_REQUEST(rreq, count), MPIDIG_REQUEST(rreq, datatype), 0,
-                                  &unpacked);
-    if (!error && unpacked < bytes && !rreq->status.MPI_ERROR) error = type_mismatch();
-    bytes = unpacked;
-    MPL_free(buffer);
-  } else if (am->recv.partial && !error) {
-    error = check_signature(rreq, bytes);
-  }
-  if (error && rreq->kind == MPIR_REQUEST_KIND__RECV) bytes = MPIDI_MAD_count_of_failed(rreq);
+  if (!error && (am->recv.buffer || am->recv.partial))
+    error = MPIDI_MAD_check_received(rreq, am->recv.buffer, &bytes);
+  MPL_free(am->recv.buffer);
+  am->recv.buffer = NULL;
   MPIR_STATUS_SET_COUNT(rreq->status, bytes);
   if (error) {
     rreq->status.MPI_ERROR = error;
@@ -163,7 +167,7 @@ fn_fail:
   receive_done(rreq, 0, mpi_errno);
 }
 
-int MPIDI_MAD_am_matched(MPIR_Request* rreq) {
+int MPIDI_MAD_am_ready(MPIR_Request* rreq) {
   if (MPIDI_MAD_AM(rreq)->incoming) receive(rreq);
   return MPI_SUCCESS;
 }

@@ -1,7 +1,7 @@
 /* netmod_inline.h: what MPICH's core inlines of the mad netmod.
  *
- * MPICH's generic layer does the matching: point-to-point, probe, RMA, collectives and partitioned
- * communication are its active-message versions, and mad is their transport.
+ * Point-to-point communication is libmad's tagged messages.  RMA, collectives and partitioned
+ * communication are MPICH's generic ones, over point-to-point or over active messages.
  */
 #ifndef NETMOD_INLINE_H_INCLUDED
 #define NETMOD_INLINE_H_INCLUDED
@@ -9,14 +9,12 @@
 #include "mad_am.h"
 #include "mad_impl.h"
 #include "mad_part.h"
-#include "mad_probe.h"
 #include "mad_proc.h"
 #include "mad_progress.h"
+#include "mad_pt2pt.h"
 #include "mad_request.h"
 #include "mad_rma.h"
 #include "netmod_am_fallback_coll.h"
-#include "netmod_am_fallback_recv.h"
-#include "netmod_am_fallback_send.h"
 
 /* Generated from MPICH's list of netmod functions when the netmod is installed into a tree. */
 #include "mad_noinline.h"

@@ -78,7 +78,10 @@ class Link::End {
     config.fabric = fabric.c_str();
     config.interface = interface.empty() ? nullptr : interface.c_str();
     config.flush_threshold = flush_threshold;
-    config.callbacks = {on_message, on_sent, on_received, on_peer_gone};
+    config.callbacks.on_message = on_message;
+    config.callbacks.on_sent = on_sent;
+    config.callbacks.on_received = on_received;
+    config.callbacks.on_peer_gone = on_peer_gone;
     config.context = this;
     check(mad_engine_open(&config, &engine_), "opening the fabric");
   }

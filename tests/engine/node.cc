@@ -34,6 +34,17 @@ void record_gone(void* context, mad_peer* peer, int status, const char* why) {
   static_cast<Node*>(context)->departures.push_back({peer, status, why});
 }
 
+void finish_tagged(Operation* operation, const mad_arrival* arrival, int status) {
+  operation->receive = nullptr;
+  operation->matched = arrival != nullptr;
+  if (arrival != nullptr) operation->arrival = *arrival;
+  operation->finish(status, operation->arrival.received);
+}
+
+void record_tagged(void*, mad_op* op, const mad_arrival* arrival, int status) {
+  finish_tagged(static_cast<Operation*>(op->context), arrival, status);
+}
+
 }  // namespace
 
 Node::Node(const std::string& fabric, const std::function<void(mad_config&)>& tune) {
@@ -41,7 +52,7 @@ Node::Node(const std::string& fabric, const std::function<void(mad_config&)>& tu
   mad_config_init(&config);
   config.fabric = fabric.c_str();
   if (fabric != "loopback") config.interface = "lo";
-  config.callbacks = {record_message, record_sent, record_received, record_gone};
+  config.callbacks = {record_message, record_sent, record_received, record_gone, record_tagged};
   config.context = this;
   if (tune) tune(config);
   const int result = mad_engine_open(&config, &engine_);
@@ -86,6 +97,29 @@ void Node::receive(mad_incoming* incoming, void* base, std::uint64_t count, cons
   const int result =
       mad_recv(engine_, incoming, base, count, type, path, &operation->slot, &received);
   if (result != MAD_IN_PROGRESS) operation->finish(result, received);
+}
+
+void Node::send_tagged(mad_peer* to, const mad_envelope& envelope, const void* base,
+                       std::uint64_t count, const mad_type* type, mad_path path,
+                       Operation* operation, std::uint32_t flags) {
+  operation->started(
+      mad_tagged_send(engine_, to, &envelope, flags, base, count, type, path, &operation->slot));
+}
+
+void Node::receive_tagged(const mad_envelope& wanted, void* base, std::uint64_t count,
+                          const mad_type* type, mad_path path, Operation* operation) {
+  mad_arrival arrival{};
+  const int result = mad_tagged_receive(engine_, &wanted, base, count, type, path, &operation->slot,
+                                        &operation->receive, &arrival);
+  if (result != MAD_IN_PROGRESS) finish_tagged(operation, &arrival, result);
+}
+
+void Node::receive_claimed(mad_message* message, void* base, std::uint64_t count,
+                           const mad_type* type, mad_path path, Operation* operation) {
+  mad_arrival arrival{};
+  const int result = mad_message_receive(engine_, message, base, count, type, path,
+                                         &operation->slot, &operation->receive, &arrival);
+  if (result != MAD_IN_PROGRESS) finish_tagged(operation, &arrival, result);
 }
 
 Arrival Node::take() {

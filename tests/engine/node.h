@@ -55,6 +55,11 @@ struct Operation {
   int status = MAD_IN_PROGRESS;
   std::uint64_t bytes = 0;  // receives
   int callbacks = 0;        // must end as 1
+
+  /// Of a receive of a tagged message.
+  mad_receive* receive = nullptr;
+  mad_arrival arrival{};
+  bool matched = false;
 };
 
 struct Arrival {
@@ -91,6 +96,14 @@ class Node {
             const mad_type* type, mad_path path, Operation* operation, std::uint8_t handler = 1);
   void receive(mad_incoming* incoming, void* base, std::uint64_t count, const mad_type* type,
                mad_path path, Operation* operation);
+
+  void send_tagged(mad_peer* to, const mad_envelope& envelope, const void* base,
+                   std::uint64_t count, const mad_type* type, mad_path path, Operation* operation,
+                   std::uint32_t flags = 0);
+  void receive_tagged(const mad_envelope& wanted, void* base, std::uint64_t count,
+                      const mad_type* type, mad_path path, Operation* operation);
+  void receive_claimed(mad_message* message, void* base, std::uint64_t count, const mad_type* type,
+                       mad_path path, Operation* operation);
 
   /// Takes the oldest arrival.
   Arrival take();

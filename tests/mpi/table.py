@@ -115,6 +115,7 @@ TESTS = (
     Test("bursts", "bursts", 2),
     Test("absent", "absent", 2),
     Test("cancel", "cancel", 2),
+    Test("matching", "matching", 2),
     Test("threads", "threads", 2),
     Test("bounded", "bounded", 2),
     Test("slow-receivers", "slow_receivers", 11),

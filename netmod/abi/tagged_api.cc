@@ -1,0 +1,174 @@
+// The C functions of tagged messages: they check what the caller gave, then call mad_engine.
+#include <string>
+
+#include "netmod/abi/engine.h"
+#include "netmod/abi/errors.h"
+#include "netmod/abi/message_checks.h"
+
+namespace {
+
+using mad::fail;
+using mad::guarded;
+
+constexpr std::uint32_t kFlagBits = 0xFF;  // the caller's
+
+int bad(const char* function, const std::string& what) {
+  return fail(MAD_ERR_ARGUMENT, std::string(function) + ": " + what);
+}
+
+int check_engine(const char* function, const mad_engine* engine) {
+  if (engine == nullptr) return bad(function, "engine is NULL");
+  if (engine->closing()) {
+    return fail(MAD_ERR_CLOSED, std::string(function) + ": the engine is being closed");
+  }
+  return MAD_SUCCESS;
+}
+
+mad::Envelope envelope_of(const mad_envelope& envelope) {
+  return {envelope.context, envelope.source, envelope.tag};
+}
+
+// Of a receive or probe.
+int check_wanted(const char* function, const mad_engine* engine, const mad_envelope* wanted) {
+  if (const int error = check_engine(function, engine)) return error;
+  if (wanted == nullptr) return bad(function, "wanted is NULL");
+  if (wanted->source < MAD_ANY_SOURCE || wanted->tag < MAD_ANY_TAG) {
+    return bad(function, "source " + std::to_string(wanted->source) + " and tag " +
+                             std::to_string(wanted->tag) +
+                             ": both are 0 or more, or MAD_ANY_SOURCE and MAD_ANY_TAG");
+  }
+  return MAD_SUCCESS;
+}
+
+int check_slots(const char* function, const mad_op* op, mad_receive* const* receive,
+                const mad_arrival* arrival) {
+  if (op == nullptr) return bad(function, "op is NULL");
+  if (receive == nullptr) return bad(function, "receive is NULL");
+  return arrival == nullptr ? bad(function, "arrival is NULL") : static_cast<int>(MAD_SUCCESS);
+}
+
+}  // namespace
+
+extern "C" int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_envelope* envelope,
+                               uint32_t flags, const void* base, uint64_t count,
+                               const mad_type* type, mad_path path, mad_op* op) {
+  return guarded([&]() -> int {
+    constexpr const char* kName = "mad_tagged_send";
+    if (const int error = mad::check_peer(kName, engine, peer)) return error;
+    if (envelope == nullptr) return bad(kName, "envelope is NULL");
+    if (envelope->source < 0 || envelope->tag < 0) {
+      return bad(kName, "source " + std::to_string(envelope->source) + " and tag " +
+                            std::to_string(envelope->tag) + ": both are 0 or more");
+    }
+    if ((flags & ~(kFlagBits | MAD_SYNCHRONOUS)) != 0) {
+      return bad(kName, "flags " + std::to_string(flags) + " have bits that mean nothing");
+    }
+    mad::Payload payload;
+    if (const int error = mad::check_payload(kName, base, count, type, path, &payload)) {
+      return error;
+    }
+    const mad::TaggedHeader header{envelope_of(*envelope),
+                                   static_cast<std::uint8_t>(flags & kFlagBits)};
+    const bool answered = (flags & MAD_SYNCHRONOUS) != 0;
+    const mad::Status status = engine->send_tagged(*peer, header, answered, payload, path, op);
+    return status.again() ? static_cast<int>(MAD_NOT_NOW) : mad::to_abi(status);
+  });
+}
+
+extern "C" int mad_tagged_receive(mad_engine* engine, const mad_envelope* wanted, void* base,
+                                  uint64_t count, const mad_type* type, mad_path path, mad_op* op,
+                                  mad_receive** receive, mad_arrival* arrival) {
+  return guarded([&]() -> int {
+    constexpr const char* kName = "mad_tagged_receive";
+    if (const int error = check_wanted(kName, engine, wanted)) return error;
+    if (const int error = check_slots(kName, op, receive, arrival)) return error;
+    mad::Payload payload;
+    if (const int error = mad::check_payload(kName, base, count, type, path, &payload)) {
+      return error;
+    }
+    return mad::to_abi(
+        engine->tagged().receive(envelope_of(*wanted), payload, path, op, receive, arrival));
+  });
+}
+
+extern "C" int mad_tagged_cancel(mad_engine* engine, mad_receive* receive) {
+  return guarded([&]() -> int {
+    if (const int error = check_engine("mad_tagged_cancel", engine)) return error;
+    if (receive == nullptr) return bad("mad_tagged_cancel", "receive is NULL");
+    return engine->tagged().cancel(*receive) ? MAD_SUCCESS : MAD_NOT_NOW;
+  });
+}
+
+extern "C" int mad_tagged_probe(mad_engine* engine, const mad_envelope* wanted,
+                                mad_arrival* arrival) {
+  return guarded([&]() -> int {
+    constexpr const char* kName = "mad_tagged_probe";
+    if (const int error = check_wanted(kName, engine, wanted)) return error;
+    if (arrival == nullptr) return bad(kName, "arrival is NULL");
+    const mad_message* const message = engine->tagged().find(envelope_of(*wanted));
+    if (message == nullptr) return MAD_NOT_NOW;
+    *arrival = message->arrival;
+    return MAD_SUCCESS;
+  });
+}
+
+extern "C" int mad_tagged_claim(mad_engine* engine, const mad_envelope* wanted,
+                                mad_arrival* arrival, mad_message** message) {
+  return guarded([&]() -> int {
+    constexpr const char* kName = "mad_tagged_claim";
+    if (const int error = check_wanted(kName, engine, wanted)) return error;
+    if (arrival == nullptr || message == nullptr) {
+      return bad(kName, arrival == nullptr ? "arrival is NULL" : "message is NULL");
+    }
+    mad_message* const found = engine->tagged().find(envelope_of(*wanted));
+    if (found == nullptr) return MAD_NOT_NOW;
+    engine->tagged().claim(*found);
+    *arrival = found->arrival;
+    *message = found;
+    return MAD_SUCCESS;
+  });
+}
+
+extern "C" int mad_message_receive(mad_engine* engine, mad_message* message, void* base,
+                                   uint64_t count, const mad_type* type, mad_path path, mad_op* op,
+                                   mad_receive** receive, mad_arrival* arrival) {
+  return guarded([&]() -> int {
+    constexpr const char* kName = "mad_message_receive";
+    if (engine == nullptr || message == nullptr) {
+      return bad(kName, engine == nullptr ? "engine is NULL" : "message is NULL");
+    }
+    mad::Payload payload;
+    int error = check_engine(kName, engine);
+    if (error == MAD_SUCCESS) error = check_slots(kName, op, receive, arrival);
+    if (error == MAD_SUCCESS) {
+      error = mad::check_payload(kName, base, count, type, path, &payload);
+    }
+    if (error != MAD_SUCCESS) {
+      engine->tagged().discard(*message);  // the sender must not wait for ever
+      return error;
+    }
+    return mad::to_abi(engine->tagged().receive(*message, payload, path, op, receive, arrival));
+  });
+}
+
+extern "C" void mad_message_discard(mad_engine* engine, mad_message* message) {
+  (void)guarded([&]() -> int {
+    if (engine == nullptr || message == nullptr) {
+      return bad("mad_message_discard", "engine or message is NULL");
+    }
+    engine->tagged().discard(*message);
+    return MAD_SUCCESS;
+  });
+}
+
+extern "C" int mad_tagged_each(mad_engine* engine,
+                               void (*each)(void* context, mad_receive* receive, mad_op* op),
+                               void* context) {
+  return guarded([&]() -> int {
+    if (const int error = check_engine("mad_tagged_each", engine)) return error;
+    if (each == nullptr) return bad("mad_tagged_each", "each is NULL");
+    engine->tagged().for_each_waiting(
+        [&](mad_receive& receive) { each(context, &receive, receive.op); });
+    return MAD_SUCCESS;
+  });
+}

@@ -1,0 +1,148 @@
+// What a C caller can get wrong with tagged messages, and what it is told.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "netmod/abi/mad.h"
+
+namespace {
+
+std::string error() { return mad_last_error(); }
+
+class TaggedApi : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    mad_config config;
+    mad_config_init(&config);
+    config.fabric = "loopback";
+    config.context = this;
+    config.callbacks.on_tagged = [](void* context, mad_op*, const mad_arrival*, int) {
+      ++static_cast<TaggedApi*>(context)->told;
+    };
+    ASSERT_EQ(mad_engine_open(&config, &engine), MAD_SUCCESS) << error();
+    char address[MAD_ADDRESS_MAX];
+    size_t size = sizeof(address);
+    ASSERT_EQ(mad_engine_address(engine, address, &size), MAD_SUCCESS);
+    ASSERT_EQ(mad_engine_peer(engine, address, size, &me), MAD_SUCCESS);
+  }
+  void TearDown() override { mad_engine_close(engine); }
+  int send(const mad_envelope& to, std::uint32_t flags = 0) {
+    return mad_tagged_send(engine, me, &to, flags, "x", 1, nullptr, MAD_PATH_AUTO, &op);
+  }
+  int receive(const mad_envelope& what) {
+    return mad_tagged_receive(engine, &what, memory, 1, nullptr, MAD_PATH_AUTO, &op, &waits,
+                              &arrival);
+  }
+  mad_message* claimed() {
+    EXPECT_GE(send({0, 1, 2}), 0) << error();
+    const mad_envelope what{0, 1, 2};
+    mad_message* message = nullptr;
+    for (int i = 0; i < 100000 && message == nullptr; ++i) {
+      mad_engine_progress(engine, nullptr);
+      (void)mad_tagged_claim(engine, &what, &arrival, &message);
+    }
+    EXPECT_NE(message, nullptr);
+    return message;
+  }
+
+  mad_engine* engine = nullptr;
+  mad_peer* me = nullptr;
+  mad_op op{};
+  mad_receive* waits = nullptr;
+  mad_arrival arrival{};
+  char memory[1] = {'.'};
+  int told = 0;
+};
+
+const mad_envelope kAny{MAD_ANY_SOURCE, MAD_ANY_TAG, 0};
+
+TEST_F(TaggedApi, SendsAreChecked) {
+  const mad_envelope to{0, 0, 0};
+  EXPECT_EQ(mad_tagged_send(nullptr, me, &to, 0, "x", 1, nullptr, MAD_PATH_AUTO, &op),
+            MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_tagged_send(engine, nullptr, &to, 0, "x", 1, nullptr, MAD_PATH_AUTO, &op),
+            MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_tagged_send(engine, me, nullptr, 0, "x", 1, nullptr, MAD_PATH_AUTO, &op),
+            MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_tagged_send(engine, me, &to, 0, nullptr, 1, nullptr, MAD_PATH_AUTO, &op),
+            MAD_ERR_ARGUMENT);
+  EXPECT_EQ(send({-1, 0, 0}), MAD_ERR_ARGUMENT);
+  EXPECT_NE(error().find("source -1"), std::string::npos);
+  EXPECT_EQ(send({0, -1, 0}), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(send({0, 0, 0}, 0x200), MAD_ERR_ARGUMENT);
+  EXPECT_NE(error().find("flags 512"), std::string::npos);
+  EXPECT_GE(send({0, 0, 0}, 0xff), 0);
+  EXPECT_EQ(mad_send_header(engine, me, 254, "x", 1), MAD_ERR_ARGUMENT);
+  EXPECT_NE(error().find("254"), std::string::npos);
+}
+
+TEST_F(TaggedApi, ReceivesAreChecked) {
+  EXPECT_EQ(
+      mad_tagged_receive(nullptr, &kAny, memory, 1, nullptr, MAD_PATH_AUTO, &op, &waits, &arrival),
+      MAD_ERR_ARGUMENT);
+  EXPECT_EQ(
+      mad_tagged_receive(engine, nullptr, memory, 1, nullptr, MAD_PATH_AUTO, &op, &waits, &arrival),
+      MAD_ERR_ARGUMENT);
+  EXPECT_EQ(
+      mad_tagged_receive(engine, &kAny, nullptr, 1, nullptr, MAD_PATH_AUTO, &op, &waits, &arrival),
+      MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_tagged_receive(engine, &kAny, memory, 1, nullptr, MAD_PATH_AUTO, nullptr, &waits,
+                               &arrival),
+            MAD_ERR_ARGUMENT);
+  EXPECT_EQ(
+      mad_tagged_receive(engine, &kAny, memory, 1, nullptr, MAD_PATH_AUTO, &op, nullptr, &arrival),
+      MAD_ERR_ARGUMENT);
+  EXPECT_EQ(
+      mad_tagged_receive(engine, &kAny, memory, 1, nullptr, MAD_PATH_AUTO, &op, &waits, nullptr),
+      MAD_ERR_ARGUMENT);
+  EXPECT_EQ(receive({-2, 0, 0}), MAD_ERR_ARGUMENT);
+  EXPECT_NE(error().find("source -2"), std::string::npos);
+  EXPECT_EQ(receive({0, -2, 0}), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_engine_counters(engine)->waiting_receives, 0u);
+  EXPECT_EQ(receive(kAny), MAD_IN_PROGRESS);
+  EXPECT_EQ(mad_engine_counters(engine)->waiting_receives, 1u);
+  EXPECT_EQ(mad_tagged_cancel(nullptr, waits), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_tagged_cancel(engine, nullptr), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_tagged_cancel(engine, waits), MAD_SUCCESS);
+  EXPECT_EQ(told, 0);
+}
+
+TEST_F(TaggedApi, ProbesAndClaimsAreChecked) {
+  mad_message* message = nullptr;
+  EXPECT_EQ(mad_tagged_probe(nullptr, &kAny, &arrival), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_tagged_probe(engine, nullptr, &arrival), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_tagged_probe(engine, &kAny, nullptr), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_tagged_probe(engine, &kAny, &arrival), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_claim(nullptr, &kAny, &arrival, &message), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_tagged_claim(engine, &kAny, nullptr, &message), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_tagged_claim(engine, &kAny, &arrival, nullptr), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_tagged_claim(engine, &kAny, &arrival, &message), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_each(
+                nullptr, [](void*, mad_receive*, mad_op*) {}, nullptr),
+            MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_tagged_each(engine, nullptr, nullptr), MAD_ERR_ARGUMENT);
+}
+
+// Whatever is wrong with the receive: its sender must not wait for ever.
+TEST_F(TaggedApi, AClaimedMessageIsGoneAfterAnError) {
+  EXPECT_EQ(mad_message_receive(engine, nullptr, memory, 1, nullptr, MAD_PATH_AUTO, &op, &waits,
+                                &arrival),
+            MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_message_receive(engine, claimed(), nullptr, 1, nullptr, MAD_PATH_AUTO, &op, &waits,
+                                &arrival),
+            MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_message_receive(engine, claimed(), memory, 1, nullptr, MAD_PATH_AUTO, nullptr,
+                                &waits, &arrival),
+            MAD_ERR_ARGUMENT);
+  EXPECT_TRUE(mad_engine_idle(engine));
+  EXPECT_EQ(mad_message_receive(engine, claimed(), memory, 1, nullptr, MAD_PATH_AUTO, &op, &waits,
+                                &arrival),
+            MAD_SUCCESS);
+  EXPECT_EQ(memory[0], 'x');
+  mad_message_discard(engine, nullptr);
+  EXPECT_NE(error().find("message is NULL"), std::string::npos);
+  mad_message_discard(engine, claimed());
+}
+
+}  // namespace

@@ -1,0 +1,113 @@
+#include "netmod/abi/tagged_messages.h"
+
+#include <algorithm>
+
+#include "netmod/abi/engine.h"
+
+namespace mad {
+namespace {
+
+mad_arrival arrival_of(const TaggedHeader& header, std::uint64_t payload_bytes) {
+  const Envelope& envelope = header.envelope;
+  return {{envelope.source, envelope.tag, static_cast<std::uint16_t>(envelope.context)},
+          header.flags,
+          payload_bytes,
+          0};
+}
+
+}  // namespace
+
+Status TaggedMessages::receive(const Envelope& wanted, const Payload& payload, mad_path path,
+                               mad_op* op, mad_receive** receive, mad_arrival* arrival) {
+  mad_message* const message = find(wanted);
+  if (message != nullptr) {
+    claim(*message);
+    return this->receive(*message, payload, path, op, receive, arrival);
+  }
+  mad_receive* const waiting = receives_.acquire(payload, path, op);
+  (void)matcher_.post(*waiting, wanted);
+  *receive = waiting;
+  return StatusCode::kInProgress;
+}
+
+Status TaggedMessages::receive(mad_message& message, const Payload& payload, mad_path path,
+                               mad_op* op, mad_receive** receive, mad_arrival* arrival) {
+  const mad_incoming incoming = message.incoming;
+  *arrival = message.arrival;
+  messages_.release(&message);
+  mad_receive* started = nullptr;
+  try {
+    started = receives_.acquire(payload, path, op);
+  } catch (const std::bad_alloc&) {
+    engine_.discard(incoming);
+    return {StatusCode::kNoMemory, "no memory for another receive"};
+  }
+  started->arrival = *arrival;
+  Status status = engine_.receive_tagged(incoming, *started, &arrival->received);
+  if (status.in_progress()) {
+    *receive = started;
+  } else {
+    receives_.release(started);
+  }
+  return status;
+}
+
+bool TaggedMessages::cancel(mad_receive& receive) {
+  if (!receive.waits()) return false;
+  matcher_.cancel(receive);
+  receives_.release(&receive);
+  return true;
+}
+
+mad_message* TaggedMessages::find(const Envelope& wanted) {
+  return matcher_.messages() == 0 ? nullptr : static_cast<mad_message*>(matcher_.find(wanted));
+}
+
+void TaggedMessages::discard(mad_message& message) {
+  const mad_incoming incoming = message.incoming;
+  messages_.release(&message);
+  engine_.discard(incoming);
+}
+
+bool TaggedMessages::take(const mad_peer& from, const TaggedHeader& header, Segment payload) {
+  PostedReceive* const found = matcher_.take(header.envelope);
+  if (found == nullptr) return false;
+  auto& receive = static_cast<mad_receive&>(*found);
+  receive.arrival = arrival_of(header, payload.size);
+  payload.size = std::min<std::uint64_t>(payload.size, receive.payload.get().bytes);
+  finished(receive, payload.size, engine_.place_tagged(from, payload, receive));
+  return true;
+}
+
+void TaggedMessages::arrived(const TaggedHeader& header, const mad_incoming& incoming) {
+  const mad_arrival arrival = arrival_of(header, incoming.payload_bytes);
+  PostedReceive* const found = matcher_.take(header.envelope);
+  if (found == nullptr) {
+    matcher_.keep(*messages_.acquire(incoming, arrival), header.envelope);
+    return;
+  }
+  auto& receive = static_cast<mad_receive&>(*found);
+  receive.arrival = arrival;
+  std::uint64_t received = 0;
+  const Status status = engine_.receive_tagged(incoming, receive, &received);
+  if (!status.in_progress()) finished(receive, received, status);
+}
+
+void TaggedMessages::finished(mad_receive& receive, std::uint64_t bytes, const Status& status) {
+  mad_arrival arrival = receive.arrival;
+  mad_op* const op = receive.op;
+  arrival.received = status.ok() ? bytes : 0;
+  receives_.release(&receive);
+  engine_.tell_tagged(op, &arrival, status);
+}
+
+void TaggedMessages::give_back(const Status& why) {
+  for_each_waiting([&](mad_receive& receive) {
+    mad_op* const op = receive.op;
+    (void)cancel(receive);
+    engine_.tell_tagged(op, nullptr, why);
+  });
+  matcher_.for_each_message([this](ArrivedMessage& message) { matcher_.remove(message); });
+}
+
+}  // namespace mad

@@ -1,0 +1,94 @@
+// TaggedMessages: the receives of one engine that wait for tagged messages, and the messages that
+// wait for receives.
+//
+// A Matcher says which belong together; how a message is moved to where its receive wants it is the
+// engine's.
+#ifndef NETMOD_ABI_TAGGED_MESSAGES_H_
+#define NETMOD_ABI_TAGGED_MESSAGES_H_
+
+#include <cstdint>
+
+#include "datatype_path/plan/plan.h"
+#include "madlike/base/segment.h"
+#include "madlike/base/status.h"
+#include "madlike/match/matcher.h"
+#include "madlike/message/messenger.h"
+#include "netmod/abi/mad.h"
+#include "netmod/abi/payload.h"
+#include "netmod/abi/peer.h"
+#include "netmod/abi/slab_pool.h"
+
+/// A message that has come and is neither received nor discarded.
+struct mad_incoming {
+  mad::IncomingMessage* message;
+  std::uint64_t payload_bytes;
+  std::uint32_t peer;         // its number
+  const mad::Policy* policy;  // for what comes from it
+};
+
+struct mad_receive final : mad::PostedReceive {
+  mad_receive(const mad::Payload& its_payload, mad_path its_path, mad_op* its_op)
+      : payload(its_payload), path(its_path), op(its_op) {}
+  const mad::HeldPayload payload;
+  const mad_path path;
+  mad_op* const op;
+  mad_arrival arrival{};  // once it has its message
+};
+
+struct mad_message final : mad::ArrivedMessage {
+  mad_message(const mad_incoming& its_incoming, const mad_arrival& its_arrival)
+      : incoming(its_incoming), arrival(its_arrival) {}
+  mad_incoming incoming;
+  mad_arrival arrival;
+};
+
+namespace mad {
+
+class TaggedMessages {
+ public:
+  explicit TaggedMessages(mad_engine& engine) : engine_(engine) {}
+
+  /// ok: `*arrival` was received; kInProgress: the engine tells when, until then `*receive` names
+  /// it; error: of the message `*arrival`, which is gone.
+  Status receive(const Envelope& wanted, const Payload& payload, mad_path path, mad_op* op,
+                 mad_receive** receive, mad_arrival* arrival);
+  /// The same with a message that was claimed, whatever it returns.
+  Status receive(mad_message& message, const Payload& payload, mad_path path, mad_op* op,
+                 mad_receive** receive, mad_arrival* arrival);
+  /// Whether it waited, and is no more.
+  bool cancel(mad_receive& receive);
+
+  /// The message that a receive would get; null: there is none.
+  mad_message* find(const Envelope& wanted);
+  /// It is one that waits for no receive any more.
+  void claim(mad_message& message) { matcher_.remove(message); }
+  void discard(mad_message& message);
+
+  /// A message came that is all here: whether a receive had waited for it.
+  bool take(const mad_peer& from, const TaggedHeader& header, Segment payload);
+  /// A message came.
+  void arrived(const TaggedHeader& header, const mad_incoming& incoming);
+  /// The message of a receive is in place, or will not be.
+  void finished(mad_receive& receive, std::uint64_t bytes, const Status& status);
+
+  /// The engine ends: those who wait get back their slots.
+  void give_back(const Status& why);
+
+  template <typename Each>
+  void for_each_waiting(const Each& each) {
+    matcher_.for_each_receive(
+        [&](PostedReceive& receive) { each(static_cast<mad_receive&>(receive)); });
+  }
+  std::size_t waiting_receives() const { return matcher_.receives(); }
+  std::size_t waiting_messages() const { return matcher_.messages(); }
+
+ private:
+  mad_engine& engine_;
+  Matcher matcher_;
+  SlabPool<mad_receive> receives_;
+  SlabPool<mad_message> messages_;
+};
+
+}  // namespace mad
+
+#endif  // NETMOD_ABI_TAGGED_MESSAGES_H_

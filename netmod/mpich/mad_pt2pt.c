@@ -1,0 +1,349 @@
+/* mad_pt2pt.c: point-to-point communication as tagged messages of libmad.
+ *
+ * libmad matches: a message's envelope is its context, the sender's rank and the tag.  Here MPI's
+ * arguments become such messages and receives, and what libmad tells becomes the end of a request.
+ * A send that is done at once has no request of its own.  An error of a message is the error of its
+ * request, which is complete then, so that nobody is left with a request that nobody completes.
+ */
+#include "mad_core.h"
+
+#define REQUEST_REFERENCES 2 /* the program's, and ours until it is complete */
+
+/* What a collective operation has to say of itself is one of three values; a message's flags have
+ * its number. */
+static const MPIR_Errflag_t errflags[] = {MPIR_ERR_NONE, MPIR_ERR_PROC_FAILED, MPIR_ERR_OTHER};
+#define ERRFLAGS (sizeof(errflags) / sizeof(errflags[0]))
+
+static uint32_t flags_of(MPIR_Errflag_t errflag) {
+  uint32_t number = 0;
+
+  while (number < ERRFLAGS - 1 && errflags[number] != errflag) number++;
+  return number;
+}
+
+static int error_of(uint8_t flags) { return flags < ERRFLAGS ? errflags[flags] : MPIR_ERR_OTHER; }
+
+static int no_requests(void) {
+  return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPIX_ERR_NOREQ,
+                              "**nomemreq", 0);
+}
+
+static MPIR_Request* create_request(MPIR_Request_kind_t kind, MPIR_Comm* comm) {
+  MPIR_Request* request;
+
+  MPIDI_CH4_REQUEST_CREATE(request, kind, 0, REQUEST_REFERENCES);
+  if (unlikely(request == NULL)) return NULL;
+  request->comm = comm;
+  MPIR_Comm_add_ref(comm);
+  return request;
+}
+
+/* ---- sends ---- */
+
+void MPIDI_MAD_send_done(MPIR_Request* sreq, int status) {
+  MPL_free(MPIDI_MAD_AM(sreq)->send.buffer);
+  if (status < 0) sreq->status.MPI_ERROR = MPIDI_MAD_request_error(sreq, status);
+  MPID_Request_complete(sreq);
+}
+
+static int send_with_request(mad_peer* peer, int rank, MPIR_Comm* comm,
+                             const mad_envelope* envelope, uint32_t flags,
+                             const MPIDI_MAD_layout_t* layout, mad_path path, void* buffer,
+                             MPIR_Request** request) {
+  MPIR_Request* sreq = create_request(MPIR_REQUEST_KIND__SEND, comm);
+  mad_op* op;
+  int status;
+
+  if (unlikely(sreq == NULL)) {
+    MPL_free(buffer);
+    return no_requests();
+  }
+  *request = sreq;
+  MPIDIG_REQUEST(sreq, u.send.dest) = rank; /* for error texts */
+  MPIDI_MAD_AM(sreq)->send.buffer = buffer;
+  op = (mad_op*)&MPIDI_MAD_AM(sreq)->send.slot;
+  op->context = sreq;
+  op->group = comm->context_id;
+  status = mad_tagged_send(MPIDI_MAD_global.engine, peer, envelope, flags, layout->base,
+                           layout->count, layout->type, path, op);
+  if (status != MAD_IN_PROGRESS) MPIDI_MAD_send_done(sreq, status);
+  return MPI_SUCCESS;
+}
+
+/* Nothing was sent: a request that says so. */
+static int failed_send(MPIR_Comm* comm, int error, MPIR_Request** request) {
+  MPIR_Request* sreq = create_request(MPIR_REQUEST_KIND__SEND, comm);
+
+  if (unlikely(sreq == NULL)) return error;
+  *request = sreq;
+  sreq->status.MPI_ERROR = error;
+  return MPID_Request_complete(sreq);
+}
+
+static int start_send(const void* buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                      MPIR_Comm* comm, int context_offset, MPIDI_av_entry_t* addr, uint32_t flags,
+                      MPIR_Request** request) {
+  int mpi_errno = MPI_SUCCESS;
+  mad_peer* peer = MPIDI_MAD_AV(addr)->peer;
+  const mad_envelope envelope = {comm->rank, tag, (uint16_t)(comm->context_id + context_offset)};
+  MPIDI_MAD_layout_t layout;
+  mad_path path;
+  void* buffer = NULL;
+
+  mpi_errno = MPIDI_MAD_comm_path(comm, &path);
+  MPIR_ERR_CHECK(mpi_errno);
+  mpi_errno = MPIDI_MAD_layout(buf, count, datatype, &layout);
+  MPIR_ERR_CHECK(mpi_errno);
+  if (unlikely(path == MAD_PATH_OFF && layout.type)) {
+    mpi_errno = MPIDI_MAD_pack_whole(buf, count, datatype, &layout, &buffer);
+    MPIR_ERR_CHECK(mpi_errno);
+  } else if (mad_tagged_send(MPIDI_MAD_global.engine, peer, &envelope, flags, layout.base,
+                             layout.count, layout.type, path, NULL) == MAD_SUCCESS) {
+    *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
+    return MPI_SUCCESS;
+  }
+  return send_with_request(peer, rank, comm, &envelope, flags, &layout, path, buffer, request);
+
+fn_fail:
+  return failed_send(comm, mpi_errno, request);
+}
+
+int MPIDI_MAD_isend(const void* buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                    MPIR_Comm* comm, int context_offset, MPIDI_av_entry_t* addr, bool synchronous,
+                    MPIR_Errflag_t errflag, MPIR_Request** request) {
+  int mpi_errno;
+
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  mpi_errno = start_send(buf, count, datatype, rank, tag, comm, context_offset, addr,
+                         flags_of(errflag) | (synchronous ? MAD_SYNCHRONOUS : 0), request);
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  return mpi_errno;
+}
+
+/* ---- receives ---- */
+
+static mad_envelope wanted_by(int source, int tag, MPIR_Comm* comm, int context_offset) {
+  return (mad_envelope){(source == MPI_ANY_SOURCE) ? MAD_ANY_SOURCE : source,
+                        (tag == MPI_ANY_TAG) ? MAD_ANY_TAG : tag,
+                        (uint16_t)(comm->recvcontext_id + context_offset)};
+}
+
+static void set_source(MPIR_Request* rreq, const mad_arrival* arrival) {
+  MPIDIG_REQUEST(rreq, u.recv.source) = arrival->envelope.source; /* for error texts */
+  rreq->status.MPI_SOURCE = arrival->envelope.source;
+  rreq->status.MPI_TAG = arrival->envelope.tag;
+}
+
+/* The receive's memory is the program's again. */
+static void complete_receive(MPIR_Request* rreq, MPI_Aint bytes) {
+  MPIDI_MAD_AM(rreq)->receive = NULL;
+  MPL_free(MPIDI_MAD_AM(rreq)->recv.buffer);
+  MPIR_STATUS_SET_COUNT(rreq->status, bytes);
+  MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(rreq, datatype));
+  MPID_Request_complete(rreq);
+}
+
+static void fail_receive(MPIR_Request* rreq, int error) {
+  rreq->status.MPI_ERROR = error;
+  complete_receive(rreq, MPIDI_MAD_count_of_failed(rreq));
+}
+
+static void receive_done(MPIR_Request* rreq, const mad_arrival* arrival, int status) {
+  MPI_Aint bytes = (MPI_Aint)arrival->received;
+  int error = MPI_SUCCESS;
+
+  set_source(rreq, arrival);
+  if (unlikely(status < 0)) {
+    fail_receive(rreq, MPIDI_MAD_request_error(rreq, status));
+    return;
+  }
+  rreq->status.MPI_ERROR = error_of(arrival->flags);
+  if (unlikely(arrival->sent > arrival->received && !rreq->status.MPI_ERROR))
+    rreq->status.MPI_ERROR = MPIDIG_ERR_TRUNCATE(arrival->received, arrival->sent);
+  error = MPIDI_MAD_check_received(rreq, MPIDI_MAD_AM(rreq)->recv.buffer, &bytes);
+  if (unlikely(error))
+    fail_receive(rreq, error);
+  else
+    complete_receive(rreq, bytes);
+}
+
+void MPIDI_MAD_on_tagged(void* context, mad_op* op, const mad_arrival* arrival, int status) {
+  MPIR_Request* rreq = op->context;
+
+  if (arrival)
+    receive_done(rreq, arrival, status);
+  else
+    fail_receive(rreq, MPIDI_MAD_request_error(rreq, status));
+}
+
+/* Describes where the message goes; on path off that is a buffer, unpacked when all is there. */
+static int prepare_receive(MPIR_Request* rreq, void* buf, MPI_Aint count, MPI_Datatype datatype,
+                           MPIDI_MAD_layout_t* layout, mad_path* path) {
+  int mpi_errno = MPI_SUCCESS;
+  MPIDI_MAD_am_request_t* am = MPIDI_MAD_AM(rreq);
+  mad_op* op = (mad_op*)&am->recv.slot;
+
+  op->context = rreq;
+  op->group = rreq->comm->context_id;
+  am->receive = NULL;
+  am->recv.buffer = NULL;
+  MPIDIG_REQUEST(rreq, buffer) = buf;
+  MPIDIG_REQUEST(rreq, count) = count;
+  MPIDIG_REQUEST(rreq, datatype) = datatype;
+  MPIR_Datatype_add_ref_if_not_builtin(datatype);
+  /* A wrong attribute is reported by the next send; here its owner gets the default. */
+  (void)MPIDI_MAD_comm_path(rreq->comm, path);
+  mpi_errno = MPIDI_MAD_layout(buf, count, datatype, layout);
+  MPIR_ERR_CHECK(mpi_errno);
+  if (unlikely(*path == MAD_PATH_OFF && layout->type)) {
+    am->recv.buffer = MPL_malloc(MPL_MAX(layout->bytes, 1), MPL_MEM_BUFFER);
+    MPIR_ERR_CHKANDJUMP(am->recv.buffer == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    layout->base = am->recv.buffer;
+    layout->count = layout->bytes;
+    layout->type = NULL;
+  }
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+static int start_receive(void* buf, MPI_Aint count, MPI_Datatype datatype, int source, int tag,
+                         MPIR_Comm* comm, int context_offset, MPIR_Request** request) {
+  MPIR_Request* rreq = create_request(MPIR_REQUEST_KIND__RECV, comm);
+  const mad_envelope wanted = wanted_by(source, tag, comm, context_offset);
+  MPIDI_MAD_layout_t layout;
+  mad_arrival arrival = {wanted, 0, 0, 0};
+  mad_path path;
+  int status, error;
+
+  if (unlikely(rreq == NULL)) return no_requests();
+  *request = rreq;
+  MPIDIG_REQUEST(rreq, u.recv.source) = source;
+  MPIDIG_REQUEST(rreq, u.recv.tag) = tag;
+  error = prepare_receive(rreq, buf, count, datatype, &layout, &path);
+  if (unlikely(error)) {
+    set_source(rreq, &arrival);
+    fail_receive(rreq, error);
+    return MPI_SUCCESS;
+  }
+  status = mad_tagged_receive(MPIDI_MAD_global.engine, &wanted, layout.base, layout.count,
+                              layout.type, path, (mad_op*)&MPIDI_MAD_AM(rreq)->recv.slot,
+                              &MPIDI_MAD_AM(rreq)->receive, &arrival);
+  if (status != MAD_IN_PROGRESS) receive_done(rreq, &arrival, status);
+  return MPI_SUCCESS;
+}
+
+int MPIDI_MAD_irecv(void* buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                    MPIR_Comm* comm, int context_offset, MPIR_Request** request) {
+  int mpi_errno;
+
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  mpi_errno = start_receive(buf, count, datatype, rank, tag, comm, context_offset, request);
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  return mpi_errno;
+}
+
+static void receive_message(void* buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request* rreq) {
+  mad_message* message = MPIDI_MAD_AM(rreq)->message;
+  MPIDI_MAD_layout_t layout;
+  mad_arrival arrival;
+  mad_path path;
+  int status, error = prepare_receive(rreq, buf, count, datatype, &layout, &path);
+
+  if (unlikely(error)) {
+    mad_message_discard(MPIDI_MAD_global.engine, message);
+    fail_receive(rreq, error);
+    return;
+  }
+  status = mad_message_receive(MPIDI_MAD_global.engine, message, layout.base, layout.count,
+                               layout.type, path, (mad_op*)&MPIDI_MAD_AM(rreq)->recv.slot,
+                               &MPIDI_MAD_AM(rreq)->receive, &arrival);
+  if (status != MAD_IN_PROGRESS) receive_done(rreq, &arrival, status);
+}
+
+int MPIDI_MAD_imrecv(void* buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request* message) {
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  receive_message(buf, count, datatype, message);
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  return MPI_SUCCESS;
+}
+
+/* Whether it waited, and is to wait no more. */
+static bool withdraw(MPIR_Request* rreq) {
+  mad_receive* receive = MPIDI_MAD_AM(rreq)->receive;
+
+  return receive && mad_tagged_cancel(MPIDI_MAD_global.engine, receive) == MAD_SUCCESS;
+}
+
+/* MPICH calls this in its critical section. */
+int MPIDI_MAD_cancel_recv(MPIR_Request* rreq) {
+  if (MPIR_Request_is_complete(rreq) || !withdraw(rreq)) return MPI_SUCCESS;
+  MPIR_STATUS_SET_CANCEL_BIT(rreq->status, TRUE);
+  complete_receive(rreq, 0);
+  return MPI_SUCCESS;
+}
+
+void MPIDI_MAD_fail_receive(MPIR_Request* rreq, int error) {
+  if (!withdraw(rreq)) return;
+  rreq->status.MPI_SOURCE = MPIDIG_REQUEST(rreq, u.recv.source);
+  rreq->status.MPI_TAG = MPIDIG_REQUEST(rreq, u.recv.tag);
+  fail_receive(rreq, error);
+}
+
+/* ---- probes ---- */
+
+static void tell(const mad_arrival* arrival, MPI_Status* status) {
+  if (status == MPI_STATUS_IGNORE) return;
+  status->MPI_SOURCE = arrival->envelope.source;
+  status->MPI_TAG = arrival->envelope.tag;
+  MPIR_STATUS_SET_COUNT(*status, (MPI_Aint)arrival->sent);
+  MPIR_STATUS_SET_CANCEL_BIT(*status, FALSE);
+}
+
+int MPIDI_MAD_iprobe(int source, int tag, MPIR_Comm* comm, int context_offset, int* flag,
+                     MPI_Status* status) {
+  const mad_envelope wanted = wanted_by(source, tag, comm, context_offset);
+  mad_arrival arrival;
+
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  *flag = (mad_tagged_probe(MPIDI_MAD_global.engine, &wanted, &arrival) == MAD_SUCCESS);
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  if (!*flag) return MPIDI_MAD_probe_missed(source, comm);
+  tell(&arrival, status);
+  return MPI_SUCCESS;
+}
+
+static int claim(const mad_envelope* wanted, MPIR_Comm* comm, int* flag, MPIR_Request** message,
+                 MPI_Status* status) {
+  mad_message* claimed = NULL;
+  mad_arrival arrival;
+  MPIR_Request* rreq;
+
+  *flag = (mad_tagged_claim(MPIDI_MAD_global.engine, wanted, &arrival, &claimed) == MAD_SUCCESS);
+  if (!*flag) return MPI_SUCCESS;
+  rreq = create_request(MPIR_REQUEST_KIND__MPROBE, comm);
+  if (unlikely(rreq == NULL)) {
+    mad_message_discard(MPIDI_MAD_global.engine, claimed);
+    *flag = 0;
+    return no_requests();
+  }
+  MPIDI_MAD_AM(rreq)->message = claimed;
+  set_source(rreq, &arrival);
+  *message = rreq;
+  tell(&arrival, status);
+  return MPI_SUCCESS;
+}
+
+int MPIDI_MAD_improbe(int source, int tag, MPIR_Comm* comm, int context_offset, int* flag,
+                      MPIR_Request** message, MPI_Status* status) {
+  const mad_envelope wanted = wanted_by(source, tag, comm, context_offset);
+  int mpi_errno;
+
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  mpi_errno = claim(&wanted, comm, flag, message, status);
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  if (mpi_errno != MPI_SUCCESS || *flag) return mpi_errno;
+  return MPIDI_MAD_probe_missed(source, comm);
+}
