@@ -15,8 +15,7 @@ EnvelopeQueues::EnvelopeQueues()
     : chains_(std::size_t{1} << kLeastBits), shift_(kHashBits - kLeastBits) {}
 
 // The one behind it is the first one now, if there is one.
-void EnvelopeQueues::replace_first(Place& place) {
-  Place** const named = find(place.envelope);
+void EnvelopeQueues::replace_first(const Place& place, Place** named) {
   if (place.next == &place) {
     *named = place.chained;
     --envelopes_;

@@ -49,13 +49,16 @@ class EnvelopeQueues {
     return place;
   }
 
-  /// Takes one out that is in.
-  void remove(Place& place) {
-    place.previous->next = place.next;
-    place.next->previous = place.previous;
-    if (place.first) replace_first(place);
-    place.next = place.previous = nullptr;
+  /// Takes out the first one of an envelope; null: there is none.
+  Place* pop(const Envelope& envelope) {
+    Place** const named = find(envelope);
+    Place* const place = *named;
+    if (place != nullptr) unlink(*place, named);
+    return place;
   }
+
+  /// Takes one out that is in.
+  void remove(Place& place) { unlink(place, place.first ? find(place.envelope) : nullptr); }
 
   /// How many lists the queues are spread over: at least one for each envelope that has a queue, if
   /// there was memory for them.
@@ -87,7 +90,14 @@ class EnvelopeQueues {
     first.previous->next = &place;
     first.previous = &place;
   }
-  void replace_first(Place& place);
+  /// `named` is where it is named, of a first one.
+  void unlink(Place& place, Place** named) {
+    place.previous->next = place.next;
+    place.next->previous = place.previous;
+    if (place.first) replace_first(place, named);
+    place.next = place.previous = nullptr;
+  }
+  void replace_first(const Place& place, Place** named);
   void grow();
 
   std::vector<Place*> chains_;  // a power of two of them

@@ -19,7 +19,7 @@ ArrivedMessage* Matcher::post(PostedReceive& receive, const Envelope& wanted) {
 
 // Of each kind the one that was posted first; of those the same.
 PostedReceive* Matcher::take(const Envelope& envelope) {
-  if (receives_ == 0) return nullptr;
+  if (receives_ == receives_of_kind_[kExact]) return take_exact(envelope);
   PostedReceive::Place* first = nullptr;
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     if (receives_of_kind_[kind] == 0) continue;
@@ -30,6 +30,16 @@ PostedReceive* Matcher::take(const Envelope& envelope) {
   if (first == nullptr) return nullptr;
   cancel(*first->owner);
   return first->owner;
+}
+
+// No receive with a wildcard waits.
+PostedReceive* Matcher::take_exact(const Envelope& envelope) {
+  if (receives_ == 0) return nullptr;
+  auto* const place = static_cast<PostedReceive::Place*>(waiting_receives_.pop(envelope));
+  if (place == nullptr) return nullptr;
+  --receives_of_kind_[kExact];
+  --receives_;
+  return place->owner;
 }
 
 void Matcher::cancel(PostedReceive& receive) {

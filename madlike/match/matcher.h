@@ -110,6 +110,7 @@ class Matcher {
     return {envelope.context, (kind & kAnyOfSource) != 0 ? kAnySource : envelope.source,
             (kind & kAnyOfTag) != 0 ? kAnyTag : envelope.tag};
   }
+  PostedReceive* take_exact(const Envelope& envelope);
   void list_all(std::size_t kind);
 
   EnvelopeQueues waiting_receives_, waiting_messages_;

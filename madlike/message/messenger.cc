@@ -203,6 +203,10 @@ Status Messenger::send_at_once(Endpoint& to, std::uint8_t handler, Segment heade
   return impl_->sender().send_at_once(to, handler, header, source, payload_bytes);
 }
 
+bool Messenger::send_short(Endpoint& to, const TaggedHeader& header, Segment payload) {
+  return impl_->sender().send_short(to, header, payload);
+}
+
 Status Messenger::accept(IncomingMessage& message, PayloadSink& sink, std::uint64_t bytes,
                          void* context) {
   return impl_->receiver().accept(message, sink, bytes, context);

@@ -21,6 +21,7 @@
 #include "madlike/base/segment.h"
 #include "madlike/base/status.h"
 #include "madlike/driver/driver.h"
+#include "madlike/match/envelope.h"
 #include "madlike/message/packet.h"
 #include "madlike/message/window.h"
 
@@ -103,7 +104,9 @@ class MessageEvents {
   virtual ~MessageEvents() = default;
   /// A tagged message arrived, all of it, valid during the call: whether it was received.  If not,
   /// on_message() follows.
-  virtual bool take(Endpoint& /*from*/, Segment /*header*/, Segment /*payload*/) { return false; }
+  virtual bool take(Endpoint& /*from*/, const TaggedHeader& /*header*/, Segment /*payload*/) {
+    return false;
+  }
   /// A message arrived.  `header` is 8-byte aligned and valid during the call only.  `message` is
   /// null when there is no payload, but of tagged messages; otherwise the callee must accept() or
   /// discard() it, now or later.
@@ -214,6 +217,10 @@ class Messenger {
   /// as send_header().
   Status send_at_once(Endpoint& to, std::uint8_t handler, Segment header, PayloadSource& source,
                       std::uint64_t payload_bytes);
+
+  /// Sends a tagged message whose payload is one run, if it can leave at once in a short frame:
+  /// then it has left, and nothing has to remember it.  False: nothing was done.
+  bool send_short(Endpoint& to, const TaggedHeader& header, Segment payload);
 
   /// Receives the first `bytes` of the payload into `sink`, the rest is dropped at the sender where
   /// possible.  ok: complete now, on_received() is not called; kInProgress: on_received(context,

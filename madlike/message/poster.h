@@ -39,6 +39,12 @@ class Poster {
   template <typename Build>
   bool write(Endpoint& to, const ExposureToken& window, std::uint64_t offset, std::uint64_t bytes,
              OutgoingMessage& message, const Build& build);
+  /// Has `packet`, of `bytes`, written to lent memory.  False: it was not, as send() has it.
+  bool post_lent(Endpoint& to, PacketWriter& packet, std::size_t bytes) {
+    if (!lent(to, to.driver->post_lent(to.state.connection(), packet))) return false;
+    count_sent(to, bytes);
+    return true;
+  }
   /// Posts what has to leave before any other packet, if there is something; false when some of it
   /// stays.  Does not finish its message.
   bool retry(Endpoint& to);
@@ -105,8 +111,7 @@ bool Poster::send(Endpoint& to, OutgoingPacket::Use use, std::uint64_t bytes,
     return packet != nullptr && build_and_post(*packet, message, build);
   }
   LentPacket<Build> packet(&core_.lent, bytes, build);
-  if (!lent(to, to.driver->post_lent(to.state.connection(), packet))) return false;
-  count_sent(to, bytes);
+  if (!post_lent(to, packet, bytes)) return false;
   if (packet.left() > 0) wait_for_pieces(to, *message, packet.left());
   return true;
 }

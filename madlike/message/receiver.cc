@@ -35,6 +35,7 @@ Status Receiver::first_piece(Endpoint& from, const Completion& arrived, void** b
   DriverCounters& counters = core_.counters.drivers[from.route().driver];
   ++counters.packets_received;
   counters.bytes_received += bytes.size + arrived.rest;
+  if (is_short_frame(bytes)) return short_message(from, bytes, arrived.rest);
   Frame frame;
   Status status = decode_frame(bytes, &frame, arrived.rest);
   if (status.ok() && from.state.heard_hello() == (frame.kind == FrameKind::kHello)) {
@@ -44,9 +45,7 @@ Status Receiver::first_piece(Endpoint& from, const Completion& arrived, void** b
     status = violation("more credit than it ever got");
   }
   if (status.error()) return status;
-  from.begun.left = arrived.rest;
-  from.begun.placed = false;
-  from.begun.sum.begin(frame);
+  begin(from, frame, arrived.rest);
   if (frame.kind == FrameKind::kMessage) return message(from, frame, bytes);
   const Segment body{bytes.begin() + kFrameBytes, bytes.size - kFrameBytes};
   switch (frame.kind) {
@@ -72,6 +71,13 @@ Status Receiver::first_piece(Endpoint& from, const Completion& arrived, void** b
       return {StatusCode::kClosed, "the peer left in good order"};
   }
   return {};
+}
+
+// Of the packet `rest` bytes are still to come.
+void Receiver::begin(Endpoint& from, const Frame& frame, std::size_t rest) {
+  from.begun.left = rest;
+  from.begun.placed = false;
+  from.begun.sum.begin(frame);
 }
 
 // More of a packet that has begun: payload of one message.
@@ -115,30 +121,64 @@ void Receiver::hello(Endpoint& from, const Frame& frame) {
   from.link = from.driver->link(from.state.connection());
 }
 
-Status Receiver::message(Endpoint& from, const Frame& frame, Segment packet) {
-  const Segment header{packet.begin() + frame.header_at(), frame.header_bytes};
-  const Segment head{packet.begin() + frame.head_at(), packet.size - frame.head_at()};
-  const bool tagged = frame.handler == kTaggedHandler;
-  TaggedHeader unused;
-  if (tagged && !decode_tagged_header(header, &unused)) {
+// Mostly somebody waits for it, and nothing has to be made of it.
+Status Receiver::short_message(Endpoint& from, Segment packet, std::size_t rest) {
+  TaggedHeader header;
+  if (!from.state.heard_hello()) return violation("a frame before HELLO");
+  if (!decode_tagged_header({packet.data, kTaggedHeaderBytes}, &header)) {
     return violation("a tagged message with a wrong header");
   }
-  if (frame.head_bytes() > core_.config.peer_credit - from.credit.charged()) {
+  const Segment payload{packet.begin() + kShortFrameBytes, packet.size - kShortFrameBytes};
+  Status status = admit(from, short_frame_credit(packet), payload.size + rest);
+  if (status.error() || (rest == 0 && take(from, header, payload))) return status;
+  Frame frame;
+  status = decode_frame(packet, &frame, rest);
+  begin(from, frame, rest);
+  return deliver(from, frame, packet);
+}
+
+Status Receiver::message(Endpoint& from, const Frame& frame, Segment packet) {
+  TaggedHeader header;
+  const bool tagged = frame.handler == kTaggedHandler;
+  const Segment encoded{packet.begin() + frame.header_at(), frame.header_bytes};
+  if (tagged && !decode_tagged_header(encoded, &header)) {
+    return violation("a tagged message with a wrong header");
+  }
+  Status status = admit(from, frame.credit, frame.head_bytes());
+  if (status.error()) return status;
+  const Segment head{packet.begin() + frame.head_at(), packet.size - frame.head_at()};
+  const bool whole = frame.id == 0 && from.begun.left == 0 && !frame.checked;
+  if (tagged && whole && take(from, header, head)) return {};
+  return deliver(from, frame, packet);
+}
+
+// A message came: what it does to credit.
+Status Receiver::admit(Endpoint& from, std::uint32_t credit, std::size_t head) {
+  if (!from.credit.may_regain(credit)) return violation("more credit than it ever got");
+  if (head > core_.config.peer_credit - from.credit.charged()) {
     return violation("a head without credit");
   }
-  const bool whole = frame.id == 0 && from.begun.left == 0 && !frame.checked;
-  from.credit.regain(frame.credit);
-  from.credit.charge(frame.head_bytes());
+  from.credit.regain(credit);
+  from.credit.charge(head);
   from.credit.peer_spoke();
-  if (tagged && whole && core_.events.take(from, header, head)) {
-    core_.return_credit(from, head.size);
-    return {};
-  }
+  return {};
+}
+
+// Of a tagged message that is all here: whether it was received.
+bool Receiver::take(Endpoint& from, const TaggedHeader& header, Segment payload) {
+  if (!core_.events.take(from, header, payload)) return false;
+  core_.return_credit(from, payload.size);
+  return true;
+}
+
+Status Receiver::deliver(Endpoint& from, const Frame& frame, Segment packet) {
   IncomingMessage* arrival = nullptr;
-  if (frame.length > 0 || tagged) {
+  if (frame.length > 0 || frame.handler == kTaggedHandler) {
+    const Segment head{packet.begin() + frame.head_at(), packet.size - frame.head_at()};
     arrival = arrive(from, frame, head);
     if (arrival == nullptr) return {StatusCode::kNoMemory, "no memory for another message"};
   }
+  const Segment header{packet.begin() + frame.header_at(), frame.header_bytes};
   core_.events.on_message(from, frame.handler, header, frame.length, arrival);
   if (arrival == nullptr || arrival->phase != IncomingMessage::Phase::kArriving) return {};
   keep_head(*arrival);

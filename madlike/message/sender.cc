@@ -246,6 +246,42 @@ Status Sender::send_at_once(Endpoint& to, std::uint8_t handler, Segment header,
   return start_with(to, opening, payload_bytes) ? Status() : Status(StatusCode::kAgain);
 }
 
+// A short frame and its payload, written to one piece of lent memory: only then credit changes.
+class Sender::ShortPacket final : public PacketWriter {
+ public:
+  ShortPacket(Endpoint& to, const TaggedHeader& header, Segment payload)
+      : to_(to), header_(header), payload_(payload) {}
+  std::size_t bytes() const { return kShortFrameBytes + payload_.size; }
+  std::size_t left() const override { return written_ ? 0 : bytes(); }
+  void write(Segment room) override {
+    const std::uint32_t credit = to_.credit.returnable();
+    std::byte* const out = room.begin();
+    encode_tagged_header(header_, out);
+    encode_short_frame(out, credit, out);
+    if (payload_.size > 0) std::memcpy(out + kShortFrameBytes, payload_.data, payload_.size);
+    to_.credit.spend(payload_.size);
+    to_.credit.we_spoke();
+    to_.credit.returned(credit);
+    written_ = true;
+  }
+
+ private:
+  Endpoint& to_;
+  const TaggedHeader& header_;
+  const Segment payload_;
+  bool written_ = false;
+};
+
+bool Sender::send_short(Endpoint& to, const TaggedHeader& header, Segment payload) {
+  ShortPacket packet(to, header, payload);
+  const bool now = packet.bytes() <= to.link.lent_bytes && to.can_start() &&
+                   payload.size <= to.credit.available() &&
+                   payload.size <= eager_limit(core_.config, to.link);
+  if (!now || core_.config.checksum || !poster_.post_lent(to, packet, packet.bytes())) return false;
+  core_.counters.staged_bytes += payload.size;
+  return true;
+}
+
 void Sender::clear(IncomingMessage& message, bool just_arrived) {
   Endpoint& to = *message.endpoint;
   const bool now = to.queue.push_clearance(message, just_arrived, core_.turn);

@@ -27,6 +27,8 @@ class Sender {
   /// Messenger::send_at_once().
   Status send_at_once(Endpoint& to, std::uint8_t handler, Segment header, PayloadSource& source,
                       std::uint64_t payload_bytes);
+  /// Messenger::send_short().
+  bool send_short(Endpoint& to, const TaggedHeader& header, Segment payload);
 
   /// Queues a message in phase kClearing or kRefusing and posts its frame if that can be done now,
   /// or, if it `just_arrived` in this turn of progress, at the latest at the end of that.
@@ -48,6 +50,7 @@ class Sender {
  private:
   bool is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payload) const;
   struct Opening;
+  class ShortPacket;
   bool start(Endpoint& to, Opening opening);
   bool start_with(Endpoint& to, const Opening& opening, std::uint64_t head);
   bool may_be_short(const Endpoint& to, const Opening& opening) const;

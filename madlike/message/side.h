@@ -151,8 +151,8 @@ class Side final : public MessageEvents {
     return std::all_of(sent.begin(), sent.end(), [](const Sent& s) { return s.done == 1; });
   }
 
-  bool take(Endpoint&, Segment header, Segment payload) override {
-    return on_take && on_take({static_cast<const char*>(header.data), header.size}, payload);
+  bool take(Endpoint&, const TaggedHeader& header, Segment payload) override {
+    return on_take && on_take(header, payload);
   }
   void on_message(Endpoint& from, std::uint8_t handler, Segment header, std::uint64_t payload_bytes,
                   IncomingMessage* message) override {
@@ -193,7 +193,7 @@ class Side final : public MessageEvents {
   std::uint64_t run_bytes = UINT64_MAX;
   bool answered = false;  // of tagged messages sent from now on
   bool one_run = true;    // whether memory accepted into is one run
-  std::function<bool(const std::string& header, Segment payload)> on_take;
+  std::function<bool(const TaggedHeader& header, Segment payload)> on_take;
   std::function<void(Arrived&)> on_arrival;
   std::function<void(Sent&)> on_left;
   std::function<void(Arrived&)> on_complete;

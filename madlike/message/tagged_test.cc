@@ -81,8 +81,8 @@ TEST_P(Tagged, ThatAreNotAllSentHaveTheLongFrame) {
 
 TEST_P(Tagged, ThatAreAllHereMayBeTakenAtOnce) {
   std::vector<std::string> taken;
-  p_.b.on_take = [&](const std::string& header, Segment payload) {
-    EXPECT_EQ(header, header_of(kHeader));
+  p_.b.on_take = [&](const TaggedHeader& header, Segment payload) {
+    EXPECT_EQ(header_of(header), header_of(kHeader));
     taken.emplace_back(static_cast<const char*>(payload.data), payload.size);
     return true;
   };
@@ -104,7 +104,7 @@ TEST_P(Tagged, ThatAreAllHereMayBeTakenAtOnce) {
 // More of them than there is credit for at once.
 TEST_P(Tagged, ThatAreTakenGiveTheirCreditBack) {
   std::size_t taken = 0;
-  p_.b.on_take = [&](const std::string&, Segment) { return ++taken > 0; };
+  p_.b.on_take = [&](const TaggedHeader&, Segment) { return ++taken > 0; };
   for (int i = 0; i < 2000; ++i) {
     send(pattern(200));
     settle(p_.a, p_.b, [&] { return p_.a.all_sent(); });
@@ -118,7 +118,7 @@ TEST_P(Tagged, ThatAreTakenGiveTheirCreditBack) {
 TEST(TaggedInPieces, AreNotTakenAtOnce) {
   Pair p(lending(300));
   p.b.on_arrival = [](Arrived&) {};
-  p.b.on_take = [](const std::string&, Segment) { return true; };
+  p.b.on_take = [](const TaggedHeader&, Segment) { return true; };
   p.a.send(p.to_b, kTaggedHandler, pattern(1000), header_of(kHeader));
   settle(p.a, p.b);
   ASSERT_EQ(p.b.arrived.size(), 1u);
@@ -150,7 +150,7 @@ TEST_P(Tagged, AnsweredOnesAreCompleteWhenTheyWereTaken) {
 
 TEST_P(Tagged, AnsweredOnesAreNotTakenOnTheSly) {
   p_.a.answered = true;
-  p_.b.on_take = [&](const std::string&, Segment) {
+  p_.b.on_take = [&](const TaggedHeader&, Segment) {
     ADD_FAILURE() << "nobody would answer";
     return false;
   };
@@ -182,7 +182,7 @@ class TaggedWithSums : public Tagged {
 };
 
 TEST_P(TaggedWithSums, HaveTheLongFrameAndAreNotTakenUnseen) {
-  p_.b.on_take = [&](const std::string&, Segment) { return true; };
+  p_.b.on_take = [&](const TaggedHeader&, Segment) { return true; };
   send(pattern(100));
   settle(p_.a, p_.b);
   ASSERT_EQ(p_.b.arrived.size(), 1u);

@@ -181,14 +181,12 @@ namespace {
 
 // All of what it says but the header, whose check is the receiver's.
 void decode_short_frame(Segment packet, std::size_t rest, Frame* out) {
-  WireShort wire;
-  std::memcpy(&wire, packet.data, sizeof(wire));
   *out = {};
   out->kind = FrameKind::kMessage;
   out->is_short = true;
   out->handler = kTaggedHandler;
   out->header_bytes = kTaggedHeaderBytes;
-  out->credit = le32toh(wire.credit);
+  out->credit = short_frame_credit(packet);
   out->length = packet.size - kShortFrameBytes + rest;
   out->body_bytes = static_cast<std::uint32_t>(out->length);
 }
@@ -196,7 +194,7 @@ void decode_short_frame(Segment packet, std::size_t rest, Frame* out) {
 }  // namespace
 
 Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
-  if (packet.size >= kShortFrameBytes && *packet.begin() == std::byte{kTaggedMagic}) {
+  if (is_short_frame(packet)) {
     decode_short_frame(packet, rest, out);
     return {};
   }
@@ -247,8 +245,18 @@ void encode_tagged_header(const TaggedHeader& header, std::byte* out) {
 
 void encode_short_frame(const std::byte* header, std::uint32_t credit, std::byte* out) {
   const std::uint32_t wire_credit = htole32(credit);
-  std::memcpy(out, header, kTaggedHeaderBytes);
+  if (out != header) std::memcpy(out, header, kTaggedHeaderBytes);
   std::memcpy(out + offsetof(WireShort, credit), &wire_credit, sizeof(wire_credit));
+}
+
+bool is_short_frame(Segment packet) {
+  return packet.size >= kShortFrameBytes && *packet.begin() == std::byte{kTaggedMagic};
+}
+
+std::uint32_t short_frame_credit(Segment packet) {
+  std::uint32_t credit = 0;
+  std::memcpy(&credit, packet.begin() + offsetof(WireShort, credit), sizeof(credit));
+  return le32toh(credit);
 }
 
 bool decode_tagged_header(Segment header, TaggedHeader* out) {

@@ -74,7 +74,7 @@ struct Frame {
 void encode_frame(const Frame& frame, std::byte* out);
 /// Writes kTaggedHeaderBytes to `out`.
 void encode_tagged_header(const TaggedHeader& header, std::byte* out);
-/// Writes kShortFrameBytes to `out`; `header` is an encoded TaggedHeader.
+/// Writes kShortFrameBytes to `out`; `header` is an encoded TaggedHeader, which may stand there.
 void encode_short_frame(const std::byte* header, std::uint32_t credit, std::byte* out);
 /// Writes kWindowBytes to `out`.
 void encode_window(const Window& window, std::byte* out);
@@ -83,6 +83,9 @@ void encode_window(const Window& window, std::byte* out);
 /// may be to come.  kVersion: only the version differs; kProtocol: no frame at all, a field that
 /// its kind does not have, or lengths that do not fit the packet.
 Status decode_frame(Segment packet, Frame* out, std::size_t rest = 0);
+/// Whether the packet's first piece begins with a short frame; and that one's credit.
+bool is_short_frame(Segment packet);
+std::uint32_t short_frame_credit(Segment packet);
 /// Reads the header of a tagged message.  False: it is none.
 bool decode_tagged_header(Segment header, TaggedHeader* out);
 /// Reads the body of a CLEAR with a window that decode_frame() accepted.  kProtocol: runs that

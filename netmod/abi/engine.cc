@@ -267,15 +267,33 @@ Status mad_engine::send(mad_peer& to, std::uint8_t handler, mad::Segment header,
 
 Status mad_engine::send_tagged(mad_peer& to, const mad::TaggedHeader& header, bool answered,
                                const mad::Payload& payload, mad_path path, mad_op* op) {
-  // Most that has to wait is known without a plan.
-  const std::size_t most = mad::Messenger::max_at_once(*to.endpoint, false);
-  if (op == nullptr && (answered || payload.bytes >= most)) return StatusCode::kAgain;
+  if (op == nullptr) {
+    return answered ? Status(StatusCode::kAgain) : send_tagged_at_once(to, header, payload, path);
+  }
   std::byte encoded[mad::kTaggedHeaderBytes];
   mad::encode_tagged_header(header, encoded);
-  const mad::Segment its_header{encoded, sizeof(encoded)};
   const mad::Plan plan = send_plan(policy(to), payload, path);
-  if (op == nullptr) return send_at_once(to, mad::kTaggedHandler, its_header, payload, path, plan);
-  return send_operation(to, mad::kTaggedHandler, its_header, answered, payload, path, plan, op);
+  return send_operation(to, mad::kTaggedHandler, {encoded, sizeof(encoded)}, answered, payload,
+                        path, plan, op);
+}
+
+// One run needs no plan, and what is too much is known without one.
+Status mad_engine::send_tagged_at_once(mad_peer& to, const mad::TaggedHeader& header,
+                                       const mad::Payload& payload, mad_path path) {
+  const bool one_run = payload.program == nullptr;
+  if (trace_ != nullptr || payload.bytes >= mad::Messenger::max_at_once(*to.endpoint, one_run)) {
+    return StatusCode::kAgain;
+  }
+  if (!one_run) {
+    std::byte encoded[mad::kTaggedHeaderBytes];
+    mad::encode_tagged_header(header, encoded);
+    return send_at_once(to, mad::kTaggedHandler, {encoded, sizeof(encoded)}, payload, path,
+                        send_plan(policy(to), payload, path));
+  }
+  const mad::Segment run{payload.base, static_cast<std::size_t>(payload.bytes)};
+  if (!messenger_->send_short(*to.endpoint, header, run)) return StatusCode::kAgain;
+  count_send(mad::Plan(), path, payload);
+  return {};
 }
 
 Status mad_engine::send_operation(mad_peer& to, std::uint8_t handler, mad::Segment header,
@@ -383,11 +401,14 @@ Status mad_engine::receive_message(mad_incoming wanted, const mad::Payload& payl
   return status;
 }
 
-Status mad_engine::place_tagged(const mad_peer& from, mad::Segment bytes,
+Status mad_engine::place_tagged(mad::Endpoint& from, mad::Segment bytes,
                                 const mad_receive& receive) {
   const mad::Payload& payload = receive.payload.get();
   if (bytes.size == 0) return {};
-  const mad::Plan plan = receive_plan(policy(from), payload, receive.path);
+  mad::Plan plan;  // one run's
+  if (payload.program != nullptr) {
+    plan = receive_plan(policy(peers_.of(from)), payload, receive.path);
+  }
   if (plan.path != mad::Path::kPack) {
     place(bytes, payload, plan);
   } else {
@@ -478,10 +499,8 @@ mad_fabric_counters mad_engine::fabric_counters(std::size_t fabric) const {
 }
 
 // What is traced goes the long way.
-bool mad_engine::take(mad::Endpoint& from, mad::Segment header, mad::Segment payload) {
-  mad::TaggedHeader tagged;
-  (void)mad::decode_tagged_header(header, &tagged);
-  return !closing_ && trace_ == nullptr && tagged_.take(peers_.of(from), tagged, payload);
+bool mad_engine::take(mad::Endpoint& from, const mad::TaggedHeader& header, mad::Segment payload) {
+  return !closing_ && trace_ == nullptr && tagged_.take(from, header, payload);
 }
 
 void mad_engine::on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segment header,

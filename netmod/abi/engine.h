@@ -111,7 +111,7 @@ struct mad_engine final : private mad::MessageEvents {
   mad::Status receive_tagged(const mad_incoming& incoming, mad_receive& receive,
                              std::uint64_t* received);
   /// The same for one that is here and is nobody's any more.
-  mad::Status place_tagged(const mad_peer& from, mad::Segment bytes, const mad_receive& receive);
+  mad::Status place_tagged(mad::Endpoint& from, mad::Segment bytes, const mad_receive& receive);
   void discard(const mad_incoming& incoming);
   void tell_tagged(mad_op* op, const mad_arrival* arrival, const mad::Status& status);
 
@@ -139,6 +139,8 @@ struct mad_engine final : private mad::MessageEvents {
                              mad_op* op);
   mad::Status send_at_once(mad_peer& to, std::uint8_t handler, mad::Segment header,
                            const mad::Payload& payload, mad_path path, const mad::Plan& plan);
+  mad::Status send_tagged_at_once(mad_peer& to, const mad::TaggedHeader& header,
+                                  const mad::Payload& payload, mad_path path);
   void count_send(const mad::Plan& plan, mad_path asked, const mad::Payload& payload);
   void count_receive(const mad::Plan& plan, mad_path asked, std::uint64_t bytes);
   void give_back_operations();
@@ -155,7 +157,7 @@ struct mad_engine final : private mad::MessageEvents {
   void finish_receive(mad::ReceiveOperation& operation, std::uint64_t bytes,
                       const mad::Status& status);
 
-  bool take(mad::Endpoint& from, mad::Segment header, mad::Segment payload) override;
+  bool take(mad::Endpoint& from, const mad::TaggedHeader& header, mad::Segment payload) override;
   void on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segment header,
                   std::uint64_t payload_bytes, mad::IncomingMessage* message) override;
   void on_sent(mad::OutgoingMessage& message, const mad::Status& status) override;

@@ -69,7 +69,7 @@ void TaggedMessages::discard(mad_message& message) {
   engine_.discard(incoming);
 }
 
-bool TaggedMessages::take(const mad_peer& from, const TaggedHeader& header, Segment payload) {
+bool TaggedMessages::take(Endpoint& from, const TaggedHeader& header, Segment payload) {
   PostedReceive* const found = matcher_.take(header.envelope);
   if (found == nullptr) return false;
   auto& receive = static_cast<mad_receive&>(*found);

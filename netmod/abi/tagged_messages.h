@@ -65,7 +65,7 @@ class TaggedMessages {
   void discard(mad_message& message);
 
   /// A message came that is all here: whether a receive had waited for it.
-  bool take(const mad_peer& from, const TaggedHeader& header, Segment payload);
+  bool take(Endpoint& from, const TaggedHeader& header, Segment payload);
   /// A message came.
   void arrived(const TaggedHeader& header, const mad_incoming& incoming);
   /// The message of a receive is in place, or will not be.
