@@ -30,6 +30,11 @@ class EnvelopeQueuesTest : public ::testing::Test {
     queues_.remove(place);
     in_.erase(std::find(in_.begin(), in_.end(), &place));
   }
+  Place* pop(const Envelope& envelope) {
+    Place* const place = queues_.pop(envelope);
+    if (place != nullptr) in_.erase(std::find(in_.begin(), in_.end(), place));
+    return place;
+  }
   Place* expected_front(const Envelope& envelope) const {
     const auto same = [&](const Place* place) { return place->envelope == envelope; };
     const auto found = std::find_if(in_.begin(), in_.end(), same);
@@ -113,6 +118,12 @@ TEST_F(EnvelopeQueuesTest, AgreeWithOneList) {
       }
       const Envelope asked = envelope();
       ASSERT_EQ(queues_.front(asked), expected_front(asked));
+      if (random() % 4 != 0) continue;
+      Place* const expected = expected_front(asked);
+      ASSERT_EQ(pop(asked), expected);
+      if (expected != nullptr) {
+        ASSERT_FALSE(expected->is_in());
+      }
     }
     expect_all_are_visited();
     while (!in_.empty()) remove(*in_.front());

@@ -98,6 +98,97 @@ TEST_F(Lent, SmallMessagesLeaveAtOnceInAPacketEach) {
   EXPECT_FALSE(p_.b.misaligned);
 }
 
+/// The same with short frames.
+class LentShort : public Lent {
+ protected:
+  LentShort() {
+    p_.b.on_take = [this](const TaggedHeader& header, Segment payload) {
+      EXPECT_EQ(header.envelope, kEnvelope);
+      EXPECT_EQ(header.flags, 5);
+      taken_.emplace_back(payload.begin(), payload.end());
+      return true;
+    };
+  }
+  bool send(std::size_t bytes) {
+    Bytes payload = pattern(bytes, 5);
+    return p_.a.messenger->send_short(p_.to_b, {kEnvelope, 5}, {payload.data(), payload.size()});
+  }
+  void expect_not(std::size_t bytes) {
+    const std::uint64_t credit = p_.to_b.credit.available(), sent = packets(), before = built();
+    EXPECT_FALSE(send(bytes));
+    EXPECT_EQ(p_.to_b.credit.available(), credit);
+    EXPECT_EQ(packets(), sent);
+    EXPECT_EQ(built(), before);
+  }
+
+  static constexpr Envelope kEnvelope{7, 3, 99};
+  std::vector<Bytes> taken_;
+};
+
+TEST_F(LentShort, LeaveAtOnceInAPacketEach) {
+  std::size_t bytes = 0;
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{8}, std::size_t{200},
+                                 kPiece - kShortFrameBytes}) {
+    const std::uint64_t credit = p_.to_b.credit.available(), before = packets();
+    const std::uint64_t sent = p_.a.messenger->counters().drivers[0].bytes_sent;
+    ASSERT_TRUE(send(size));
+    EXPECT_EQ(packets(), before + 1);
+    EXPECT_EQ(p_.a.messenger->counters().drivers[0].bytes_sent - sent, size + kShortFrameBytes);
+    EXPECT_EQ(credit - p_.to_b.credit.available(), size);
+    EXPECT_EQ(built(), bytes += size);
+    EXPECT_TRUE(p_.a.messenger->idle());
+    (void)p_.b.messenger->progress();
+    ASSERT_FALSE(taken_.empty());
+    EXPECT_EQ(taken_.back(), pattern(size, 5));
+  }
+  EXPECT_EQ(taken_.size(), 5u);
+}
+
+TEST_F(LentShort, CarryCreditBack) {
+  ASSERT_TRUE(send(200));
+  (void)p_.b.messenger->progress();
+  EXPECT_EQ(p_.to_a.credit.to_return(), 200u);
+  const std::uint64_t before = p_.to_b.credit.available();
+  p_.a.on_take = [](const TaggedHeader&, Segment) { return true; };
+  ASSERT_TRUE(p_.b.messenger->send_short(p_.to_a, {kEnvelope, 5}, {}));
+  EXPECT_EQ(p_.to_a.credit.to_return(), 0u);
+  (void)p_.a.messenger->progress();
+  EXPECT_EQ(p_.to_b.credit.available(), before + 200);
+}
+
+TEST_F(LentShort, DoNotLeaveWhereTheyHaveNoRoom) {
+  expect_not(kPiece - kShortFrameBytes + 1);
+  MessengerConfig config = short_heads();
+  config.eager_limit = 100;
+  Bytes payload = pattern(101);
+  Pair limited(lending(4), config);
+  EXPECT_FALSE(limited.a.messenger->send_short(limited.to_b, {}, {payload.data(), 101}));
+  EXPECT_TRUE(limited.a.messenger->send_short(limited.to_b, {}, {payload.data(), 100}));
+  config.checksum = true;
+  Pair summed(lending(4), config);
+  EXPECT_FALSE(summed.a.messenger->send_short(summed.to_b, {}, {payload.data(), 8}));
+  Pair not_lent({}, short_heads());
+  EXPECT_FALSE(not_lent.a.messenger->send_short(not_lent.to_b, {}, {payload.data(), 8}));
+}
+
+TEST_F(LentShort, DoNotLeaveWithoutCreditOrBeforeOthers) {
+  p_.b.on_take = nullptr;
+  p_.b.on_arrival = [](Arrived&) {};
+  while (p_.to_b.credit.available() >= 200) {
+    ASSERT_TRUE(send(200));
+    (void)p_.b.messenger->progress();
+  }
+  expect_not(200);
+  for (Arrived& each : p_.b.arrived) p_.b.accept(each);
+  settle(p_.a, p_.b);
+  while (p_.to_b.queue.first_frames.empty())
+    ASSERT_TRUE(p_.a.send_header(p_.to_b, 2, "waits").ok());
+  (void)p_.b.messenger->progress();  // there is room again
+  expect_not(8);
+  settle(p_.a, p_.b);
+  EXPECT_TRUE(send(8));
+}
+
 TEST_F(Lent, HeadersGoAlong) {
   for (const std::size_t header : {1, 8, 30, 100}) {
     ASSERT_TRUE(at_once(150, header).ok());
