@@ -14,7 +14,9 @@ RULES: Dict[str, Tuple[str, ...]] = {
     "madlike/checksum": (),
     "madlike/match": (),
     "madlike/driver": ("madlike/base",),
-    "madlike/message": ("madlike/base", "madlike/checksum", "madlike/driver/driver.h"),
+    "madlike/message": (
+        "madlike/base", "madlike/checksum", "madlike/driver/driver.h", "madlike/match/envelope.h",
+    ),
     "datatype_path/describe": ("madlike/base",),
     "datatype_path/kernels": (),
     "datatype_path/program": ("madlike/base", "datatype_path/describe", "datatype_path/kernels"),
