@@ -64,7 +64,7 @@ static int failed_send_error(MPIR_Request* sreq, int status) {
 void MPIDI_MAD_on_sent(void* context, mad_op* op, int status) {
   MPIR_Request* sreq = op->context;
 
-  if (sreq->kind == MPIR_REQUEST_KIND__SEND)
+  if (MPIDIG_REQUEST(sreq, req) == NULL) /* no active message's */
     MPIDI_MAD_send_done(sreq, status);
   else
     send_done(sreq, status < 0 ? failed_send_error(sreq, status) : MPI_SUCCESS);
@@ -88,6 +88,8 @@ int MPIDI_MAD_pack_whole(const void* data, MPI_Aint count, MPI_Datatype datatype
 fn_exit:
   return mpi_errno;
 fn_fail:
+  MPL_free(*buffer);
+  *buffer = NULL;
   goto fn_exit;
 }
 

@@ -87,7 +87,9 @@ void MPIDI_MAD_on_peer_gone(void* context, mad_peer* peer, int status, const cha
 /* mad_pt2pt.c */
 void MPIDI_MAD_on_tagged(void* context, mad_op* op, const mad_arrival* arrival, int status);
 void MPIDI_MAD_send_done(MPIR_Request* sreq, int status);
-/* Ends a receive that waits for a message which will not come. */
+/* Whether a receive waited for its message, and is to wait no more. */
+bool MPIDI_MAD_withdraw(MPIR_Request* rreq);
+/* Ends a receive that was withdrawn. */
 void MPIDI_MAD_fail_receive(MPIR_Request* rreq, int error);
 
 /* mad_types.c: a buffer as libmad sees it.  `type` is NULL for one run of bytes. */

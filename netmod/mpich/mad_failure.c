@@ -58,11 +58,26 @@ static int source_error(int source, MPIR_Comm* comm) {
   return MPI_SUCCESS;
 }
 
-static void check_receive(void* context, mad_receive* receive, mad_op* op) {
+static void withdraw_if_failed(void* context, mad_receive* receive, mad_op* op) {
+  MPIR_Request** failed = context;
   MPIR_Request* rreq = op->context;
   int error = source_error(MPIDIG_REQUEST(rreq, u.recv.source), rreq->comm);
 
-  if (error) MPIDI_MAD_fail_receive(rreq, error);
+  if (error == MPI_SUCCESS || !MPIDI_MAD_withdraw(rreq)) return;
+  rreq->status.MPI_ERROR = error;
+  DL_APPEND(*failed, rreq);
+}
+
+/* Their ends come when all were looked at: with the last request of a communicator its attributes
+ * are deleted, by functions of the program's. */
+static void sweep_receives(void) {
+  MPIR_Request *failed = NULL, *rreq, *next;
+
+  (void)mad_tagged_each(MPIDI_MAD_global.engine, withdraw_if_failed, &failed);
+  DL_FOREACH_SAFE(failed, rreq, next) {
+    DL_DELETE(failed, rreq);
+    MPIDI_MAD_fail_receive(rreq, rreq->status.MPI_ERROR);
+  }
 }
 
 /* Receives of partitioned communication whose partner has not shown up.  They stay in their list,
@@ -81,7 +96,7 @@ static void sweep_partitioned(void) {
 void MPIDI_MAD_sweep(void) {
   MPIDI_MAD_global.sweep = false;
   MPIDI_MAD_keep_watch();
-  (void)mad_tagged_each(MPIDI_MAD_global.engine, check_receive, NULL);
+  sweep_receives();
   sweep_partitioned();
   MPIDI_MAD_release_locks_of_gone();
   if (MPIDI_MAD_global.release) release_gone();

@@ -21,6 +21,12 @@ static uint32_t flags_of(MPIR_Errflag_t errflag) {
   return number;
 }
 
+/* Of a collective operation that says it in the tag, whose own bits are not to be matched. */
+static uint32_t flags_in(int tag) {
+  if (likely(!MPIR_TAG_CHECK_ERROR_BIT(tag))) return 0;
+  return flags_of(MPIR_TAG_CHECK_PROC_FAILURE_BIT(tag) ? MPIR_ERR_PROC_FAILED : MPIR_ERR_OTHER);
+}
+
 static int error_of(uint8_t flags) { return flags < ERRFLAGS ? errflags[flags] : MPIR_ERR_OTHER; }
 
 static int no_requests(void) {
@@ -42,6 +48,7 @@ static MPIR_Request* create_request(MPIR_Request_kind_t kind, MPIR_Comm* comm) {
 
 void MPIDI_MAD_send_done(MPIR_Request* sreq, int status) {
   MPL_free(MPIDI_MAD_AM(sreq)->send.buffer);
+  MPIDI_MAD_AM(sreq)->send.buffer = NULL;
   if (status < 0) sreq->status.MPI_ERROR = MPIDI_MAD_request_error(sreq, status);
   MPID_Request_complete(sreq);
 }
@@ -85,7 +92,8 @@ static int start_send(const void* buf, MPI_Aint count, MPI_Datatype datatype, in
                       MPIR_Request** request) {
   int mpi_errno = MPI_SUCCESS;
   mad_peer* peer = MPIDI_MAD_AV(addr)->peer;
-  const mad_envelope envelope = {comm->rank, tag, (uint16_t)(comm->context_id + context_offset)};
+  const mad_envelope envelope = {comm->rank, MPIR_TAG_MASK_ERROR_BITS(tag),
+                                 (uint16_t)(comm->context_id + context_offset)};
   MPIDI_MAD_layout_t layout;
   mad_path path;
   void* buffer = NULL;
@@ -114,8 +122,9 @@ int MPIDI_MAD_isend(const void* buf, MPI_Aint count, MPI_Datatype datatype, int 
   int mpi_errno;
 
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-  mpi_errno = start_send(buf, count, datatype, rank, tag, comm, context_offset, addr,
-                         flags_of(errflag) | (synchronous ? MAD_SYNCHRONOUS : 0), request);
+  mpi_errno =
+      start_send(buf, count, datatype, rank, tag, comm, context_offset, addr,
+                 flags_of(errflag) | flags_in(tag) | (synchronous ? MAD_SYNCHRONOUS : 0), request);
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
   return mpi_errno;
 }
@@ -132,6 +141,12 @@ static void set_source(MPIR_Request* rreq, const mad_arrival* arrival) {
   MPIDIG_REQUEST(rreq, u.recv.source) = arrival->envelope.source; /* for error texts */
   rreq->status.MPI_SOURCE = arrival->envelope.source;
   rreq->status.MPI_TAG = arrival->envelope.tag;
+}
+
+/* No message came: the status says what was wanted. */
+static void set_wanted(MPIR_Request* rreq) {
+  rreq->status.MPI_SOURCE = MPIDIG_REQUEST(rreq, u.recv.source);
+  rreq->status.MPI_TAG = MPIDIG_REQUEST(rreq, u.recv.tag);
 }
 
 /* The receive's memory is the program's again. */
@@ -170,10 +185,12 @@ static void receive_done(MPIR_Request* rreq, const mad_arrival* arrival, int sta
 void MPIDI_MAD_on_tagged(void* context, mad_op* op, const mad_arrival* arrival, int status) {
   MPIR_Request* rreq = op->context;
 
-  if (arrival)
+  if (arrival) {
     receive_done(rreq, arrival, status);
-  else
+  } else {
+    set_wanted(rreq);
     fail_receive(rreq, MPIDI_MAD_request_error(rreq, status));
+  }
 }
 
 /* Describes where the message goes; on path off that is a buffer, unpacked when all is there. */
@@ -214,7 +231,7 @@ static int start_receive(void* buf, MPI_Aint count, MPI_Datatype datatype, int s
   MPIR_Request* rreq = create_request(MPIR_REQUEST_KIND__RECV, comm);
   const mad_envelope wanted = wanted_by(source, tag, comm, context_offset);
   MPIDI_MAD_layout_t layout;
-  mad_arrival arrival = {wanted, 0, 0, 0};
+  mad_arrival arrival = {{source, tag, wanted.context}, 0, 0, 0};
   mad_path path;
   int status, error;
 
@@ -224,7 +241,7 @@ static int start_receive(void* buf, MPI_Aint count, MPI_Datatype datatype, int s
   MPIDIG_REQUEST(rreq, u.recv.tag) = tag;
   error = prepare_receive(rreq, buf, count, datatype, &layout, &path);
   if (unlikely(error)) {
-    set_source(rreq, &arrival);
+    set_wanted(rreq);
     fail_receive(rreq, error);
     return MPI_SUCCESS;
   }
@@ -248,7 +265,7 @@ int MPIDI_MAD_irecv(void* buf, MPI_Aint count, MPI_Datatype datatype, int rank, 
 static void receive_message(void* buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request* rreq) {
   mad_message* message = MPIDI_MAD_AM(rreq)->message;
   MPIDI_MAD_layout_t layout;
-  mad_arrival arrival;
+  mad_arrival arrival = {{rreq->status.MPI_SOURCE, rreq->status.MPI_TAG, 0}, 0, 0, 0};
   mad_path path;
   int status, error = prepare_receive(rreq, buf, count, datatype, &layout, &path);
 
@@ -270,8 +287,7 @@ int MPIDI_MAD_imrecv(void* buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Requ
   return MPI_SUCCESS;
 }
 
-/* Whether it waited, and is to wait no more. */
-static bool withdraw(MPIR_Request* rreq) {
+bool MPIDI_MAD_withdraw(MPIR_Request* rreq) {
   mad_receive* receive = MPIDI_MAD_AM(rreq)->receive;
 
   return receive && mad_tagged_cancel(MPIDI_MAD_global.engine, receive) == MAD_SUCCESS;
@@ -279,16 +295,14 @@ static bool withdraw(MPIR_Request* rreq) {
 
 /* MPICH calls this in its critical section. */
 int MPIDI_MAD_cancel_recv(MPIR_Request* rreq) {
-  if (MPIR_Request_is_complete(rreq) || !withdraw(rreq)) return MPI_SUCCESS;
+  if (MPIR_Request_is_complete(rreq) || !MPIDI_MAD_withdraw(rreq)) return MPI_SUCCESS;
   MPIR_STATUS_SET_CANCEL_BIT(rreq->status, TRUE);
   complete_receive(rreq, 0);
   return MPI_SUCCESS;
 }
 
 void MPIDI_MAD_fail_receive(MPIR_Request* rreq, int error) {
-  if (!withdraw(rreq)) return;
-  rreq->status.MPI_SOURCE = MPIDIG_REQUEST(rreq, u.recv.source);
-  rreq->status.MPI_TAG = MPIDIG_REQUEST(rreq, u.recv.tag);
+  set_wanted(rreq);
   fail_receive(rreq, error);
 }
 

@@ -263,6 +263,18 @@ static void die_before_scattering(void) {
   CHECK(failed > 0, "all witnesses think that all is well");
 }
 
+/* Each exchanges parts with each in turn, the dead first: who learnt of it says so in its later
+ * messages, which are received all the same. */
+static void die_exchanging(void) {
+  int parts[8] = {0}, error;
+  MPI_Comm reversed;
+  MPI_Comm_split(comm, 0, -rank, &reversed);
+  MPI_Barrier(reversed);
+  if (rank == victim) die();
+  error = MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, parts, 1, MPI_INT, reversed);
+  CHECK_CLASS(error, MPIX_ERR_PROC_FAILED);
+}
+
 /* The class may be MPI_ERR_RMA_SYNC, which MPICH puts over every failure to begin or end. */
 static void expect_failed_epoch(int error) {
   char why[60];
@@ -468,6 +480,8 @@ static bool play(const char* scene) {
     die_collective();
   else if (strcmp(scene, "broadcasting") == 0)
     die_broadcasting();
+  else if (strcmp(scene, "exchanging") == 0)
+    die_exchanging();
   else if (strcmp(scene, "scattering") == 0)
     die_before_scattering();
   else if (strcmp(scene, "one-sided") == 0)

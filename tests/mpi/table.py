@@ -204,6 +204,7 @@ TESTS = (
                   "any-source", "any-source-unknown", "unknown", "unmatched", "probed", "partitioned", "partitioned-receiver", "collective", "broadcasting",
                   "one-sided", "one-sided-open", "locking", "lock-queued", "group-post", "group-complete", "group-test", "leaving")),
     _death("scattering", ranks=8),
+    _death("exchanging", ranks=5),
     _death("any-source-far", ranks=6),
     Test("idle", "idle", 12, expect="prints", texts=("ok idle",)),
     Test("forks-dies", "forks", 3, args=("dies",), mpiexec=("-disable-auto-cleanup",), expect="survives", shell=True),
