@@ -76,8 +76,6 @@ static inline mad_peer* MPIDI_MAD_peer(MPIR_Comm* comm, int rank) {
 void MPIDI_MAD_on_sent(void* context, mad_op* op, int status);
 void MPIDI_MAD_on_message(void* context, mad_peer* from, uint8_t handler, void* header,
                           size_t header_bytes, uint64_t payload_bytes, mad_incoming* incoming);
-/* Bytes that the status of a receive says which failed. */
-MPI_Aint MPIDI_MAD_count_of_failed(MPIR_Request* rreq);
 /* All `*bytes` of a message are here: in `buffer`, from where they go to where the receive wants
  * them, or, if that is NULL, there.  An error if the message is of another type. */
 int MPIDI_MAD_check_received(MPIR_Request* rreq, void* buffer, MPI_Aint* bytes);

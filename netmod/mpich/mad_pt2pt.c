@@ -158,9 +158,19 @@ static void complete_receive(MPIR_Request* rreq, MPI_Aint bytes) {
   MPID_Request_complete(rreq);
 }
 
+/* A failed receive's count is as if all had come: where it is another, MPICH's MPI_Bcast adds an
+ * error of its own to the receive's, which makes a ring of its list of errors, and looks for the
+ * list's end for ever. */
+static MPI_Aint count_of_failed(MPIR_Request* rreq) {
+  MPI_Aint size;
+
+  MPIR_Datatype_get_size_macro(MPIDIG_REQUEST(rreq, datatype), size);
+  return size * MPIDIG_REQUEST(rreq, count);
+}
+
 static void fail_receive(MPIR_Request* rreq, int error) {
   rreq->status.MPI_ERROR = error;
-  complete_receive(rreq, MPIDI_MAD_count_of_failed(rreq));
+  complete_receive(rreq, count_of_failed(rreq));
 }
 
 static void receive_done(MPIR_Request* rreq, const mad_arrival* arrival, int status) {

@@ -45,16 +45,6 @@ int MPIDI_MAD_check_received(MPIR_Request* rreq, void* buffer, MPI_Aint* bytes) 
   return error;
 }
 
-/* A failed receive's count is as if all had come: where it is another, MPICH's MPI_Bcast adds an
- * error of its own to the receive's, which makes a ring of its list of errors, and looks for the
- * list's end for ever. */
-MPI_Aint MPIDI_MAD_count_of_failed(MPIR_Request* rreq) {
-  MPI_Aint size;
-
-  MPIR_Datatype_get_size_macro(MPIDIG_REQUEST(rreq, datatype), size);
-  return size * MPIDIG_REQUEST(rreq, count);
-}
-
 /* The target's type of a one-sided operation, whose data follow once MPICH has it. */
 static bool is_description(int handler) {
   return handler == MPIDIG_PUT_DT_REQ || handler == MPIDIG_ACC_DT_REQ ||
