@@ -65,7 +65,8 @@ struct LinkCaps {
   /// packets, if both work; kNever: none is, or there are no writes.
   std::uint64_t write_runs_from = kNever;
   /// Payload of at least this many bytes, that is better written than sent, is best written as a
-  /// whole, none of it sent before its receive is known; 0: none is.
+  /// whole, none of it sent before its receive is known, and less is best sent; 0: none is written
+  /// as a whole, and less may be.
   std::size_t write_whole_from = 0;
   /// Payload of one run is best offered to the peer, which reads it by read_offered(), if it has
   /// from `offered_from` to `most_offered` bytes; most_offered 0: the peer cannot read.

@@ -319,7 +319,9 @@ bool Receiver::may_write(const Endpoint& peer, std::uint64_t run_bytes) const {
 void Receiver::open_window(IncomingMessage& message) {
   Driver& driver = *message.endpoint->driver;
   const std::uint64_t rest = message.accepted - message.received;
-  if (rest < core_.config.write_threshold || !may_write(*message.endpoint, rest)) return;
+  const std::uint64_t worth =
+      std::max(core_.config.write_threshold, message.endpoint->link.write_whole_from);
+  if (rest < worth || !may_write(*message.endpoint, rest)) return;
   Segment first;
   if (message.sink->runs(message.received, rest, &first, 1) == 0) return;
   if (first.size < rest && !may_write(*message.endpoint, first.size)) return;

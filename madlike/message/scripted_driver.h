@@ -14,17 +14,24 @@
 
 namespace mad {
 
-/// Says what the test wrote down, then ok, and keeps the bytes it accepted.
+/// Says what the test wrote down, then ok, and keeps the bytes it accepted.  Of two kinds of links:
+/// connection kFar has the farther one.
 class ScriptedDriver final : public Driver {
  public:
+  static constexpr ConnectionId kFar = 77;
   ScriptedDriver() {
     link().max_iov = 4;
     link().max_packet_bytes = 512;
     link().max_write_iov = 2;
     link().max_write_bytes = 4096;
+    LinkCaps far = link();
+    far.kind = 1;
+    far.max_iov = 2;
+    far.max_packet_bytes = 128;
+    caps_.links.push_back(far);
   }
   const DriverCaps& caps() const override { return caps_; }
-  const LinkCaps& link(ConnectionId) const override { return caps_.nearest(); }
+  const LinkCaps& link(ConnectionId id) const override { return caps_.links[id == kFar ? 1 : 0]; }
   /// Writes remotely, payload from so many bytes on best as a whole, in runs of at least 10.
   void write_whole_from(std::size_t bytes) {
     caps_.remote_write = true;

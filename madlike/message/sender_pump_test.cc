@@ -42,12 +42,13 @@ class PumpTest : public ::testing::Test {
     to_.credit.release(core_.credit_threshold);
   }
   /// A message whose receiver wants `packets` packets of 100 bytes.
-  OutgoingMessage& stream(std::size_t packets) {
+  OutgoingMessage& stream(std::size_t packets) { return stream(to_, 100 * packets, 100); }
+  OutgoingMessage& stream(Endpoint& to, std::size_t bytes, std::size_t flush_bytes) {
     OutgoingMessage& message = messages_.emplace_back();
     message.source = &zeros_;
-    message.flush_bytes = 100;
-    message.payload_bytes = 100 * packets;
-    state_of(message).endpoint = &to_;
+    message.flush_bytes = flush_bytes;
+    message.payload_bytes = bytes;
+    state_of(message).endpoint = &to;
     state_of(message).peer_id = 7;
     state_of(message).accepted = message.payload_bytes;
     sender_.stream(message);
@@ -168,6 +169,28 @@ TEST_F(PumpTest, SeveralPacketsOfALongMessageLeaveAndMoreDoSoon) {
   EXPECT_EQ(driver_.accepted_of(FrameKind::kData), 40u);
   EXPECT_EQ(core_.finished.pop(), &message);
   expect_at_rest();
+}
+
+// Though both are peers of one fabric.
+TEST_F(PumpTest, PacketsOfAPeerAreThoseOfItsLink) {
+  Endpoint far{{{0, {}}}, &driver_};
+  far.state = greeted(ScriptedDriver::kFar);
+  far.link = driver_.link(ScriptedDriver::kFar);
+  for (Endpoint* const to : {&to_, &far}) {
+    driver_.accepted.clear();
+    const OutgoingMessage& message = stream(*to, 2000, 2000);
+    while (sender_.pump(*to)) continue;
+    std::size_t payload = 0;
+    for (const std::vector<std::byte>& packet : driver_.accepted) {
+      EXPECT_LE(packet.size(), to->link.max_packet_bytes);
+      payload += packet.size() - kFrameBytes;
+    }
+    EXPECT_EQ(payload, 2000u);
+    const std::size_t most = to->link.max_packet_bytes - kFrameBytes;
+    EXPECT_EQ(driver_.accepted.size(), (2000 + most - 1) / most) << "none is shorter than need be";
+    EXPECT_EQ(core_.finished.pop(), &message);
+  }
+  core_.active.clear();  // with the far one
 }
 
 // Its packets come back with completions of the driver, which wake up who sleeps.

@@ -4,6 +4,7 @@
 #define MADLIKE_DRIVER_MEMORY_PROCESS_READER_H_
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -13,7 +14,8 @@
 namespace mad {
 
 /// A process, known by a word in its memory that nobody guesses: no other with its number has it
-/// there, nor has its own next program.
+/// there, nor has its own next program.  What was read of it counts if the word stands there
+/// afterwards.
 struct ProcessName {
   std::uint64_t pid = 0;  // 0: none
   std::uint64_t address = 0;
@@ -22,17 +24,25 @@ struct ProcessName {
 
 /// Whether this process may read that one's memory.  kPeerFailed says why not.
 Status check_readable(const ProcessName& process);
+/// Whether the process of this number is that one still: its word stands where it stood.
+/// kPeerFailed: it is another, or is gone, or has taken the word back.
+Status check_is_still(const ProcessName& process);
+
+/// What it costs here to read another process's memory, before the first byte: the least of a few
+/// readings of this process's own.  A system call is 0.1 us on one machine and 1 us in a virtual
+/// one.
+std::chrono::nanoseconds price_of_reading();
 
 /// Reads runs of a process's memory, from the first byte to the last, to wherever they belong.
 class ProcessReader {
  public:
   static constexpr std::size_t kMostRuns = 256;
 
-  /// From now on the runs of that process, at most kMostRuns.
-  void begin(const ProcessName& process, SegmentList runs);
-  /// Fills the places, at most kMostRuns, with the bytes that are next; there are as many.
-  /// kPeerFailed: they cannot be read, or the word did not stand there when all were; then the
-  /// places may hold anything.
+  /// From now on the runs of the process with that number, at most kMostRuns.
+  void begin(std::uint64_t pid, SegmentList runs);
+  /// Fills the places, at most kMostRuns, with the bytes that are next; there are as many.  Whose
+  /// they are it does not know.  kPeerFailed: they cannot be read; then the places may hold
+  /// anything.
   Status read(SegmentList places);
 
  private:
@@ -46,10 +56,10 @@ class ProcessReader {
     SegmentList left() const { return {all_.data() + first_, end_ - first_}; }
 
    private:
-    std::array<Segment, kMostRuns + 1> all_;  // one more for the word
+    std::array<Segment, kMostRuns> all_;
     std::size_t first_ = 0, end_ = 0;
   };
-  ProcessName process_;
+  std::uint64_t pid_ = 0;
   Runs runs_;
   Runs to_, from_;  // of one read()
 };

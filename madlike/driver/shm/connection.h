@@ -92,10 +92,11 @@ struct ShmConnection : ConnectedRecord {
   bool shrinks = false;                // the ring begins anew, and then gives memory back
 
   // Remote writes.
-  /// The peer reads it behind what it reads of our memory; once it is 0 that does not count.
+  /// By which the peer knows this process; once it is 0 what it reads of our memory does not count.
   std::atomic<std::uint64_t> word;
   bool we_read = false;  // the memory of the peer's process, which is:
   ProcessName process_name;
+  PolledClock::time_point proven_at;       // when its word was found there last
   bool they_read = false;                  // ours
   ShmPulls pulls;                          // of ours, that the peer has not answered
   std::uint64_t answered = 0, pulled = 0;  // writes of ours and of the peer's that were read

@@ -119,6 +119,7 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   // pulls.cc
   LinkCaps link_of(const ShmConnection& connection) const;
   Status take_pull(ShmConnection& connection, Segment record);
+  Status read_peer(ShmConnection& connection, SegmentList places);
   bool take_answers(ShmConnection& connection);
   void take_all_answers();
   bool misses_answer();
@@ -158,6 +159,7 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   ProcessReader reader_;  // scratch of take_pull(), as the next two
   ListedRuns runs_;
   std::array<Segment, kMaxRuns> places_;
+  std::size_t offered_from_ = 0;  // bytes
   std::size_t charged_ = 0;
   std::uint32_t looked_at_ = 0;  // peers that do not ring
   std::uint32_t polls_ = 0;

@@ -55,6 +55,10 @@ void ShmDriver::end(ShmConnection& connection, const Status& why, ShmLaneState l
   if (connection.state == State::kMeeting && connection.told) say_why_not(connection, why);
   unlist(connection);
   // What the peer reads of our memory from now on it does not take for what we wrote.
+  if (connection.place) {
+    ShmLaneHead& ours = segment_.lane(*connection.place);
+    ours.state.store(static_cast<std::uint32_t>(last), std::memory_order_release);
+  }
   connection.word.exchange(0);
   shm_fence();  // before all that is written to that memory again
   if (connection.out) (void)take_answers(connection);
@@ -62,10 +66,6 @@ void ShmDriver::end(ShmConnection& connection, const Status& why, ShmLaneState l
     completions_.push(Completion::Kind::kWritten, connection.id, connection.pulls.pop(), why);
   }
   pulling_.erase(std::remove(pulling_.begin(), pulling_.end(), connection.id), pulling_.end());
-  if (connection.place) {
-    ShmLaneHead& ours = segment_.lane(*connection.place);
-    ours.state.store(static_cast<std::uint32_t>(last), std::memory_order_release);
-  }
   if (connection.mapped) {
     drop_lane(connection);
     ring_other_side(connection.out->memory());

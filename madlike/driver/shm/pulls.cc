@@ -2,6 +2,8 @@
 // straight to where they belong: one copy, by the kernel.  How many it has read it says in a word
 // of the lane.
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <string>
 
@@ -16,8 +18,8 @@ struct PullHead {
   std::uint64_t offset;  // in it
 };
 
-// A ping-pong gains from 8 KiB on, 64 messages on their way from 16 KiB on: ADR 36.
-constexpr std::size_t kOfferedFrom = 12 * 1024;
+// A number of a process comes again only once all others were given away, which takes longer.
+constexpr std::chrono::milliseconds kProofStands{10};
 
 }  // namespace
 
@@ -25,7 +27,7 @@ LinkCaps ShmDriver::link_of(const ShmConnection& connection) const {
   LinkCaps link = caps_.nearest();
   if (connection.we_read && connection.they_read) link.write_runs_from = *options_.single_copy_from;
   if (connection.they_read) {
-    link.offered_from = kOfferedFrom;
+    link.offered_from = offered_from_;
     link.most_offered = kMostPull;
   }
   return link;
@@ -70,10 +72,10 @@ Status ShmDriver::take_pull(ShmConnection& connection, Segment record) {
     return {StatusCode::kProtocol, who + " wants what no engine reads"};
   }
   std::memcpy(&head, record.data, sizeof(head));
-  reader_.begin(connection.process_name, runs_.runs());
-  const Status read =
-      exposures_.fill(connection.id, {head.offset, head.key}, runs_.runs().bytes(), places_.data(),
-                      places_.size(), [this](SegmentList places) { return reader_.read(places); });
+  reader_.begin(connection.process_name.pid, runs_.runs());
+  const Status read = exposures_.fill(
+      connection.id, {head.offset, head.key}, runs_.runs().bytes(), places_.data(), places_.size(),
+      [&](SegmentList places) { return read_peer(connection, places); });
   if (!read.ok()) return {read.code(), who + ": " + std::string(read.message())};
   connection.in->memory().store_pulled(++connection.pulled);
   wake_other_side(connection.in->memory());
@@ -88,10 +90,29 @@ Status ShmDriver::read_offered(ConnectionId id, std::uint64_t address, std::uint
     return {StatusCode::kInvalidArgument, "shm: the peer offers what no engine reads"};
   }
   const Segment run{reinterpret_cast<void*>(address), static_cast<std::size_t>(bytes)};
-  reader_.begin(found->process_name, {&run, 1});
+  reader_.begin(found->process_name.pid, {&run, 1});
   const Exposure target{id, bytes, {}, &memory, 0};
   return target.fill(0, bytes, places_.data(), places_.size(),
-                     [this](SegmentList places) { return reader_.read(places); });
+                     [&](SegmentList places) { return read_peer(*found, places); });
+}
+
+// What was read counts if the peer has not taken it back, which its lane says, and if the process
+// of that number was the peer: it was when its word was found last, and the number cannot be
+// another's so soon after.  To look at the word each time would cost as much as 4 KiB.
+Status ShmDriver::read_peer(ShmConnection& connection, SegmentList places) {
+  Status read = reader_.read(places);
+  if (!read.ok()) return read;
+  std::atomic_thread_fence(std::memory_order_acquire);
+  const std::uint32_t state = connection.in->memory().head().state.load(std::memory_order_relaxed);
+  if (state != static_cast<std::uint32_t>(ShmLaneState::kOpen)) {
+    return {StatusCode::kPeerFailed,
+            "process " + std::to_string(connection.peer.pid) + " took back what it offered"};
+  }
+  const PolledClock::time_point now = PolledClock::Steady::now();
+  if (now - connection.proven_at < kProofStands) return {};
+  Status proof = check_is_still(connection.process_name);
+  if (proof.ok()) connection.proven_at = now;
+  return proof;
 }
 
 // What the peer says it has read; false: it says what cannot be.

@@ -32,6 +32,9 @@ struct ShmOptions {
   std::optional<std::size_t> single_copy_from;
   static constexpr std::size_t kSingleCopyFrom = std::size_t{16} << 10;
   static constexpr std::size_t kNever = SIZE_MAX;
+  /// What a read costs before its first byte, which says how long payload is at least that is read
+  /// and not copied through a lane.  Empty: it is measured, and nothing on request (above).
+  std::optional<std::chrono::nanoseconds> price_of_reading;
   /// A peer that disconnect() left while it was still to read something may take so long; and so
   /// long closing the engine may take for such peers.
   std::chrono::milliseconds close_timeout{20000};

@@ -46,9 +46,13 @@ void UcxDriver::take_pull(UcxConnection& connection, Segment message) {
                     Status(StatusCode::kProtocol,
                            to_text(connection.peer.socket) + " wants what no engine reads"));
   }
-  reader_.begin(connection.offered->process, listed_.runs());
-  const bool placed = place(connection, header, listed_.runs().bytes(),
-                            [this](SegmentList places) { return reader_.read(places); });
+  const ProcessName& process = connection.offered->process;
+  reader_.begin(process.pid, listed_.runs());
+  const bool placed =
+      place(connection, header, listed_.runs().bytes(), [this, &process](SegmentList places) {
+        Status read = reader_.read(places);
+        return read.ok() ? check_is_still(process) : read;
+      });
   if (!placed) return;
   if (connection.owed++ == 0) owing_.push_back(connection.id);
 }

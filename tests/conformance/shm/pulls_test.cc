@@ -77,7 +77,8 @@ TEST_F(ShmPullsTest, AreForLongRuns) {
   EXPECT_FALSE(a().driver->link(to_b_).prefers_writes(kPage - 1));
 }
 
-// The word is 0 once nothing that the sender said counts any more.
+// Nothing that the sender said counts once its lane is not open.  That its process is the same is
+// looked at again when some time has passed.
 TEST_F(ShmPullsTest, AnOfferIsOfWhoIsStillThere) {
   RestMemory memory(source_.size());
   const auto read = [&] {
@@ -86,7 +87,15 @@ TEST_F(ShmPullsTest, AnOfferIsOfWhoIsStillThere) {
   };
   ASSERT_TRUE(read().ok());
   EXPECT_EQ(memory.bytes, source_);
+  std::atomic<std::uint32_t>& state = at_a().out->memory().head().state;
+  for (const ShmLaneState over : {ShmLaneState::kClosed, ShmLaneState::kAbandoned}) {
+    state = static_cast<std::uint32_t>(over);
+    EXPECT_EQ(read().code(), StatusCode::kPeerFailed);
+  }
+  state = static_cast<std::uint32_t>(ShmLaneState::kOpen);
+  EXPECT_TRUE(read().ok());
   at_a().word = 0;
+  at_b().proven_at = {};
   EXPECT_EQ(read().code(), StatusCode::kPeerFailed);
   at_b().we_read = false;
   EXPECT_EQ(read().code(), StatusCode::kInvalidArgument);
