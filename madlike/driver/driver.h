@@ -134,6 +134,8 @@ class PacketWriter {
   virtual std::size_t left() const = 0;
   /// Writes the next ones: as many as `room`, which is 8-byte aligned, has, or all that are left.
   virtual void write(Segment room) = 0;
+  /// How long the runs in memory are that it copies them from, about.
+  virtual std::uint64_t run_bytes() const { return UINT64_MAX; }
 };
 
 class Driver {

@@ -199,8 +199,9 @@ std::size_t Messenger::max_at_once(const Endpoint& to, bool one_run) {
 }
 
 Status Messenger::send_at_once(Endpoint& to, std::uint8_t handler, Segment header,
-                               PayloadSource& source, std::uint64_t payload_bytes) {
-  return impl_->sender().send_at_once(to, handler, header, source, payload_bytes);
+                               PayloadSource& source, std::uint64_t payload_bytes,
+                               std::uint64_t run_bytes) {
+  return impl_->sender().send_at_once(to, handler, header, source, payload_bytes, run_bytes);
 }
 
 bool Messenger::send_short(Endpoint& to, const TaggedHeader& header, Segment payload) {

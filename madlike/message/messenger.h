@@ -214,9 +214,9 @@ class Messenger {
 
   /// Sends a message with payload if all of it can leave at once, in one packet.  kAgain: nothing
   /// was done, though `source` may have been read, as it has to wait or to be sent by send(); else
-  /// as send_header().
+  /// as send_header().  `run_bytes` is how long the payload's runs are in memory, about.
   Status send_at_once(Endpoint& to, std::uint8_t handler, Segment header, PayloadSource& source,
-                      std::uint64_t payload_bytes);
+                      std::uint64_t payload_bytes, std::uint64_t run_bytes = UINT64_MAX);
 
   /// Sends a tagged message whose payload is one run, if it can leave at once in a short frame:
   /// then it has left, and nothing has to remember it.  False: nothing was done.

@@ -148,7 +148,7 @@ bool Poster::finish_lent(Endpoint& to) {
     return fill_packet(core_, packet, to, *message->source);
   };
   while (left > 0) {
-    LentPacket<decltype(build)> piece(&core_.lent, left, build);
+    LentPacket<decltype(build)> piece(&core_.lent, left, message->run_bytes, build);
     if (!lent(to, to.driver->post_lent(to.state.connection(), piece))) return false;
     left = piece.left();
   }

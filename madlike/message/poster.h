@@ -29,11 +29,12 @@ class Poster {
   /// Has `build(Packet&)` build a packet of `bytes` at most, which is the room that the packet has,
   /// or less where the fabric takes less.  Gives it to the driver, now or later.  In lent memory
   /// all of the room is filled, and what is left of `bytes` is payload of `message`, which leaves
-  /// by its source; elsewhere `build` says whether the packet is to be sent.  False: it is not, or
-  /// there is no memory now and `build` was not called.  Does not finish the message.
+  /// by its source; elsewhere `build` says whether the packet is to be sent.  `run_bytes` is how
+  /// long the runs are that it is copied from, about.  False: it is not sent, or there is no memory
+  /// now and `build` was not called.  Does not finish the message.
   template <typename Build>
-  bool send(Endpoint& to, OutgoingPacket::Use use, std::uint64_t bytes, OutgoingMessage* message,
-            const Build& build);
+  bool send(Endpoint& to, OutgoingPacket::Use use, std::uint64_t bytes, std::uint64_t run_bytes,
+            OutgoingMessage* message, const Build& build);
   /// Has `build(Packet&)` build payload of `message` that is written at `offset` in memory of the
   /// peer.  As send().
   template <typename Build>
@@ -88,9 +89,10 @@ void no_bytes(Core& core, Endpoint& to);
 template <typename Build>
 class Poster::LentPacket : public PacketWriter {
  public:
-  LentPacket(Packet* packet, std::size_t bytes, const Build& build)
-      : packet_(packet), left_(bytes), build_(build) {}
+  LentPacket(Packet* packet, std::size_t bytes, std::uint64_t run_bytes, const Build& build)
+      : packet_(packet), left_(bytes), run_bytes_(run_bytes), build_(build) {}
   std::size_t left() const override { return left_; }
+  std::uint64_t run_bytes() const override { return run_bytes_; }
   void write(Segment room) override {
     packet_->lend({room.data, std::min(room.size, left_)});
     left_ -= packet_->bytes_room();
@@ -100,17 +102,18 @@ class Poster::LentPacket : public PacketWriter {
  private:
   Packet* packet_;
   std::size_t left_;
+  const std::uint64_t run_bytes_;
   const Build& build_;
 };
 
 template <typename Build>
 bool Poster::send(Endpoint& to, OutgoingPacket::Use use, std::uint64_t bytes,
-                  OutgoingMessage* message, const Build& build) {
+                  std::uint64_t run_bytes, OutgoingMessage* message, const Build& build) {
   if (to.link.lent_bytes == 0) {
     OutgoingPacket* const packet = take(to, use, bytes);
     return packet != nullptr && build_and_post(*packet, message, build);
   }
-  LentPacket<Build> packet(&core_.lent, bytes, build);
+  LentPacket<Build> packet(&core_.lent, bytes, run_bytes, build);
   if (!post_lent(to, packet, bytes)) return false;
   if (packet.left() > 0) wait_for_pieces(to, *message, packet.left());
   return true;

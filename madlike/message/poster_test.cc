@@ -14,6 +14,7 @@ namespace mad {
 namespace {
 
 using Use = OutgoingPacket::Use;
+constexpr std::uint64_t kRunBytes = 64;
 
 class PosterTest : public ::testing::Test {
  protected:
@@ -27,7 +28,7 @@ class PosterTest : public ::testing::Test {
   /// Posts a packet of `bytes` staged bytes, of the message if there is one.
   bool send(Endpoint& to, std::size_t bytes, OutgoingMessage* message = nullptr,
             Use use = Use::kFirst) {
-    return poster_.send(to, use, bytes, message, [&](Packet& packet) {
+    return poster_.send(to, use, bytes, kRunBytes, message, [&](Packet& packet) {
       std::memset(packet.staging_room().data, 0x11, bytes);
       packet.stage(bytes);
       return true;
@@ -114,7 +115,7 @@ TEST_F(PosterTest, PacketsHaveTheRoomThatIsAskedForWithinTheLimitsOfTheirUse) {
   };
   for (const auto& [asked, sent, written] :
        {std::array{100u, 100u, 100u}, {1000u, 512u, 1000u}, {5000u, 512u, 4096u}}) {
-    EXPECT_FALSE(poster_.send(to_, Use::kFirst, asked, nullptr, look));
+    EXPECT_FALSE(poster_.send(to_, Use::kFirst, asked, kRunBytes, nullptr, look));
     EXPECT_EQ(room, sent);
     EXPECT_FALSE(poster_.write(to_, {}, 0, asked, message, look));
     EXPECT_EQ(room, written);
@@ -314,7 +315,7 @@ TEST_F(PosterTest, FillingCountsWhatIsCopiedAndGathered) {
     EXPECT_EQ(fill_packet(core_, packet, to_, source), 101u);
     return true;
   };
-  EXPECT_TRUE(poster_.send(to_, Use::kData, 101, nullptr, build));
+  EXPECT_TRUE(poster_.send(to_, Use::kData, 101, kRunBytes, nullptr, build));
   EXPECT_EQ(core_.counters.staged_bytes, 50u);
   EXPECT_EQ(core_.counters.referenced_bytes, 51u);
 }

@@ -44,6 +44,12 @@ class ScriptedDriver final : public Driver {
   Status post_send(ConnectionId, SegmentList packet, void* context) override {
     return answer(packet, context);
   }
+  Status post_lent(ConnectionId, PacketWriter& writer) override {
+    lent_run_bytes = writer.run_bytes();
+    accepted.emplace_back(std::min<std::size_t>(writer.left(), 512));
+    writer.write({accepted.back().data(), accepted.back().size()});
+    return {};
+  }
   Result<ExposureToken> expose(ConnectionId, Segment) override { return ExposureToken{}; }
   void withdraw(ConnectionId, const ExposureToken&) override {}
   Status post_write(ConnectionId, SegmentList packet, const ExposureToken& token,
@@ -71,6 +77,7 @@ class ScriptedDriver final : public Driver {
   std::vector<std::vector<std::byte>> accepted;
   void* context = nullptr;  // of the last post
   std::uint64_t written_to = 0;
+  std::uint64_t lent_run_bytes = 0;  // of the last writer of lent memory
   bool corked = false;
   std::size_t uncorked_posts = 0;  // accepted while nothing was corked
 

@@ -44,6 +44,7 @@ struct Sender::Opening {
     if (message == nullptr) return;
     source = message->source;
     payload_bytes = message->payload_bytes;
+    run_bytes = message->run_bytes;
   }
   /// Of the packet, before the head.
   std::size_t bytes() const {
@@ -67,6 +68,7 @@ struct Sender::Opening {
   OutgoingMessage* message;  // null: nothing has to remember it
   PayloadSource* source = nullptr;
   std::uint64_t payload_bytes = 0;
+  std::uint64_t run_bytes = UINT64_MAX;
 };
 
 std::size_t default_eager_limit(const LinkCaps& link) {
@@ -138,8 +140,8 @@ bool Sender::may_be_short(const Endpoint& to, const Opening& opening) const {
 }
 
 bool Sender::start_with(Endpoint& to, const Opening& opening, std::uint64_t head) {
-  return poster_.send(to, OutgoingPacket::Use::kFirst, opening.bytes() + head, opening.message,
-                      [&](Packet& packet) {
+  return poster_.send(to, OutgoingPacket::Use::kFirst, opening.bytes() + head, opening.run_bytes,
+                      opening.message, [&](Packet& packet) {
                         build(to, packet, opening, head);
                         return true;
                       });
@@ -234,11 +236,13 @@ void Sender::expect_answer(Endpoint& to, OutgoingMessage& message, std::uint64_t
 
 // A message, of at most one piece of lent memory, that nothing has to remember.
 Status Sender::send_at_once(Endpoint& to, std::uint8_t handler, Segment header,
-                            PayloadSource& source, std::uint64_t payload_bytes) {
+                            PayloadSource& source, std::uint64_t payload_bytes,
+                            std::uint64_t run_bytes) {
   Opening opening(handler, header, nullptr);
   opening.is_short = handler == kTaggedHandler;
   opening.source = &source;
   opening.payload_bytes = payload_bytes;
+  opening.run_bytes = run_bytes;
   const bool now = opening.bytes() + payload_bytes <= to.link.lent_bytes && to.can_start() &&
                    payload_bytes <= to.credit.available() &&
                    payload_bytes <= eager_limit(core_.config, to.link);

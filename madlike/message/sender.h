@@ -26,7 +26,7 @@ class Sender {
   Status send(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage& message);
   /// Messenger::send_at_once().
   Status send_at_once(Endpoint& to, std::uint8_t handler, Segment header, PayloadSource& source,
-                      std::uint64_t payload_bytes);
+                      std::uint64_t payload_bytes, std::uint64_t run_bytes);
   /// Messenger::send_short().
   bool send_short(Endpoint& to, const TaggedHeader& header, Segment payload);
 

@@ -193,6 +193,29 @@ TEST_F(PumpTest, PacketsOfAPeerAreThoseOfItsLink) {
   core_.active.clear();  // with the far one
 }
 
+// Who lends memory is told how long the runs are that are copied there, in every way to leave.
+TEST_F(PumpTest, WhoLendsMemoryKnowsTheRuns) {
+  to_.link.lent_bytes = 512;
+  to_.credit.grant(4000);
+  const auto start = [&](std::uint64_t run_bytes, std::size_t bytes) {
+    OutgoingMessage& message = messages_.emplace_back();
+    message.source = &zeros_;
+    message.payload_bytes = bytes;
+    message.run_bytes = run_bytes;
+    EXPECT_FALSE(sender_.send(to_, 1, {}, message).error());
+    return driver_.lent_run_bytes;
+  };
+  EXPECT_EQ(start(16, 100), 16u);
+  EXPECT_EQ(start(24, 1000), 24u) << "in pieces";
+  EXPECT_EQ(start(UINT64_MAX, 100), UINT64_MAX);
+  ASSERT_TRUE(sender_.send_at_once(to_, 1, {}, zeros_, 100, 32).ok());
+  EXPECT_EQ(driver_.lent_run_bytes, 32u);
+  OutgoingMessage& streamed = stream(1);
+  streamed.run_bytes = 40;
+  (void)sender_.pump(to_);
+  EXPECT_EQ(driver_.lent_run_bytes, 40u);
+}
+
 // Its packets come back with completions of the driver, which wake up who sleeps.
 TEST_F(PumpTest, AStreamWhoseShareIsWithTheDriverKeepsNobodyAwake) {
   stream(40);

@@ -52,7 +52,7 @@ std::uint64_t Streamer::fill(Endpoint& to, Packet& packet, OutgoingMessage& mess
 bool Streamer::data(Endpoint& to, OutgoingMessage& message) {
   std::uint64_t bytes = kFrameBytes + limit(message);
   if (to.link.lent_bytes > 0) bytes = std::min<std::uint64_t>(bytes, to.link.lent_bytes);
-  return poster_.send(to, OutgoingPacket::Use::kData, bytes, &message,
+  return poster_.send(to, OutgoingPacket::Use::kData, bytes, message.run_bytes, &message,
                       [&](Packet& packet) { return build_data(to, packet, message); });
 }
 

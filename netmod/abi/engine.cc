@@ -340,7 +340,8 @@ Status mad_engine::send_at_once(mad_peer& to, std::uint8_t handler, mad::Segment
     status = messenger_->send_at_once(*to.endpoint, handler, header, source, payload.bytes);
   } else {
     mad::LayoutSource source(**payload.program, payload.base, payload.count, plan.reference_from);
-    status = messenger_->send_at_once(*to.endpoint, handler, header, source, payload.bytes);
+    status = messenger_->send_at_once(*to.endpoint, handler, header, source, payload.bytes,
+                                      (*payload.program)->shape().mean_run());
   }
   if (status.ok()) count_send(plan, path, payload);
   return status;

@@ -9,11 +9,13 @@
 namespace mad {
 namespace {
 
-/// Writes a packet of these bytes, and notes what it was asked for.
+/// Writes a packet of these bytes, as if from such runs, and notes what it was asked for.
 class BytesWriter final : public PacketWriter {
  public:
-  explicit BytesWriter(const Bytes& bytes) : bytes_(bytes) {}
+  explicit BytesWriter(const Bytes& bytes, std::uint64_t run_bytes = UINT64_MAX)
+      : bytes_(bytes), run_bytes_(run_bytes) {}
   std::size_t left() const override { return bytes_.size() - written_; }
+  std::uint64_t run_bytes() const override { return run_bytes_; }
   void write(Segment room) override {
     ++writes;
     EXPECT_GT(left(), 0u);
@@ -27,10 +29,12 @@ class BytesWriter final : public PacketWriter {
 
  private:
   const Bytes& bytes_;
+  const std::uint64_t run_bytes_;
   std::size_t written_ = 0;
 };
 
-// Long, short, at once or gathered: they keep their order, and a post that fails writes nothing.
+// Long, short, at once or gathered, from whatever runs: they keep their order, and a post that
+// fails writes nothing.
 TEST_P(DriverConformance, LentMemoryTakesPacketsOfAnySizeInOrder) {
   establish();
   const DriverCaps& caps = pair.a->caps();
@@ -52,7 +56,7 @@ TEST_P(DriverConformance, LentMemoryTakesPacketsOfAnySizeInOrder) {
       ASSERT_FALSE(send(*a, to_b, {&segment, 1}, &bytes).error());
       continue;
     }
-    BytesWriter writer(bytes);
+    BytesWriter writer(bytes, bytes.size() % 3 == 0 ? UINT64_MAX : 8);
     const std::size_t pieces = (bytes.size() + piece - 1) / piece;
     ASSERT_TRUE(pump([&] {
       const std::size_t left = writer.left();

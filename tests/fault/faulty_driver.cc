@@ -115,6 +115,7 @@ class FaultyDriver::TappedWriter final : public PacketWriter {
   TappedWriter(FaultyDriver& driver, PacketWriter& inner, bool first)
       : driver_(driver), inner_(inner), first_(first) {}
   std::size_t left() const override { return inner_.left(); }
+  std::uint64_t run_bytes() const override { return inner_.run_bytes(); }
   void write(Segment room) override {
     const std::size_t before = inner_.left();
     inner_.write(room);

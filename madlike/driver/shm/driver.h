@@ -159,6 +159,7 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   ProcessReader reader_;  // scratch of take_pull(), as the next two
   ListedRuns runs_;
   std::array<Segment, kMaxRuns> places_;
+  ShmStaging staging_;            // scratch of post_lent()
   std::size_t offered_from_ = 0;  // bytes
   std::size_t charged_ = 0;
   std::uint32_t looked_at_ = 0;  // peers that do not ring

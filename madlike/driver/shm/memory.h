@@ -2,6 +2,7 @@
 #ifndef MADLIKE_DRIVER_SHM_MEMORY_H_
 #define MADLIKE_DRIVER_SHM_MEMORY_H_
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -91,6 +92,16 @@ class ShmMemory {
   ShmFrontPage* page_;
   std::size_t bell_;
   ShmWaker* waker_;
+};
+
+/// Memory for the content of a record, as far behind the beginning of a line as that stands in a
+/// ring: what is copied from here to there is aligned alike.
+class ShmStaging {
+ public:
+  std::byte* content() { return bytes_.data() + RingShape::kMarkBytes; }
+
+ private:
+  alignas(kShmLine) std::array<std::byte, RingShape::record_bytes(kShmPieceBytes)> bytes_;
 };
 
 }  // namespace mad
