@@ -10,12 +10,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <vector>
 
 #include "madlike/message/fifo.h"
 #include "madlike/message/messenger.h"
 
 namespace mad {
+
+/// Memory of a head that nobody waited for; its pool's again when it is done with.
+struct HeadReturner {
+  std::pmr::memory_resource* pool = nullptr;
+  std::size_t bytes = 0;
+  void operator()(std::byte* head) const { pool->deallocate(head, bytes); }
+};
+using KeptHead = std::unique_ptr<std::byte[], HeadReturner>;
 
 class IncomingMessage {
  public:
@@ -51,7 +60,7 @@ class IncomingMessage {
   Segment head;                // of which this is here and not in place
   std::size_t head_bytes = 0;  // all of it
   std::size_t charged = 0;     // bytes of credit it holds
-  std::unique_ptr<std::byte[]> kept;
+  KeptHead kept;
   PayloadSink* sink = nullptr;
   void* context = nullptr;
   Window window;

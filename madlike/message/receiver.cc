@@ -213,8 +213,10 @@ void Receiver::give_credit_back(IncomingMessage& message) {
 void Receiver::keep_head(IncomingMessage& message) {
   message.phase = IncomingMessage::Phase::kKept;
   if (message.head_bytes == 0) return;
-  message.kept.reset(new (std::nothrow) std::byte[message.head_bytes]);
-  if (message.kept == nullptr) {
+  try {
+    message.kept = KeptHead(static_cast<std::byte*>(core_.heads.allocate(message.head_bytes)),
+                            {&core_.heads, message.head_bytes});
+  } catch (const std::bad_alloc&) {
     message.head_lost = true;
     return;
   }
