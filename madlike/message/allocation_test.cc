@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "madlike/message/head_pool.h"
 #include "madlike/message/side.h"
 #include "tests/support/allocations.h"
 
@@ -124,6 +125,7 @@ TEST(Allocation, AMessageOfAnySizeStaysWithinTheStagingBudget) {
 
 // Streams to a receiver that is behind would spend most of their time giving it back and taking it.
 TEST(Allocation, HeadsThatWaitAreKeptInTheMemoryOfEarlierOnes) {
+  if (HeadPool::kMostIdle == 0) GTEST_SKIP() << "AddressSanitizer sees more where none is kept";
   constexpr std::size_t kBytes = 20000, kMessages = 8;
   auto network = std::make_shared<LoopbackNetwork>();
   MessengerConfig config;
@@ -176,8 +178,8 @@ TEST(Allocation, AHeadThatCannotBeKeptEndsItsPeer) {
   b.on_arrival = [](Arrived&) {};
   a.send(to_b, 1, pattern(50000), "kept");
   settle(a, b);
-  a.send(to_b, 1, pattern(30000, 2), "lost");  // of another size: no memory is left from before
-  test::fail_allocations_from(20000);
+  a.send(to_b, 1, pattern(50000, 2), "lost");
+  test::fail_allocations_from(40000);
   settle(a, b);
   test::fail_allocations_from(0);
   ASSERT_EQ(b.arrived.size(), 2u);

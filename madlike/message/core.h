@@ -7,7 +7,6 @@
 #define MADLIKE_MESSAGE_CORE_H_
 
 #include <cstddef>
-#include <memory_resource>
 #include <vector>
 
 #include "madlike/message/endpoint.h"
@@ -44,11 +43,8 @@ struct Core {
   PacketPool controls;    // small ones, so that clear-to-send never waits for payload to leave
   Packet lent{{}, 1, 0};  // what is written into memory of a driver
   OutgoingTable outgoing;
-  /// Of heads that nobody waited for.  What one had is the next ones', for memory that goes back
-  /// to the system and comes again costs more than the copy to it: about as much as was needed at
-  /// one time.
-  std::pmr::unsynchronized_pool_resource heads{{8, 256 * 1024}};
-  IncomingTable incoming;
+  HeadPool heads;
+  IncomingTable incoming;  // whose messages have heads of the pool
 
   std::vector<Endpoint*> active;
   std::vector<Endpoint*> ending;

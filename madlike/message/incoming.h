@@ -10,21 +10,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <memory_resource>
 #include <vector>
 
 #include "madlike/message/fifo.h"
+#include "madlike/message/head_pool.h"
 #include "madlike/message/messenger.h"
 
 namespace mad {
-
-/// Memory of a head that nobody waited for; its pool's again when it is done with.
-struct HeadReturner {
-  std::pmr::memory_resource* pool = nullptr;
-  std::size_t bytes = 0;
-  void operator()(std::byte* head) const { pool->deallocate(head, bytes); }
-};
-using KeptHead = std::unique_ptr<std::byte[], HeadReturner>;
 
 class IncomingMessage {
  public:

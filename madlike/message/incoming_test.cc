@@ -22,8 +22,8 @@ TEST(IncomingTable, RemovedMessagesAreForgottenAndUsedAgain) {
   EXPECT_EQ(all.size(), 200u);
   IncomingMessage* const m = *all.begin();
   const std::uint32_t id = m->id;
-  std::pmr::memory_resource& heads = *std::pmr::new_delete_resource();
-  m->kept = KeptHead(static_cast<std::byte*>(heads.allocate(10)), {&heads, 10});
+  HeadPool heads;
+  m->kept = heads.take(10);
   m->received = 5;
   table.remove(*m);
   EXPECT_EQ(table.find(id), nullptr);

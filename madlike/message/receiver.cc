@@ -213,10 +213,8 @@ void Receiver::give_credit_back(IncomingMessage& message) {
 void Receiver::keep_head(IncomingMessage& message) {
   message.phase = IncomingMessage::Phase::kKept;
   if (message.head_bytes == 0) return;
-  try {
-    message.kept = KeptHead(static_cast<std::byte*>(core_.heads.allocate(message.head_bytes)),
-                            {&core_.heads, message.head_bytes});
-  } catch (const std::bad_alloc&) {
+  message.kept = core_.heads.take(message.head_bytes);
+  if (message.kept == nullptr) {
     message.head_lost = true;
     return;
   }
@@ -317,13 +315,11 @@ bool Receiver::may_write(const Endpoint& peer, std::uint64_t run_bytes) const {
 }
 
 // Without a window the rest comes in data packets, and with one it may: only the sender knows its
-// runs.
+// runs, and what a write of so much costs.
 void Receiver::open_window(IncomingMessage& message) {
   Driver& driver = *message.endpoint->driver;
   const std::uint64_t rest = message.accepted - message.received;
-  const std::uint64_t worth =
-      std::max(core_.config.write_threshold, message.endpoint->link.write_whole_from);
-  if (rest < worth || !may_write(*message.endpoint, rest)) return;
+  if (rest < core_.config.write_threshold || !may_write(*message.endpoint, rest)) return;
   Segment first;
   if (message.sink->runs(message.received, rest, &first, 1) == 0) return;
   if (first.size < rest && !may_write(*message.endpoint, first.size)) return;
@@ -373,7 +369,9 @@ Status Receiver::clear(Endpoint& from, const Frame& frame, Segment body) {
   state.id = 0;
   state.peer_id = frame.reply_id;
   state.accepted = frame.length;
-  if (frame.window && may_write(from, message->run_bytes)) {
+  const std::uint64_t rest = frame.length - std::min(frame.length, frame.offset);
+  const bool written = rest >= from.link.write_whole_from && may_write(from, message->run_bytes);
+  if (frame.window && written) {
     state.has_window = true;
     state.window_start = frame.offset;
   }

@@ -1,6 +1,5 @@
 #include "tests/support/allocations.h"
 
-#include <cstddef>
 #include <cstdlib>
 #include <new>
 
@@ -17,12 +16,11 @@ Allocations allocations() { return counted; }
 
 void fail_allocations_from(std::size_t bytes) { fail_from = bytes; }
 
-static void* allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) {
+static void* allocate(std::size_t size) {
   if (fail_from != 0 && size >= fail_from) return nullptr;
   ++counted.count;
   counted.bytes += size;
-  void* memory = nullptr;
-  return posix_memalign(&memory, alignment, size == 0 ? 1 : size) == 0 ? memory : nullptr;
+  return std::malloc(size == 0 ? 1 : size);
 }
 
 }  // namespace mad::test
@@ -32,11 +30,6 @@ void* operator new(std::size_t size) {
   throw std::bad_alloc();
 }
 void* operator new[](std::size_t size) { return operator new(size); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  void* const memory = mad::test::allocate(size, static_cast<std::size_t>(alignment));
-  if (memory != nullptr) return memory;
-  throw std::bad_alloc();
-}
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   return mad::test::allocate(size);
 }
@@ -47,5 +40,3 @@ void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }

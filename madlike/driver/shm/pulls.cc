@@ -2,7 +2,6 @@
 // straight to where they belong: one copy, by the kernel.  How many it has read it says in a word
 // of the lane.
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <string>
@@ -102,7 +101,7 @@ Status ShmDriver::read_offered(ConnectionId id, std::uint64_t address, std::uint
 Status ShmDriver::read_peer(ShmConnection& connection, SegmentList places) {
   Status read = reader_.read(places);
   if (!read.ok()) return read;
-  std::atomic_thread_fence(std::memory_order_acquire);
+  shm_fence();  // what was read is older than what is loaded now
   const std::uint32_t state = connection.in->memory().head().state.load(std::memory_order_relaxed);
   if (state != static_cast<std::uint32_t>(ShmLaneState::kOpen)) {
     return {StatusCode::kPeerFailed,

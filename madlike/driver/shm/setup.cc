@@ -25,6 +25,7 @@ constexpr std::size_t kMostSegments = 256;
 // call takes 0.1 us; where it takes 1 us and a reading 1.8, they gain from 80 and 130 KiB on, and
 // what is written from 200 KiB on: ADR 36.
 constexpr std::size_t kOfferedFrom = 12 * 1024, kWriteWholeFrom = 32 * 1024;
+constexpr std::size_t kOfferedAnyway = 256 * 1024, kWrittenAnyway = 512 * 1024;  // and above
 constexpr std::size_t kOfferedPerNanosecond = 48, kWrittenPerNanosecond = 112;
 constexpr const char* kLimitVariable = "MAD_SHM_LIMIT";  // MiB
 constexpr const char* kSingleCopyVariable = "MAD_SHM_SINGLE_COPY";
@@ -93,8 +94,9 @@ ShmDriver::ShmDriver(const ShmOptions& options, const DoorSecret& secret, ShmSeg
   link.max_write_iov = ProcessReader::kMostRuns;
   link.max_write_bytes = kMostPull;
   const auto price = static_cast<std::size_t>(options_.price_of_reading->count());
-  offered_from_ = std::clamp(price * kOfferedPerNanosecond, kOfferedFrom, kMostPull);
-  link.write_whole_from = std::max(price * kWrittenPerNanosecond, kWriteWholeFrom);
+  offered_from_ = std::clamp(price * kOfferedPerNanosecond, kOfferedFrom, kOfferedAnyway);
+  link.write_whole_from =
+      std::clamp(price * kWrittenPerNanosecond, kWriteWholeFrom, kWrittenAnyway);
 }
 
 Result<std::unique_ptr<Driver>> open_shm(const ShmOptions& options) {
