@@ -62,4 +62,13 @@ Signature TypeSignature::prefix(std::uint64_t elements) const {
   return sum;
 }
 
+BasicType TypeSignature::first() const {
+  std::uint32_t index = program_->root();
+  while (!program_->node(index).run) {
+    const TypedNode& node = program_->node(index);
+    index = node.child(node.is_struct() ? node.find(0).block : 0);
+  }
+  return program_->node(index).run->type;
+}
+
 }  // namespace mad

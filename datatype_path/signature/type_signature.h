@@ -27,6 +27,8 @@ class TypeSignature {
   /// Of the first `elements` basic elements of any sufficient count of the type, which must have
   /// elements if `elements` is not 0.  O(depth * log elements), a binary search in irregular lists.
   Signature prefix(std::uint64_t elements) const;
+  /// The kind of the first element of a type that has elements.
+  BasicType first() const;
 
  private:
   explicit TypeSignature(std::shared_ptr<const TypedProgram> program)

@@ -45,6 +45,10 @@ TEST(TypeSignature, of_random_types_and_all_their_prefixes_is_the_sequences) {
     }
     ASSERT_EQ(signature->prefix(literal.elements), literal);
     ASSERT_EQ(signature->of(count), literal);
+    const TypedMap one = expand_typed(*made.type, 1);
+    if (!one.empty()) {
+      ASSERT_EQ(signature->first(), one.front().type);
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #ifndef MADLIKE_MATCH_ENVELOPE_H_
 #define MADLIKE_MATCH_ENVELOPE_H_
 
+#include <array>
 #include <cstdint>
 
 namespace mad {
@@ -33,6 +34,9 @@ inline bool matches(const Envelope& wanted, const Envelope& sent) {
 struct TaggedHeader {
   Envelope envelope;
   std::uint8_t flags = 0;  // its user's
+  bool noted = false;      // whether there is a note
+  std::array<std::uint64_t, 2>
+      note{};  // what its user adds to it, e.g. of what type its payload is
 };
 
 }  // namespace mad

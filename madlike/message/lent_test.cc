@@ -128,12 +128,13 @@ class LentShort : public Lent {
 TEST_F(LentShort, LeaveAtOnceInAPacketEach) {
   std::size_t bytes = 0;
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{8}, std::size_t{200},
-                                 kPiece - kShortFrameBytes}) {
+                                 kPiece - short_frame_bytes(kTaggedHeaderBytes)}) {
     const std::uint64_t credit = p_.to_b.credit.available(), before = packets();
     const std::uint64_t sent = p_.a.messenger->counters().drivers[0].bytes_sent;
     ASSERT_TRUE(send(size));
     EXPECT_EQ(packets(), before + 1);
-    EXPECT_EQ(p_.a.messenger->counters().drivers[0].bytes_sent - sent, size + kShortFrameBytes);
+    EXPECT_EQ(p_.a.messenger->counters().drivers[0].bytes_sent - sent,
+              size + short_frame_bytes(kTaggedHeaderBytes));
     EXPECT_EQ(credit - p_.to_b.credit.available(), size);
     EXPECT_EQ(built(), bytes += size);
     EXPECT_TRUE(p_.a.messenger->idle());
@@ -157,7 +158,7 @@ TEST_F(LentShort, CarryCreditBack) {
 }
 
 TEST_F(LentShort, DoNotLeaveWhereTheyHaveNoRoom) {
-  expect_not(kPiece - kShortFrameBytes + 1);
+  expect_not(kPiece - short_frame_bytes(kTaggedHeaderBytes) + 1);
   MessengerConfig config = short_heads();
   config.eager_limit = 100;
   Bytes payload = pattern(101);

@@ -35,7 +35,9 @@ Status Receiver::first_piece(Endpoint& from, const Completion& arrived, void** b
   DriverCounters& counters = core_.counters.drivers[from.route().driver];
   ++counters.packets_received;
   counters.bytes_received += bytes.size + arrived.rest;
-  if (is_short_frame(bytes)) return short_message(from, bytes, arrived.rest);
+  if (const std::size_t header = short_header_bytes(bytes)) {
+    return short_message(from, bytes, header, arrived.rest);
+  }
   Frame frame;
   Status status = decode_frame(bytes, &frame, arrived.rest);
   if (status.ok() && from.state.heard_hello() == (frame.kind == FrameKind::kHello)) {
@@ -122,13 +124,15 @@ void Receiver::hello(Endpoint& from, const Frame& frame) {
 }
 
 // Mostly somebody waits for it, and nothing has to be made of it.
-Status Receiver::short_message(Endpoint& from, Segment packet, std::size_t rest) {
+Status Receiver::short_message(Endpoint& from, Segment packet, std::size_t header_bytes,
+                               std::size_t rest) {
   TaggedHeader header;
   if (!from.state.heard_hello()) return violation("a frame before HELLO");
-  if (!decode_tagged_header({packet.data, kTaggedHeaderBytes}, &header)) {
+  if (!decode_tagged_header({packet.data, header_bytes}, &header)) {
     return violation("a tagged message with a wrong header");
   }
-  const Segment payload{packet.begin() + kShortFrameBytes, packet.size - kShortFrameBytes};
+  const std::size_t before = short_frame_bytes(header_bytes);
+  const Segment payload{packet.begin() + before, packet.size - before};
   Status status = admit(from, short_frame_credit(packet), payload.size + rest);
   if (status.error() || (rest == 0 && take(from, header, payload))) return status;
   Frame frame;

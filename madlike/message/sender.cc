@@ -48,7 +48,7 @@ struct Sender::Opening {
   }
   /// Of the packet, before the head.
   std::size_t bytes() const {
-    return is_short ? kShortFrameBytes : kFrameBytes + padded_bytes(header.size);
+    return is_short ? short_frame_bytes(header.size) : kFrameBytes + padded_bytes(header.size);
   }
   /// Makes room for them; returns where the fixed header goes.
   std::byte* stage(Packet& packet) const {
@@ -131,12 +131,11 @@ bool Sender::start(Endpoint& to, Opening opening) {
 bool Sender::may_be_short(const Endpoint& to, const Opening& opening) const {
   if (opening.handler != kTaggedHandler || core_.config.checksum) return false;
   const OutgoingMessage& message = *opening.message;
-  if (message.answered || head_limit(to, message, kShortFrameBytes) < message.payload_bytes) {
-    return false;
-  }
+  const std::size_t before = short_frame_bytes(opening.header.size);
+  if (message.answered || head_limit(to, message, before) < message.payload_bytes) return false;
   if (to.link.lent_bytes > 0 || message.payload_bytes == 0) return true;
   const std::size_t room = std::min(to.link.max_packet_bytes, core_.packets.packet_bytes());
-  return message.run != nullptr && kShortFrameBytes + message.payload_bytes <= room;
+  return message.run != nullptr && before + message.payload_bytes <= room;
 }
 
 bool Sender::start_with(Endpoint& to, const Opening& opening, std::uint64_t head) {
@@ -191,7 +190,7 @@ void Sender::build(Endpoint& to, Packet& packet, const Opening& opening, std::ui
   to.credit.spend(head);
   to.credit.we_spoke();
   if (opening.is_short) {
-    encode_short_frame(opening.header.begin(), credit, place);
+    encode_short_frame(opening.header, credit, place);
     if (opening.message != nullptr) expect_answer(to, *opening.message, head, nullptr);
   } else {
     Frame frame;
@@ -255,14 +254,14 @@ class Sender::ShortPacket final : public PacketWriter {
  public:
   ShortPacket(Endpoint& to, const TaggedHeader& header, Segment payload)
       : to_(to), header_(header), payload_(payload) {}
-  std::size_t bytes() const { return kShortFrameBytes + payload_.size; }
+  std::size_t bytes() const { return frame_bytes_ + payload_.size; }
   std::size_t left() const override { return written_ ? 0 : bytes(); }
   void write(Segment room) override {
     const std::uint32_t credit = to_.credit.returnable();
     std::byte* const out = room.begin();
     encode_tagged_header(header_, out);
-    encode_short_frame(out, credit, out);
-    if (payload_.size > 0) std::memcpy(out + kShortFrameBytes, payload_.data, payload_.size);
+    encode_short_frame({out, bytes_of(header_)}, credit, out);
+    if (payload_.size > 0) std::memcpy(out + frame_bytes_, payload_.data, payload_.size);
     to_.credit.spend(payload_.size);
     to_.credit.we_spoke();
     to_.credit.returned(credit);
@@ -272,6 +271,7 @@ class Sender::ShortPacket final : public PacketWriter {
  private:
   Endpoint& to_;
   const TaggedHeader& header_;
+  const std::size_t frame_bytes_ = short_frame_bytes(bytes_of(header_));
   const Segment payload_;
   bool written_ = false;
 };

@@ -9,12 +9,14 @@ namespace mad {
 namespace {
 
 std::string header_of(const TaggedHeader& header) {
-  std::string out(kTaggedHeaderBytes, ' ');
+  std::string out(bytes_of(header), ' ');
   encode_tagged_header(header, reinterpret_cast<std::byte*>(out.data()));
   return out;
 }
 
 const TaggedHeader kHeader{{7, 3, 99}, 2};
+const TaggedHeader kNoted{{7, 3, 99}, 2, true, {4711, 99}};
+constexpr std::size_t kShortFrameBytes = short_frame_bytes(kTaggedHeaderBytes);
 
 LoopbackOptions lending(std::size_t bytes) {
   LoopbackOptions options;
@@ -30,8 +32,8 @@ class Tagged : public ::testing::TestWithParam<std::size_t> {
     p_.b.on_arrival = [](Arrived&) {};
   }
   std::uint64_t bytes_sent() const { return p_.a.messenger->counters().drivers[0].bytes_sent; }
-  Sent& send(Bytes payload) {
-    return p_.a.send(p_.to_b, kTaggedHandler, std::move(payload), header_of(kHeader));
+  Sent& send(Bytes payload, const TaggedHeader& header = kHeader) {
+    return p_.a.send(p_.to_b, kTaggedHandler, std::move(payload), header_of(header));
   }
 
   Pair p_;
@@ -54,6 +56,44 @@ TEST_P(Tagged, OfOneRunThatIsAllSentTravelBehindSixteenBytes) {
     EXPECT_EQ(arrived.sink->bytes, pattern(bytes));
   }
   EXPECT_TRUE(p_.a.all_sent());
+}
+
+TEST_P(Tagged, TakeTheirNotesAlongInSixteenBytesMore) {
+  for (const std::size_t bytes : {0, 1, 1000, 20000, 2 << 20}) {
+    const std::uint64_t before = bytes_sent();
+    send(pattern(bytes), kNoted);
+    settle(p_.a, p_.b);
+    if (bytes <= 20000) {
+      EXPECT_EQ(bytes_sent() - before, kShortFrameBytes + 16 + bytes) << bytes;
+    }
+    ASSERT_FALSE(p_.b.arrived.empty());
+    Arrived& arrived = p_.b.arrived.back();
+    TaggedHeader read;
+    ASSERT_TRUE(decode_tagged_header({arrived.header.data(), arrived.header.size()}, &read));
+    EXPECT_TRUE(read.noted);
+    EXPECT_EQ(read.envelope, kNoted.envelope);
+    EXPECT_EQ(read.note, kNoted.note);
+    p_.b.accept(arrived);
+    settle(p_.a, p_.b);
+    EXPECT_EQ(arrived.sink->bytes, pattern(bytes));
+  }
+}
+
+TEST_P(Tagged, AreTakenWithTheirNotes) {
+  int taken = 0;
+  p_.b.on_take = [&](const TaggedHeader& header, Segment payload) {
+    EXPECT_EQ(header.noted, taken == 0);
+    if (header.noted) {
+      EXPECT_EQ(header.note, kNoted.note);
+    }
+    EXPECT_EQ(payload.size, 100u);
+    ++taken;
+    return true;
+  };
+  send(pattern(100), kNoted);
+  send(pattern(100));
+  settle(p_.a, p_.b);
+  EXPECT_EQ(taken, 2);
 }
 
 // A source that gives a few bytes at a time.
@@ -194,9 +234,9 @@ TEST_P(TaggedWithSums, HaveTheLongFrameAndAreNotTakenUnseen) {
 INSTANTIATE_TEST_SUITE_P(Links, TaggedWithSums, ::testing::Values(0, 300));
 
 Bytes short_frame(const TaggedHeader& header, std::uint32_t credit, std::size_t payload) {
-  Bytes packet(kShortFrameBytes + payload);
-  const std::string encoded = header_of(header);
-  encode_short_frame(reinterpret_cast<const std::byte*>(encoded.data()), credit, packet.data());
+  std::string encoded = header_of(header);
+  Bytes packet(short_frame_bytes(encoded.size()) + payload);
+  encode_short_frame({encoded.data(), encoded.size()}, credit, packet.data());
   return packet;
 }
 
@@ -204,12 +244,21 @@ TEST_F(Hostile, ShortFramesThatAreRightAreServed) {
   raw_.hello();
   raw_.post(short_frame(kHeader, 0, 5));
   raw_.post(short_frame(kHeader, 0, 0));
-  ASSERT_EQ(victim_.arrived.size(), 2u);
+  raw_.post(short_frame(kNoted, 0, 5));
+  ASSERT_EQ(victim_.arrived.size(), 3u);
   expect_alive();
 }
 
 TEST_F(Hostile, ShortFramesBeforeHello) {
   raw_.post(short_frame(kHeader, 0, 5));
+  expect_end(StatusCode::kProtocol);
+}
+
+TEST_F(Hostile, ShortFramesThatEndInTheirNotes) {
+  raw_.hello();
+  Bytes packet = short_frame(kNoted, 0, 0);
+  packet.pop_back();
+  raw_.post(packet);
   expect_end(StatusCode::kProtocol);
 }
 

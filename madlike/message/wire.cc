@@ -11,7 +11,7 @@ namespace mad {
 namespace {
 
 constexpr std::uint8_t kMagic = 0xAD;
-constexpr std::uint8_t kVersion = 2;
+constexpr std::uint8_t kVersion = 3;
 constexpr std::uint8_t kWindowFlag = 1;
 constexpr std::uint8_t kCheckedFlag = 2;
 constexpr std::uint8_t kOfferedFlag = 4;
@@ -45,13 +45,13 @@ struct WireTagged {
   std::uint32_t source;
   std::uint32_t tag;
 };
-struct WireShort {
-  WireTagged tagged;
-  std::uint32_t credit;
-};
+constexpr std::size_t kCreditAt = sizeof(WireTagged);  // in a short frame
+constexpr std::size_t kNoteAt = kCreditAt + 4;         // behind it, in a header that has a note
 constexpr std::uint8_t kTaggedMagic = 0xAE;
+constexpr std::uint8_t kNotedMagic = 0xAF;
 static_assert(sizeof(WireTagged) == kTaggedHeaderBytes);
-static_assert(sizeof(WireShort) == kShortFrameBytes);
+static_assert(short_frame_bytes(kTaggedHeaderBytes) == kNoteAt);
+static_assert(kNotedHeaderBytes == kNoteAt + sizeof(TaggedHeader::note));
 
 struct WireWindow {
   std::uint64_t address;
@@ -180,22 +180,22 @@ void encode_window(const Window& window, std::byte* out) {
 namespace {
 
 // All of what it says but the header, whose check is the receiver's.
-void decode_short_frame(Segment packet, std::size_t rest, Frame* out) {
+void decode_short_frame(Segment packet, std::size_t header_bytes, std::size_t rest, Frame* out) {
   *out = {};
   out->kind = FrameKind::kMessage;
   out->is_short = true;
   out->handler = kTaggedHandler;
-  out->header_bytes = kTaggedHeaderBytes;
+  out->header_bytes = static_cast<std::uint16_t>(header_bytes);
   out->credit = short_frame_credit(packet);
-  out->length = packet.size - kShortFrameBytes + rest;
+  out->length = packet.size - short_frame_bytes(header_bytes) + rest;
   out->body_bytes = static_cast<std::uint32_t>(out->length);
 }
 
 }  // namespace
 
 Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
-  if (is_short_frame(packet)) {
-    decode_short_frame(packet, rest, out);
+  if (const std::size_t header_bytes = short_header_bytes(packet)) {
+    decode_short_frame(packet, header_bytes, rest, out);
     return {};
   }
   if (packet.size < kFrameBytes) return violation("a packet shorter than a frame");
@@ -236,38 +236,54 @@ Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
 
 void encode_tagged_header(const TaggedHeader& header, std::byte* out) {
   const Envelope& envelope = header.envelope;
-  const WireTagged wire{kTaggedMagic, header.flags,
+  const WireTagged wire{header.noted ? kNotedMagic : kTaggedMagic, header.flags,
                         htole16(static_cast<std::uint16_t>(envelope.context)),
                         htole32(static_cast<std::uint32_t>(envelope.source)),
                         htole32(static_cast<std::uint32_t>(envelope.tag))};
   std::memcpy(out, &wire, sizeof(wire));
+  if (!header.noted) return;
+  std::memset(out + kCreditAt, 0, kNoteAt - kCreditAt);
+  for (std::size_t i = 0; i < header.note.size(); ++i) {
+    const std::uint64_t word = htole64(header.note[i]);
+    std::memcpy(out + kNoteAt + i * sizeof(word), &word, sizeof(word));
+  }
 }
 
-void encode_short_frame(const std::byte* header, std::uint32_t credit, std::byte* out) {
+void encode_short_frame(Segment header, std::uint32_t credit, std::byte* out) {
   const std::uint32_t wire_credit = htole32(credit);
-  if (out != header) std::memcpy(out, header, kTaggedHeaderBytes);
-  std::memcpy(out + offsetof(WireShort, credit), &wire_credit, sizeof(wire_credit));
+  if (out != header.begin()) std::memcpy(out, header.data, header.size);
+  std::memcpy(out + kCreditAt, &wire_credit, sizeof(wire_credit));
 }
 
-bool is_short_frame(Segment packet) {
-  return packet.size >= kShortFrameBytes && *packet.begin() == std::byte{kTaggedMagic};
+std::size_t short_header_bytes(Segment packet) {
+  if (packet.size < short_frame_bytes(kTaggedHeaderBytes)) return 0;
+  if (*packet.begin() == std::byte{kTaggedMagic}) return kTaggedHeaderBytes;
+  const bool noted = *packet.begin() == std::byte{kNotedMagic};
+  return noted && packet.size >= short_frame_bytes(kNotedHeaderBytes) ? kNotedHeaderBytes : 0;
 }
 
 std::uint32_t short_frame_credit(Segment packet) {
   std::uint32_t credit = 0;
-  std::memcpy(&credit, packet.begin() + offsetof(WireShort, credit), sizeof(credit));
+  std::memcpy(&credit, packet.begin() + kCreditAt, sizeof(credit));
   return le32toh(credit);
 }
 
 bool decode_tagged_header(Segment header, TaggedHeader* out) {
   WireTagged wire;
-  if (header.size != sizeof(wire)) return false;
+  if (header.size != kTaggedHeaderBytes && header.size != kNotedHeaderBytes) return false;
   std::memcpy(&wire, header.data, sizeof(wire));
+  out->noted = header.size == kNotedHeaderBytes;
+  for (std::size_t i = 0; out->noted && i < out->note.size(); ++i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, header.begin() + kNoteAt + i * sizeof(word), sizeof(word));
+    out->note[i] = le64toh(word);
+  }
   out->envelope.context = le16toh(wire.context);
   out->envelope.source = static_cast<std::int32_t>(le32toh(wire.source));
   out->envelope.tag = static_cast<std::int32_t>(le32toh(wire.tag));
   out->flags = wire.flags;
-  return wire.magic == kTaggedMagic && out->envelope.source >= 0 && out->envelope.tag >= 0;
+  return wire.magic == (out->noted ? kNotedMagic : kTaggedMagic) && out->envelope.source >= 0 &&
+         out->envelope.tag >= 0;
 }
 
 Status decode_window(Segment body, Window* out) {

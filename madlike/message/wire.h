@@ -17,10 +17,9 @@
 namespace mad {
 
 inline constexpr std::size_t kFrameBytes = 40;  // the fixed header
-inline constexpr std::size_t kShortFrameBytes =
-    16;  // that of a short tagged message, header and all
 inline constexpr std::size_t kWindowBytes = 40;
-inline constexpr std::size_t kTaggedHeaderBytes = 12;
+inline constexpr std::size_t kTaggedHeaderBytes = 12;  // without a note
+inline constexpr std::size_t kNotedHeaderBytes = 32;   // with one
 
 /// The handler of tagged messages, whose header is a TaggedHeader.
 inline constexpr std::uint8_t kTaggedHandler = 254;
@@ -40,6 +39,11 @@ enum class FrameKind : std::uint8_t {
 /// A message header's length in a body.
 constexpr std::size_t padded_bytes(std::size_t header_bytes) {
   return (header_bytes + 7) & ~std::size_t{7};
+}
+
+/// The fixed header of a short tagged message, whose own is `header_bytes` long and in it.
+constexpr std::size_t short_frame_bytes(std::size_t header_bytes) {
+  return header_bytes == kTaggedHeaderBytes ? kTaggedHeaderBytes + 4 : header_bytes;
 }
 
 /// A fixed header.  Fields as in docs/wire_protocol.md.
@@ -63,7 +67,7 @@ struct Frame {
   /// Of a MESSAGE: where its header is in the packet, where its head is, and the head's bytes.
   std::size_t header_at() const { return is_short ? 0 : kFrameBytes; }
   std::size_t head_at() const {
-    return is_short ? kShortFrameBytes : kFrameBytes + padded_bytes(header_bytes);
+    return is_short ? short_frame_bytes(header_bytes) : kFrameBytes + padded_bytes(header_bytes);
   }
   std::size_t head_bytes() const {
     return is_short ? body_bytes : body_bytes - padded_bytes(header_bytes);
@@ -72,10 +76,15 @@ struct Frame {
 
 /// Writes kFrameBytes to `out`.
 void encode_frame(const Frame& frame, std::byte* out);
-/// Writes kTaggedHeaderBytes to `out`.
+/// The length of a tagged message's header.
+constexpr std::size_t bytes_of(const TaggedHeader& header) {
+  return header.noted ? kNotedHeaderBytes : kTaggedHeaderBytes;
+}
+/// Writes it to `out`.
 void encode_tagged_header(const TaggedHeader& header, std::byte* out);
-/// Writes kShortFrameBytes to `out`; `header` is an encoded TaggedHeader, which may stand there.
-void encode_short_frame(const std::byte* header, std::uint32_t credit, std::byte* out);
+/// Writes short_frame_bytes(header.size) to `out`; `header` is an encoded TaggedHeader, which may
+/// stand there.
+void encode_short_frame(Segment header, std::uint32_t credit, std::byte* out);
 /// Writes kWindowBytes to `out`.
 void encode_window(const Window& window, std::byte* out);
 
@@ -83,8 +92,9 @@ void encode_window(const Window& window, std::byte* out);
 /// may be to come.  kVersion: only the version differs; kProtocol: no frame at all, a field that
 /// its kind does not have, or lengths that do not fit the packet.
 Status decode_frame(Segment packet, Frame* out, std::size_t rest = 0);
-/// Whether the packet's first piece begins with a short frame; and that one's credit.
-bool is_short_frame(Segment packet);
+/// The length of the header in the short frame that the packet's first piece begins with; 0: there
+/// is none.  And that frame's credit.
+std::size_t short_header_bytes(Segment packet);
 std::uint32_t short_frame_credit(Segment packet);
 /// Reads the header of a tagged message.  False: it is none.
 bool decode_tagged_header(Segment header, TaggedHeader* out);

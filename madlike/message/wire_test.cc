@@ -101,7 +101,7 @@ TEST(Wire, FieldsStandWhereTheProtocolSays) {
   std::array<std::byte, kFrameBytes> out;
   encode_frame(f, out.data());
   EXPECT_EQ(out[0], std::byte{0xAD});
-  EXPECT_EQ(out[1], std::byte{2});
+  EXPECT_EQ(out[1], std::byte{3});
   EXPECT_EQ(out[2], std::byte{3});
   EXPECT_EQ(out[3], std::byte{1});
   EXPECT_EQ(out[4], std::byte{5});
@@ -111,11 +111,11 @@ TEST(Wire, FieldsStandWhereTheProtocolSays) {
 
 TEST(Wire, OnlyTheVersionDiffers) {
   Bytes packet = packet_of(frame_of(FrameKind::kGoodbye), 0);
-  for (const std::byte version : {std::byte{1}, std::byte{3}}) {
+  for (const std::byte version : {std::byte{1}, std::byte{4}}) {
     packet[1] = version;
     EXPECT_EQ(decoded(packet), StatusCode::kVersion);
   }
-  for (const std::byte magic : {std::byte{0}, std::byte{0xAC}, std::byte{0xAF}}) {
+  for (const std::byte magic : {std::byte{0}, std::byte{0xAC}, std::byte{0xB0}}) {
     packet[0] = magic;
     EXPECT_EQ(decoded(packet), StatusCode::kProtocol);
   }
@@ -270,21 +270,41 @@ TEST(Wire, AnswersAreAskedForInTaggedMessagesThatAreWhole) {
   }
 }
 
-TEST(Wire, TaggedHeadersStandWhereTheProtocolSays) {
-  const TaggedHeader header{{0x0302, 0x07060504, 0x0b0a0908}, 0x01};
-  std::array<std::byte, kShortFrameBytes> out;
-  encode_tagged_header(header, out.data());
-  encode_short_frame(out.data(), 0x0f0e0d0c, out.data());
-  EXPECT_EQ(out[0], std::byte{0xAE});
-  for (std::size_t i = 1; i < kShortFrameBytes; ++i) EXPECT_EQ(out[i], static_cast<std::byte>(i));
+const TaggedHeader kNoted{
+    {0x0302, 0x07060504, 0x0b0a0908}, 0x01, true, {0x1716151413121110, 0x1f1e1d1c1b1a1918}};
+
+TaggedHeader without_note(TaggedHeader header) {
+  header.noted = false;
+  header.note = {};
+  return header;
 }
 
-TEST(Wire, ShortFramesSurviveTheTrip) {
-  const TaggedHeader header{{65535, 3, 0x7fffffff}, 0x81};
-  Bytes packet(kShortFrameBytes + 5);
-  std::array<std::byte, kTaggedHeaderBytes> encoded;
+Bytes short_frame_of(const TaggedHeader& header, std::uint32_t credit) {
+  Bytes encoded(bytes_of(header));
+  Bytes out(short_frame_bytes(encoded.size()));
   encode_tagged_header(header, encoded.data());
-  encode_short_frame(encoded.data(), 4711, packet.data());
+  encode_short_frame({encoded.data(), encoded.size()}, credit, out.data());
+  return out;
+}
+
+TEST(Wire, TaggedHeadersStandWhereTheProtocolSays) {
+  const Bytes noted = short_frame_of(kNoted, 0x0f0e0d0c);
+  ASSERT_EQ(noted.size(), 32u);
+  EXPECT_EQ(noted[0], std::byte{0xAF});
+  for (std::size_t i = 1; i < noted.size(); ++i) EXPECT_EQ(noted[i], static_cast<std::byte>(i));
+  const Bytes plain = short_frame_of(without_note(kNoted), 0x0f0e0d0c);
+  ASSERT_EQ(plain.size(), 16u);
+  EXPECT_EQ(plain[0], std::byte{0xAE});
+  EXPECT_TRUE(std::equal(plain.begin() + 1, plain.end(), noted.begin() + 1));
+}
+
+class ShortFrames : public ::testing::TestWithParam<TaggedHeader> {};
+
+TEST_P(ShortFrames, SurviveTheTrip) {
+  const TaggedHeader& header = GetParam();
+  Bytes packet = short_frame_of(header, 4711);
+  const std::size_t fixed = packet.size();
+  packet.resize(fixed + 5);
   Frame out;
   ASSERT_TRUE(decode_frame({packet.data(), packet.size()}, &out, 100).ok());
   EXPECT_TRUE(out.is_short);
@@ -294,30 +314,43 @@ TEST(Wire, ShortFramesSurviveTheTrip) {
   EXPECT_EQ(out.id, 0u);
   EXPECT_EQ(out.length, 105u);
   EXPECT_EQ(out.head_bytes(), 105u);
-  EXPECT_EQ(out.head_at(), kShortFrameBytes);
+  EXPECT_EQ(out.head_at(), fixed);
   TaggedHeader read;
+  read.note = {1, 2};
   ASSERT_TRUE(decode_tagged_header({packet.data() + out.header_at(), out.header_bytes}, &read));
   EXPECT_EQ(read.envelope, header.envelope);
   EXPECT_EQ(read.flags, header.flags);
-  packet.resize(kShortFrameBytes - 1);
+  EXPECT_EQ(read.noted, header.noted);
+  if (header.noted) {
+    EXPECT_EQ(read.note, header.note);
+  }
+  packet.resize(fixed - 1);
   EXPECT_EQ(decoded(packet), StatusCode::kProtocol);
 }
 
+INSTANTIATE_TEST_SUITE_P(Wire, ShortFrames,
+                         ::testing::Values(TaggedHeader{{65535, 3, 0x7fffffff}, 0x81}, kNoted,
+                                           TaggedHeader{{0, 0, 0}, 0, true, {0, UINT64_MAX}}));
+
 TEST(Wire, TaggedHeadersHaveASourceAndATag) {
   const auto is_header = [](const TaggedHeader& header, std::size_t size, std::byte magic) {
-    Bytes encoded(kTaggedHeaderBytes + 1);
+    Bytes encoded(kNotedHeaderBytes + 1);
     encode_tagged_header(header, encoded.data());
     encoded[0] = magic;
     TaggedHeader out;
     return decode_tagged_header({encoded.data(), size}, &out);
   };
-  constexpr std::byte kMagic{0xAE};
+  constexpr std::byte kMagic{0xAE}, kNotedMagic{0xAF};
   EXPECT_TRUE(is_header({{1, 0, 0}, 0}, kTaggedHeaderBytes, kMagic));
   EXPECT_FALSE(is_header({{1, -1, 0}, 0}, kTaggedHeaderBytes, kMagic));
   EXPECT_FALSE(is_header({{1, 0, -1}, 0}, kTaggedHeaderBytes, kMagic));
   EXPECT_FALSE(is_header({{1, 0, 0}, 0}, kTaggedHeaderBytes, std::byte{0xAD}));
   EXPECT_FALSE(is_header({{1, 0, 0}, 0}, kTaggedHeaderBytes - 1, kMagic));
   EXPECT_FALSE(is_header({{1, 0, 0}, 0}, kTaggedHeaderBytes + 1, kMagic));
+  EXPECT_TRUE(is_header(kNoted, kNotedHeaderBytes, kNotedMagic));
+  EXPECT_FALSE(is_header(kNoted, kNotedHeaderBytes, kMagic)) << "without a note";
+  EXPECT_FALSE(is_header(kNoted, kTaggedHeaderBytes, kNotedMagic)) << "whose note is not here";
+  EXPECT_FALSE(is_header(kNoted, kNotedHeaderBytes + 1, kNotedMagic));
 }
 
 TEST(Wire, MessageLengths) {

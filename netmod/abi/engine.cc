@@ -270,11 +270,11 @@ Status mad_engine::send_tagged(mad_peer& to, const mad::TaggedHeader& header, bo
   if (op == nullptr) {
     return answered ? Status(StatusCode::kAgain) : send_tagged_at_once(to, header, payload, path);
   }
-  std::byte encoded[mad::kTaggedHeaderBytes];
+  std::byte encoded[mad::kNotedHeaderBytes];
   mad::encode_tagged_header(header, encoded);
   const mad::Plan plan = send_plan(policy(to), payload, path);
-  return send_operation(to, mad::kTaggedHandler, {encoded, sizeof(encoded)}, answered, payload,
-                        path, plan, op);
+  return send_operation(to, mad::kTaggedHandler, {encoded, mad::bytes_of(header)}, answered,
+                        payload, path, plan, op);
 }
 
 // One run needs no plan, and what is too much is known without one.
@@ -285,9 +285,9 @@ Status mad_engine::send_tagged_at_once(mad_peer& to, const mad::TaggedHeader& he
     return StatusCode::kAgain;
   }
   if (!one_run) {
-    std::byte encoded[mad::kTaggedHeaderBytes];
+    std::byte encoded[mad::kNotedHeaderBytes];
     mad::encode_tagged_header(header, encoded);
-    return send_at_once(to, mad::kTaggedHandler, {encoded, sizeof(encoded)}, payload, path,
+    return send_at_once(to, mad::kTaggedHandler, {encoded, mad::bytes_of(header)}, payload, path,
                         send_plan(policy(to), payload, path));
   }
   const mad::Segment run{payload.base, static_cast<std::size_t>(payload.bytes)};

@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-#define MAD_ABI_VERSION 4
+#define MAD_ABI_VERSION 5
 #define MAD_ADDRESS_MAX 110   /* bytes of an engine's address; MPI's port names can carry as much */
 #define MAD_FABRICS_MAX 4     /* fabrics of one engine */
 #define MAD_FABRICS_BYTES 128 /* their names, as one text with its end */
@@ -204,6 +204,8 @@ MAD_API int mad_type_signature(const mad_type* type, uint64_t count, uint64_t* h
  * a receive that has room for more compares with what was sent.  MAD_ERR_ARGUMENT if the type has
  * none. */
 MAD_API int mad_type_signature_prefix(const mad_type* type, uint64_t elements, uint64_t* hash);
+/* The kind of the type's first basic element.  MAD_ERR_ARGUMENT if it has none. */
+MAD_API int mad_type_first_kind(const mad_type* type, mad_basic* kind);
 
 /* Packs / unpacks bytes [offset, offset + size) of the packed stream; returns bytes moved in
  * *moved. */
@@ -234,7 +236,9 @@ typedef struct mad_envelope {
 /* A tagged message, as its receiver sees it. */
 typedef struct mad_arrival {
   mad_envelope envelope;
-  uint8_t flags;     /* what its sender gave */
+  uint8_t flags; /* what its sender gave */
+  uint8_t noted; /* whether it gave a note: */
+  uint64_t note[2];
   uint64_t sent;     /* bytes of its payload */
   uint64_t received; /* bytes of it that are in place: fewer if the receive had no room for all */
 } mad_arrival;
@@ -396,11 +400,12 @@ MAD_API void mad_discard(mad_engine* engine, mad_incoming* incoming);
  * before a receive has taken it. */
 #define MAD_SYNCHRONOUS 0x100u
 
-/* Sends `count` elements as mad_send() does.  `op` NULL: only if that can be done at once, without
- * an operation; else MAD_NOT_NOW. */
+/* Sends `count` elements as mad_send() does.  `note`: two words that travel along, 16 bytes more of
+ * each message, as to say of what type it is (mad_type_signature()); NULL: none.  `op` NULL: only
+ * if that can be done at once, without an operation; else MAD_NOT_NOW. */
 MAD_API int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_envelope* envelope,
-                            uint32_t flags, const void* base, uint64_t count, const mad_type* type,
-                            mad_path path, mad_op* op);
+                            uint32_t flags, const uint64_t note[2], const void* base,
+                            uint64_t count, const mad_type* type, mad_path path, mad_op* op);
 /* Receives the message that `wanted` matches, now or when it comes; memory and path as mad_recv().
  * MAD_SUCCESS: done, *arrival says what.  MAD_IN_PROGRESS: on_tagged() follows; until then
  * *receive names it.  An error of a message that was matched, which is gone: *arrival says which.

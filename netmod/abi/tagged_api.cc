@@ -50,8 +50,8 @@ int check_slots(const char* function, const mad_op* op, mad_receive* const* rece
 }  // namespace
 
 extern "C" int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_envelope* envelope,
-                               uint32_t flags, const void* base, uint64_t count,
-                               const mad_type* type, mad_path path, mad_op* op) {
+                               uint32_t flags, const uint64_t note[2], const void* base,
+                               uint64_t count, const mad_type* type, mad_path path, mad_op* op) {
   return guarded([&]() -> int {
     constexpr const char* kName = "mad_tagged_send";
     if (const int error = mad::check_peer(kName, engine, peer)) return error;
@@ -67,8 +67,11 @@ extern "C" int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_env
     if (const int error = mad::check_payload(kName, base, count, type, path, &payload)) {
       return error;
     }
-    const mad::TaggedHeader header{envelope_of(*envelope),
-                                   static_cast<std::uint8_t>(flags & kFlagBits)};
+    mad::TaggedHeader header{envelope_of(*envelope), static_cast<std::uint8_t>(flags & kFlagBits)};
+    if (note != nullptr) {
+      header.noted = true;
+      header.note = {note[0], note[1]};
+    }
     const bool answered = (flags & MAD_SYNCHRONOUS) != 0;
     const mad::Status status = engine->send_tagged(*peer, header, answered, payload, path, op);
     return status.again() ? static_cast<int>(MAD_NOT_NOW) : mad::to_abi(status);

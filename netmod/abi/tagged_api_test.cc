@@ -28,7 +28,7 @@ class TaggedApi : public ::testing::Test {
   }
   void TearDown() override { mad_engine_close(engine); }
   int send(const mad_envelope& to, std::uint32_t flags = 0) {
-    return mad_tagged_send(engine, me, &to, flags, "x", 1, nullptr, MAD_PATH_AUTO, &op);
+    return mad_tagged_send(engine, me, &to, flags, nullptr, "x", 1, nullptr, MAD_PATH_AUTO, &op);
   }
   int receive(const mad_envelope& what) {
     return mad_tagged_receive(engine, &what, memory, 1, nullptr, MAD_PATH_AUTO, &op, &waits,
@@ -56,16 +56,17 @@ class TaggedApi : public ::testing::Test {
 };
 
 const mad_envelope kAny{MAD_ANY_SOURCE, MAD_ANY_TAG, 0};
+const mad_envelope kAny2{MAD_ANY_SOURCE, MAD_ANY_TAG, 2};
 
 TEST_F(TaggedApi, SendsAreChecked) {
   const mad_envelope to{0, 0, 0};
-  EXPECT_EQ(mad_tagged_send(nullptr, me, &to, 0, "x", 1, nullptr, MAD_PATH_AUTO, &op),
+  EXPECT_EQ(mad_tagged_send(nullptr, me, &to, 0, nullptr, "x", 1, nullptr, MAD_PATH_AUTO, &op),
             MAD_ERR_ARGUMENT);
-  EXPECT_EQ(mad_tagged_send(engine, nullptr, &to, 0, "x", 1, nullptr, MAD_PATH_AUTO, &op),
+  EXPECT_EQ(mad_tagged_send(engine, nullptr, &to, 0, nullptr, "x", 1, nullptr, MAD_PATH_AUTO, &op),
             MAD_ERR_ARGUMENT);
-  EXPECT_EQ(mad_tagged_send(engine, me, nullptr, 0, "x", 1, nullptr, MAD_PATH_AUTO, &op),
+  EXPECT_EQ(mad_tagged_send(engine, me, nullptr, 0, nullptr, "x", 1, nullptr, MAD_PATH_AUTO, &op),
             MAD_ERR_ARGUMENT);
-  EXPECT_EQ(mad_tagged_send(engine, me, &to, 0, nullptr, 1, nullptr, MAD_PATH_AUTO, &op),
+  EXPECT_EQ(mad_tagged_send(engine, me, &to, 0, nullptr, nullptr, 1, nullptr, MAD_PATH_AUTO, &op),
             MAD_ERR_ARGUMENT);
   EXPECT_EQ(send({-1, 0, 0}), MAD_ERR_ARGUMENT);
   EXPECT_NE(error().find("source -1"), std::string::npos);
@@ -122,6 +123,27 @@ TEST_F(TaggedApi, ProbesAndClaimsAreChecked) {
                 nullptr, [](void*, mad_receive*, mad_op*) {}, nullptr),
             MAD_ERR_ARGUMENT);
   EXPECT_EQ(mad_tagged_each(engine, nullptr, nullptr), MAD_ERR_ARGUMENT);
+}
+
+TEST_F(TaggedApi, NotesTravelAlong) {
+  const mad_envelope to{0, 1, 2};
+  const std::uint64_t note[2] = {UINT64_MAX, 7};
+  ASSERT_GE(mad_tagged_send(engine, me, &to, 5, note, "x", 1, nullptr, MAD_PATH_AUTO, &op), 0);
+  for (int i = 0; i < 100000 && arrival.sent == 0; ++i) {
+    mad_engine_progress(engine, nullptr);
+    (void)mad_tagged_probe(engine, &kAny2, &arrival);
+  }
+  EXPECT_EQ(arrival.flags, 5);
+  EXPECT_TRUE(arrival.noted);
+  EXPECT_EQ(arrival.note[0], note[0]);
+  EXPECT_EQ(arrival.note[1], note[1]);
+  arrival = {};
+  ASSERT_EQ(receive(kAny2), MAD_SUCCESS);
+  EXPECT_TRUE(arrival.noted);
+  EXPECT_EQ(arrival.note[1], note[1]);
+  mad_message* const plain = claimed();
+  EXPECT_FALSE(arrival.noted) << "a message without a note";
+  mad_message_discard(engine, plain);
 }
 
 // Whatever is wrong with the receive: its sender must not wait for ever.

@@ -11,6 +11,8 @@ mad_arrival arrival_of(const TaggedHeader& header, std::uint64_t payload_bytes) 
   const Envelope& envelope = header.envelope;
   return {{envelope.source, envelope.tag, static_cast<std::uint16_t>(envelope.context)},
           header.flags,
+          header.noted,
+          {header.note[0], header.note[1]},
           payload_bytes,
           0};
 }

@@ -200,6 +200,28 @@ TEST_F(TypeConstructors, SignaturesCompareSequencesOfKinds) {
   mad_type_release(number);
 }
 
+TEST_F(TypeConstructors, KnowTheKindTheyBeginWith) {
+  mad_type *number = nullptr, *real = nullptr, *none = nullptr, *both = nullptr;
+  ASSERT_EQ(mad_type_basic(MAD_BASIC_INT, &number), MAD_SUCCESS);
+  ASSERT_EQ(mad_type_basic(MAD_BASIC_DOUBLE, &real), MAD_SUCCESS);
+  ASSERT_EQ(mad_type_contiguous(0, number, &none), MAD_SUCCESS);
+  const std::uint64_t lengths[] = {3, 0, 1, 2};
+  const std::int64_t places[] = {0, 0, 40, 0};
+  mad_type* const children[] = {none, number, real, number};
+  ASSERT_EQ(mad_type_struct(4, lengths, places, children, &both), MAD_SUCCESS);
+  ASSERT_EQ(mad_type_vector(2, 2, 100, both, &type), MAD_SUCCESS);
+  mad_basic kind = MAD_BASIC_BYTE;
+  EXPECT_EQ(mad_type_first_kind(number, &kind), MAD_SUCCESS);
+  EXPECT_EQ(kind, MAD_BASIC_INT);
+  EXPECT_EQ(mad_type_first_kind(type, &kind), MAD_SUCCESS);
+  EXPECT_EQ(kind, MAD_BASIC_DOUBLE);
+  EXPECT_EQ(mad_type_first_kind(none, &kind), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_type_first_kind(nullptr, &kind), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_type_first_kind(number, nullptr), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(kind, MAD_BASIC_DOUBLE);
+  for (mad_type* made : {number, real, none, both}) mad_type_release(made);
+}
+
 TEST_F(TypeConstructors, EmptyListsNeedNoArrays) {
   ASSERT_EQ(mad_type_indexed(0, nullptr, nullptr, word, &type), MAD_SUCCESS);
   EXPECT_EQ(type->desc->size(), 0u);

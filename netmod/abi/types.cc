@@ -125,6 +125,21 @@ extern "C" int mad_type_signature_prefix(const mad_type* type, uint64_t elements
   });
 }
 
+extern "C" int mad_type_first_kind(const mad_type* type, mad_basic* kind) {
+  return guarded([&]() -> int {
+    if (type == nullptr || kind == nullptr) {
+      return fail(MAD_ERR_ARGUMENT, "mad_type_first_kind: type or kind is NULL");
+    }
+    if (type->desc->elements() == 0) {
+      return fail(MAD_ERR_ARGUMENT, "mad_type_first_kind: the type has no elements");
+    }
+    const auto signature = type->signature();
+    if (!signature.ok()) return mad::to_abi(signature.status());
+    *kind = static_cast<mad_basic>(signature.value()->first());
+    return MAD_SUCCESS;
+  });
+}
+
 namespace {
 
 // What mad_type_pack() and mad_type_unpack() have in common: checks, then a cursor at `offset`.

@@ -10,6 +10,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/mad/mad_address.c \
     src/mpid/ch4/netmod/mad/mad_am.c \
     src/mpid/ch4/netmod/mad/mad_answers.c \
+    src/mpid/ch4/netmod/mad/mad_check.c \
     src/mpid/ch4/netmod/mad/mad_comm.c \
     src/mpid/ch4/netmod/mad/mad_dynamic.c \
     src/mpid/ch4/netmod/mad/mad_errors.c \

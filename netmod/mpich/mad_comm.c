@@ -6,7 +6,10 @@ int MPIDI_MAD_mpi_comm_commit_pre_hook(MPIR_Comm* comm) {
   return MPI_SUCCESS;
 }
 
-int MPIDI_MAD_mpi_comm_commit_post_hook(MPIR_Comm* comm) { return MPI_SUCCESS; }
+int MPIDI_MAD_mpi_comm_commit_post_hook(MPIR_Comm* comm) {
+  MPIDI_MAD_pass_hints_on(comm);
+  return MPI_SUCCESS;
+}
 
 int MPIDI_MAD_mpi_comm_free_hook(MPIR_Comm* comm) {
   if (MPIDI_MAD_global.gone) MPIDI_MAD_global.release = MPIDI_MAD_global.sweep = true;

@@ -26,6 +26,7 @@ typedef struct {
   char open_error[512];  /* why there is none though there should be */
   mad_path default_path; /* what the control variable says */
   bool verbose;          /* MAD_VERBOSE is set */
+  bool check_types;      /* what the control variable says */
   bool connected;        /* the world's addresses are exchanged */
   bool other_worlds;     /* there are processes that the closing barrier does not wait for */
 
@@ -112,6 +113,16 @@ static inline bool MPIDI_MAD_is_compiled(const MPIR_Datatype* datatype) {
 
 /* mad_types.c: the compiled layout of a type, made now if this is its first use. */
 int MPIDI_MAD_type_of(MPIR_Datatype* datatype, mad_type** out);
+/* mad_check.c: the description of a basic type, which keeps the reference; libmad's status. */
+int MPIDI_MAD_basic_type(MPI_Datatype handle, mad_type** type);
+/* Whether a message on its way out is to have a note of its type, and that. */
+bool MPIDI_MAD_note(MPIR_Comm* comm, int context_offset, int tag, MPI_Aint count,
+                    MPI_Datatype datatype, uint64_t note[2]);
+/* An error if a message with a note is not of the type that its receive wants; a collective
+ * operation's is told at its end. */
+int MPIDI_MAD_check_types(MPIR_Request* rreq, const mad_arrival* arrival);
+void MPIDI_MAD_check_init(void);
+void MPIDI_MAD_check_finalize(void);
 /* mad_translate.c: describes a type; a new reference. */
 int MPIDI_MAD_translate(MPIR_Datatype* datatype, mad_type** out);
 
@@ -123,6 +134,10 @@ void MPIDI_MAD_comm_hints(MPIR_Comm* comm, MPIR_Info* info);
 /* The path in effect; comm NULL: the default.  Fails, with the default in *path, if the attribute's
  * value names none. */
 int MPIDI_MAD_comm_path(MPIR_Comm* comm, mad_path* path);
+/* To the communicators of nodes that MPICH's collective operations use inside. */
+void MPIDI_MAD_pass_hints_on(MPIR_Comm* comm);
+/* Whether the communicator's hint wants types checked: 1, 0, or -1 for no such hint. */
+int MPIDI_MAD_check_hint(const MPIR_Comm* comm);
 
 /* mad_errors.c */
 int MPIDI_MAD_error(int status);

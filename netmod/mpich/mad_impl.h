@@ -36,6 +36,29 @@ int MPIDI_MAD_iprobe(int source, int tag, MPIR_Comm* comm, int context_offset, i
 int MPIDI_MAD_improbe(int source, int tag, MPIR_Comm* comm, int context_offset, int* flag,
                       MPIR_Request** message, MPI_Status* status);
 
+/* Whether any communicator's types may be checked.  A blocking collective operation whose messages
+ * say of what type it is is known to its communicator from begin to end; the end returns the
+ * operation's error, or that its types do not match. */
+extern bool MPIDI_MAD_types_checked;
+#define MPIDI_MAD_TYPE_TEXT 64
+typedef struct {
+  int source; /* of the message, or below 0: the types match */
+  char sent[MPIDI_MAD_TYPE_TEXT], wanted[MPIDI_MAD_TYPE_TEXT];
+} MPIDI_MAD_mismatch_t;
+typedef struct MPIDI_MAD_collective {
+  MPIR_Comm* comm;
+  struct MPIDI_MAD_collective* outer;
+  struct mad_type* type; /* NULL: they do not say it */
+  uint64_t count;
+  MPIDI_MAD_mismatch_t mismatch; /* the first */
+} MPIDI_MAD_collective_t;
+void MPIDI_MAD_collective_begin(MPIR_Comm* comm, MPI_Aint count, MPI_Datatype datatype,
+                                MPIDI_MAD_collective_t* collective);
+/* What this rank sends itself in it, which MPICH copies. */
+void MPIDI_MAD_collective_own(MPIDI_MAD_collective_t* collective, MPI_Aint sendcount,
+                              MPI_Datatype sendtype, MPI_Aint recvcount, MPI_Datatype recvtype);
+int MPIDI_MAD_collective_end(MPIDI_MAD_collective_t* collective, int mpi_errno);
+
 /* Post/start/complete/wait: they return when MPICH's own wait would not wait any more, or with an
  * error when a member of the group has failed. */
 int MPIDI_MAD_await_posts(MPIR_Group* group, int mode, MPIR_Win* win);

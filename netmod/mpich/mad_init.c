@@ -8,6 +8,8 @@
 #define START_UP_MICROSECONDS 300000
 /* Processes of other worlds may compute before they look for what was sent to them. */
 #define GOODBYE_MILLISECONDS 60000
+/* What glibc may take from its heap at most is 32 MiB; this with its head is a page less. */
+#define LONGEST_OF_HEAP ((32 << 20) - 8192)
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -126,6 +128,19 @@ cvars:
         answers. 0 leaves it to the system's TCP settings, which may take hours. Of the fabrics tcp
         and ucx.
 
+    - name        : MPIR_CVAR_CH4_MAD_CHECK_TYPES
+      category    : CH4_MAD
+      type        : boolean
+      default     : false
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        If true, messages say of what type they are, and a receive of another type fails with
+        MPI_ERR_TYPE, those of collective operations too. A communicator's info hint
+        mad_check_types, true or false, goes before it. Messages to oneself, one-sided and
+        partitioned communication are not checked.
+
     - name        : MPIR_CVAR_CH4_MAD_CHECKSUM
       category    : CH4_MAD
       type        : boolean
@@ -222,6 +237,17 @@ static void leave_to_parent(void) {
   MPIDI_MAD_global.engine = NULL;
 }
 
+/* MPICH takes a buffer for each accumulate and for each step of a reduction.  glibc returns free
+ * memory to the system above twice the longest mapping that was ever freed: with buffers of two
+ * origins at once after nearly every message, and each page of the next one faults again.  This
+ * frees the longest there is, so that up to 64 MiB stay with the process (ADR 41).  Where the user
+ * has set malloc's thresholds it changes nothing. */
+static void keep_freed_memory(void) {
+  void* volatile longest = malloc(LONGEST_OF_HEAP);
+
+  free(longest);
+}
+
 static void handle_forks(void) { (void)pthread_atfork(NULL, NULL, leave_to_parent); }
 
 int MPIDI_MAD_init_local(int* tag_bits) {
@@ -230,12 +256,14 @@ int MPIDI_MAD_init_local(int* tag_bits) {
   mad_config config;
 
   pthread_once(&once, handle_forks);
+  keep_freed_memory();
   memset(&MPIDI_MAD_global, 0, sizeof(MPIDI_MAD_global));
   mpi_errno = read_configuration(&config);
   MPIR_ERR_CHECK(mpi_errno);
   open_engine(&config);
   mpi_errno = MPIDI_MAD_switch_init();
   MPIR_ERR_CHECK(mpi_errno);
+  MPIDI_MAD_check_init();
   MPIDI_MAD_pvars_init();
   MPIDI_MAD_progress_init();
   *tag_bits = MPIR_TAG_BITS_DEFAULT;
@@ -303,6 +331,7 @@ int MPIDI_MAD_mpi_finalize_hook(void) {
   MPIDI_MAD_global.engine = NULL;
   MPIDI_MAD_global.gone = NULL;
   MPIDI_MAD_global.connected = false;
+  MPIDI_MAD_check_finalize();
   MPIDI_MAD_switch_finalize();
   MPIDI_MAD_dynamic_finalize();
   return MPI_SUCCESS;

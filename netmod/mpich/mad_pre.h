@@ -12,6 +12,7 @@ struct mad_type;
 struct mad_incoming;
 struct mad_receive;
 struct mad_message;
+struct MPIDI_MAD_collective;
 
 /* Room for libmad's operation slot (mad_op); mad_am.c asserts that it fits. */
 typedef struct {
@@ -44,11 +45,13 @@ typedef struct {
 } MPIDI_MAD_request_t;
 
 /* The last name that our attribute was found to hold and what it means, valid while the generation,
- * which every change of such an attribute advances, is the same. */
+ * which every change of such an attribute advances, is the same.  And the blocking collective
+ * operation whose messages say of what type it is, else NULL. */
 typedef struct {
   const char* name;
   uint32_t generation;
   int path;
+  struct MPIDI_MAD_collective* collective;
 } MPIDI_MAD_comm_t;
 
 /* The compiled layout, from commit or first use on.  MPICH makes type objects without telling the

@@ -16,8 +16,9 @@
 
 #include "mad_core.h"
 
-/* Empty polls, at some 0.5 to 3 us each. */
-#define CROWDED_SPIN_POLLS 2 /* then yield at every poll */
+/* Empty polls, at some 0.5 to 3 us each; then yield at every poll.  Collectives of 8 bytes among 4
+ * ranks on 2 cores took 5.4 to 6.9 us with 1, 7.4 to 10 with 2. */
+#define CROWDED_SPIN_POLLS 1
 /* Then sleep at every poll.  Waking costs more than a yield where a core happens to be free: with 3
  * ranks on 2 cores rma/atomic_rmw_gacc of MPICH's suite took 84 s with 0, 60 s with 10, 18 s with
  * 40 and 22 s with 150; rma/atomic_get_2int 21 to 28 s; coll/nonblocking3, 10 ranks, 45 to 51 s. */

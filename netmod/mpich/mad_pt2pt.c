@@ -54,7 +54,7 @@ void MPIDI_MAD_send_done(MPIR_Request* sreq, int status) {
 }
 
 static int send_with_request(mad_peer* peer, int rank, MPIR_Comm* comm,
-                             const mad_envelope* envelope, uint32_t flags,
+                             const mad_envelope* envelope, uint32_t flags, const uint64_t* note,
                              const MPIDI_MAD_layout_t* layout, mad_path path, void* buffer,
                              MPIR_Request** request) {
   MPIR_Request* sreq = create_request(MPIR_REQUEST_KIND__SEND, comm);
@@ -71,7 +71,7 @@ static int send_with_request(mad_peer* peer, int rank, MPIR_Comm* comm,
   op = (mad_op*)&MPIDI_MAD_AM(sreq)->send.slot;
   op->context = sreq;
   op->group = comm->context_id;
-  status = mad_tagged_send(MPIDI_MAD_global.engine, peer, envelope, flags, layout->base,
+  status = mad_tagged_send(MPIDI_MAD_global.engine, peer, envelope, flags, note, layout->base,
                            layout->count, layout->type, path, op);
   if (status != MAD_IN_PROGRESS) MPIDI_MAD_send_done(sreq, status);
   return MPI_SUCCESS;
@@ -97,20 +97,26 @@ static int start_send(const void* buf, MPI_Aint count, MPI_Datatype datatype, in
   MPIDI_MAD_layout_t layout;
   mad_path path;
   void* buffer = NULL;
+  uint64_t words[2];
+  const uint64_t* note = NULL;
 
   mpi_errno = MPIDI_MAD_comm_path(comm, &path);
   MPIR_ERR_CHECK(mpi_errno);
   mpi_errno = MPIDI_MAD_layout(buf, count, datatype, &layout);
   MPIR_ERR_CHECK(mpi_errno);
+  if (unlikely(MPIDI_MAD_types_checked) &&
+      MPIDI_MAD_note(comm, context_offset, envelope.tag, count, datatype, words))
+    note = words;
   if (unlikely(path == MAD_PATH_OFF && layout.type)) {
     mpi_errno = MPIDI_MAD_pack_whole(buf, count, datatype, &layout, &buffer);
     MPIR_ERR_CHECK(mpi_errno);
-  } else if (mad_tagged_send(MPIDI_MAD_global.engine, peer, &envelope, flags, layout.base,
+  } else if (mad_tagged_send(MPIDI_MAD_global.engine, peer, &envelope, flags, note, layout.base,
                              layout.count, layout.type, path, NULL) == MAD_SUCCESS) {
     *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
     return MPI_SUCCESS;
   }
-  return send_with_request(peer, rank, comm, &envelope, flags, &layout, path, buffer, request);
+  return send_with_request(peer, rank, comm, &envelope, flags, note, &layout, path, buffer,
+                           request);
 
 fn_fail:
   return failed_send(comm, mpi_errno, request);
@@ -185,7 +191,10 @@ static void receive_done(MPIR_Request* rreq, const mad_arrival* arrival, int sta
   rreq->status.MPI_ERROR = error_of(arrival->flags);
   if (unlikely(arrival->sent > arrival->received && !rreq->status.MPI_ERROR))
     rreq->status.MPI_ERROR = MPIDIG_ERR_TRUNCATE(arrival->received, arrival->sent);
-  error = MPIDI_MAD_check_received(rreq, MPIDI_MAD_AM(rreq)->recv.buffer, &bytes);
+  if (unlikely(arrival->noted) && !rreq->status.MPI_ERROR)
+    error = MPIDI_MAD_check_types(rreq, arrival);
+  if (likely(!error))
+    error = MPIDI_MAD_check_received(rreq, MPIDI_MAD_AM(rreq)->recv.buffer, &bytes);
   if (unlikely(error))
     fail_receive(rreq, error);
   else
@@ -241,7 +250,7 @@ static int start_receive(void* buf, MPI_Aint count, MPI_Datatype datatype, int s
   MPIR_Request* rreq = create_request(MPIR_REQUEST_KIND__RECV, comm);
   const mad_envelope wanted = wanted_by(source, tag, comm, context_offset);
   MPIDI_MAD_layout_t layout;
-  mad_arrival arrival = {{source, tag, wanted.context}, 0, 0, 0};
+  mad_arrival arrival = {.envelope = {source, tag, wanted.context}};
   mad_path path;
   int status, error;
 
@@ -275,7 +284,7 @@ int MPIDI_MAD_irecv(void* buf, MPI_Aint count, MPI_Datatype datatype, int rank, 
 static void receive_message(void* buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request* rreq) {
   mad_message* message = MPIDI_MAD_AM(rreq)->message;
   MPIDI_MAD_layout_t layout;
-  mad_arrival arrival = {{rreq->status.MPI_SOURCE, rreq->status.MPI_TAG, 0}, 0, 0, 0};
+  mad_arrival arrival = {.envelope = {rreq->status.MPI_SOURCE, rreq->status.MPI_TAG, 0}};
   mad_path path;
   int status, error = prepare_receive(rreq, buf, count, datatype, &layout, &path);
 

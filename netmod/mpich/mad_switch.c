@@ -1,16 +1,18 @@
-/* mad_switch.c: which data path a communicator uses.
+/* mad_switch.c: which data path a communicator uses, and whether it checks types.
  *
  * In effect is the communicator's attribute, else its info hint, else the control variable.  MPICH
  * tells no device when an attribute is set, so the attribute is looked up at every send; what its
- * name means is cached.  The hint is an int among MPICH's own hints, because those are all it
- * keeps: the number of a path (as in mad.h), or -1.
+ * name means is cached.  The hints are ints among MPICH's own, because those are all it keeps: the
+ * number of a path (as in mad.h), 1 or 0 for types, or -1.
  */
 #include "mad_core.h"
 #include "mpix_mad.h"
 
 #define HINT_KEY "mad_datatype_path"
+#define CHECK_KEY "mad_check_types"
 
-static int hint_index = -1; /* MPICH keeps hints for the life of the process: registered once */
+/* MPICH keeps hints for the life of the process: registered once */
+static int hint_index = -1, check_index = -1;
 
 static int copy_attribute(MPI_Comm comm, int keyval, void* extra, void* in, void* out, int* flag) {
   *(void**)out = in;
@@ -25,10 +27,14 @@ static int delete_attribute(MPI_Comm comm, int keyval, void* value, void* extra)
   return MPI_SUCCESS;
 }
 
+static int register_hint(const char* key) {
+  return MPIR_Comm_register_hint(0, key, NULL, MPIR_COMM_HINT_TYPE_INT, MPIR_COMM_HINT_ATTR_LOCAL,
+                                 -1);
+}
+
 int MPIDI_MAD_switch_init(void) {
-  if (hint_index < 0)
-    hint_index = MPIR_Comm_register_hint(0, HINT_KEY, NULL, MPIR_COMM_HINT_TYPE_INT,
-                                         MPIR_COMM_HINT_ATTR_LOCAL, -1);
+  if (hint_index < 0) hint_index = register_hint(HINT_KEY);
+  if (check_index < 0) check_index = register_hint(CHECK_KEY);
   return MPIR_Comm_create_keyval_impl(copy_attribute, delete_attribute, &MPIDI_MAD_global.keyval,
                                       NULL);
 }
@@ -45,6 +51,7 @@ void MPIDI_MAD_comm_init(MPIR_Comm* comm) {
   MPIDI_MAD_COMM(comm)->name = NULL;
   MPIDI_MAD_COMM(comm)->generation = 0;
   MPIDI_MAD_COMM(comm)->path = MAD_PATH_AUTO;
+  MPIDI_MAD_COMM(comm)->collective = NULL;
 }
 
 /* The number that a hint's value is, or -1. */
@@ -57,16 +64,44 @@ static int parse_hint(const char* value) {
   return -1;
 }
 
+/* 1, 0, or -1; the numbers are what MPI_Comm_get_info shows. */
+static int parse_check(const char* value) {
+  if (strcmp(value, "true") == 0 || strcmp(value, "1") == 0) return 1;
+  return (strcmp(value, "false") == 0 || strcmp(value, "0") == 0) ? 0 : -1;
+}
+
+static void tell_ignored(const MPIR_Info* entry, const char* what, const char* values) {
+  if (MPIDI_MAD_global.verbose && strcmp(entry->value, "-1") != 0)
+    fprintf(stderr, "ch4:mad: ignoring hint %s=%s; the %s are %s\n", entry->key, entry->value, what,
+            values);
+}
+
+void MPIDI_MAD_pass_hints_on(MPIR_Comm* comm) {
+  MPIR_Comm* const parts[] = {comm->node_comm, comm->node_roots_comm};
+
+  for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+    if (parts[i] == NULL) continue;
+    parts[i]->hints[hint_index] = comm->hints[hint_index];
+    parts[i]->hints[check_index] = comm->hints[check_index];
+  }
+}
+
 /* MPICH has put atoi() of the value among its hints already; here it gets its meaning. */
 void MPIDI_MAD_comm_hints(MPIR_Comm* comm, MPIR_Info* info) {
   for (MPIR_Info* entry = info; entry; entry = entry->next) {
-    if (!entry->key || strcmp(entry->key, HINT_KEY) != 0) continue;
-    comm->hints[hint_index] = parse_hint(entry->value);
-    if (comm->hints[hint_index] < 0 && MPIDI_MAD_global.verbose && strcmp(entry->value, "-1") != 0)
-      fprintf(stderr, "ch4:mad: ignoring hint %s=%s; the paths are %s\n", HINT_KEY, entry->value,
-              mad_path_names());
+    if (entry->key && strcmp(entry->key, HINT_KEY) == 0) {
+      comm->hints[hint_index] = parse_hint(entry->value);
+      if (comm->hints[hint_index] < 0) tell_ignored(entry, "paths", mad_path_names());
+    } else if (entry->key && strcmp(entry->key, CHECK_KEY) == 0) {
+      comm->hints[check_index] = parse_check(entry->value);
+      if (comm->hints[check_index] < 0) tell_ignored(entry, "values", "true, false");
+      if (comm->hints[check_index] > 0) MPIDI_MAD_types_checked = true;
+    }
   }
+  MPIDI_MAD_pass_hints_on(comm);
 }
+
+int MPIDI_MAD_check_hint(const MPIR_Comm* comm) { return comm->hints[check_index]; }
 
 static const MPIR_Attribute* find_attribute(const MPIR_Comm* comm) {
   const MPIR_Attribute* attribute = comm->attributes;

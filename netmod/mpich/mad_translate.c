@@ -91,50 +91,60 @@ fn_fail:
   goto fn_exit;
 }
 
+static int describe_basic(MPI_Datatype handle, mad_type** out) {
+  int mpi_errno = MPI_SUCCESS;
+
+  CHECK_MAD(MPIDI_MAD_basic_type(handle, out));
+  mad_type_retain(*out);
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
 /* MPI_FLOAT_INT and its kin: a value, perhaps a hole, an index. */
 static int describe_pair(MPI_Datatype handle, mad_type** out) {
   int mpi_errno = MPI_SUCCESS;
   uint64_t lengths[2] = {1, 1};
   int64_t displacements[2] = {0, 0};
   mad_type* children[2] = {NULL, NULL};
-  uint64_t size = 0;
+  MPI_Datatype value = MPI_DATATYPE_NULL;
 
-#define PAIR(type_)                                           \
+#define PAIR(type_, datatype_)                                \
   do {                                                        \
     struct pair {                                             \
       type_ value;                                            \
       int index;                                              \
     };                                                        \
-    size = sizeof(type_);                                     \
+    value = datatype_;                                        \
     displacements[1] = (int64_t)offsetof(struct pair, index); \
   } while (0)
   switch (handle) {
     case MPI_FLOAT_INT:
-      PAIR(float);
+      PAIR(float, MPI_FLOAT);
       break;
     case MPI_DOUBLE_INT:
-      PAIR(double);
+      PAIR(double, MPI_DOUBLE);
       break;
     case MPI_LONG_INT:
-      PAIR(long);
+      PAIR(long, MPI_LONG);
       break;
     case MPI_SHORT_INT:
-      PAIR(short);
+      PAIR(short, MPI_SHORT);
       break;
     default:
       MPIR_Assert(handle == MPI_LONG_DOUBLE_INT);
-      PAIR(long double);
+      PAIR(long double, MPI_LONG_DOUBLE);
       break;
   }
 #undef PAIR
 
-  CHECK_MAD(mad_type_bytes(size, &children[0]));
-  CHECK_MAD(mad_type_bytes(sizeof(int), &children[1]));
+  CHECK_MAD(MPIDI_MAD_basic_type(value, &children[0]));
+  CHECK_MAD(MPIDI_MAD_basic_type(MPI_INT, &children[1]));
   CHECK_MAD(mad_type_struct(2, lengths, displacements, children, out));
 
 fn_exit:
-  mad_type_release(children[0]);
-  mad_type_release(children[1]);
   return mpi_errno;
 fn_fail:
   goto fn_exit;
@@ -415,7 +425,7 @@ static int describe_constructed(MPIR_Datatype* datatype, mad_type** out) {
 static int describe(MPI_Datatype handle, mad_type** out) {
   MPIR_Datatype* datatype;
 
-  if (HANDLE_IS_BUILTIN(handle)) return describe_bytes(MPIR_Datatype_get_basic_size(handle), out);
+  if (HANDLE_IS_BUILTIN(handle)) return describe_basic(handle, out);
   MPIR_Datatype_get_ptr(handle, datatype);
   if (MPIDI_MAD_is_compiled(datatype)) {
     *out = MPIDI_MAD_DT(datatype)->type;

@@ -7,6 +7,7 @@
 #define NETMOD_INLINE_H_INCLUDED
 
 #include "mad_am.h"
+#include "mad_coll.h"
 #include "mad_impl.h"
 #include "mad_part.h"
 #include "mad_proc.h"
@@ -14,7 +15,6 @@
 #include "mad_pt2pt.h"
 #include "mad_request.h"
 #include "mad_rma.h"
-#include "netmod_am_fallback_coll.h"
 
 /* Generated from MPICH's list of netmod functions when the netmod is installed into a tree. */
 #include "mad_noinline.h"

@@ -116,7 +116,8 @@ std::string text_of(const std::string& fabric, const Options& options, std::stri
     if (caps.links.size() > 1) text += link.prices + ": ";
     text += thresholds_text(link, options);
   }
-  const bool with_cma = caps.name == "shm" || caps.name.find(",cma") != std::string::npos;
+  const bool with_cma =
+      (caps.name == "shm" && caps.remote_write) || caps.name.find(",cma") != std::string::npos;
   return with_cma ? text + "single copy between processes of this host " + cma_text() + "\n" : text;
 }
 

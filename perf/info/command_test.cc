@@ -76,7 +76,10 @@ TEST(Info, cma_is_tried_where_it_is_asked_for) {
               has(with.out, "single copy between processes of this host cannot be used: "))
       << with.out;
   EXPECT_FALSE(has(call({"--interface", "lo", "ucx:posix"}).out, "single copy"));
+  EXPECT_FALSE(has(call({"--interface", "lo", "auto"}).out, "single copy"));
+  ASSERT_EQ(setenv("MAD_SHM_SINGLE_COPY", "1", 1), 0);
   EXPECT_TRUE(has(call({"--interface", "lo", "auto"}).out, "single copy between"));
+  ASSERT_EQ(unsetenv("MAD_SHM_SINGLE_COPY"), 0);
   const Answer alone = call({"--interface", "lo", "ucx:cma"});
   EXPECT_EQ(alone.code, 1);
   EXPECT_TRUE(has(alone.out, "needs posix")) << alone.out;

@@ -102,8 +102,8 @@ void Node::receive(mad_incoming* incoming, void* base, std::uint64_t count, cons
 void Node::send_tagged(mad_peer* to, const mad_envelope& envelope, const void* base,
                        std::uint64_t count, const mad_type* type, mad_path path,
                        Operation* operation, std::uint32_t flags) {
-  operation->started(
-      mad_tagged_send(engine_, to, &envelope, flags, base, count, type, path, &operation->slot));
+  operation->started(mad_tagged_send(engine_, to, &envelope, flags, nullptr, base, count, type,
+                                     path, &operation->slot));
 }
 
 void Node::receive_tagged(const mad_envelope& wanted, void* base, std::uint64_t count,

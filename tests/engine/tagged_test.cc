@@ -248,8 +248,8 @@ TEST_P(Tagged, WithoutASlotTheyLeaveAtOnceOrNotAtAll) {
   const Bytes out = pattern(1 << 20, 4);
   const mad_envelope to = envelope(0, 1);
   const auto send = [&](std::size_t bytes, std::uint32_t flags) {
-    return mad_tagged_send(a.engine(), to_b, &to, flags, out.data(), bytes, nullptr, MAD_PATH_AUTO,
-                           nullptr);
+    return mad_tagged_send(a.engine(), to_b, &to, flags, nullptr, out.data(), bytes, nullptr,
+                           MAD_PATH_AUTO, nullptr);
   };
   EXPECT_EQ(send(8, MAD_SYNCHRONOUS), MAD_NOT_NOW);
   EXPECT_EQ(send(out.size(), 0), MAD_NOT_NOW);

@@ -18,7 +18,11 @@ namespace mad::test {
 /// "tcp", "ofi:tcp", "shm", or one of ucx's.
 inline Result<std::unique_ptr<Driver>> open_on_lo(const std::string& fabric) {
   if (is_ucx(fabric)) return open_ucx(*ucx_options(fabric, "lo"));
-  if (fabric == "shm") return open_shm(ShmOptions());
+  if (fabric == "shm") {
+    ShmOptions options;
+    options.single_copy_from = 4096;  // for its writes
+    return open_shm(options);
+  }
   if (fabric == "ofi:tcp") {
     OfiOptions options;
     options.interface = "lo";

@@ -98,8 +98,12 @@ class Peer {
 
   // A record, of a packet mostly, that tells the truth mostly.
   void say(FuzzedBytes& choices, FuzzedFrames& frames) {
-    const std::vector<std::byte> packet = frames.next();
+    std::vector<std::byte> packet = frames.next();
     TcpRecord record;
+    if (choices.below(16) == 0) {
+      record.kind = TcpRecord::Kind::kFiller;
+      packet.resize(choices.below(TcpRecord::kMostFiller + 2));
+    }
     record.bytes = static_cast<std::uint32_t>(packet.size());
     if (choices.below(8) == 0) record.bytes += static_cast<std::uint32_t>(choices.below(64));
     if (choices.below(8) == 0) {

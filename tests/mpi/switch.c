@@ -97,6 +97,14 @@ static void inheritance(const char* variable) {
   MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &hinted);
   expect(hinted, "pack", "a duplicate with its own hint");
   MPI_Comm_free(&hinted);
+  /* who gets no communicator has nothing to give the hint to */
+  MPI_Comm_split_type(MPI_COMM_WORLD, rank == 0 ? MPI_COMM_TYPE_SHARED : MPI_UNDEFINED, 0, info,
+                      &hinted);
+  CHECK((hinted != MPI_COMM_NULL) == (rank == 0), "a communicator for those who asked");
+  if (hinted != MPI_COMM_NULL) {
+    expect(hinted, "pack", "a part of the world with its own hint");
+    MPI_Comm_free(&hinted);
+  }
   MPI_Info_free(&info);
   MPI_Comm_free(&parent);
 }

@@ -15,7 +15,6 @@ KNOWN = CHECKOUT / "tests" / "mpich" / "known_differences.txt"
 # What is compared with ch4:ofi; docs/toolchain.md says how long it takes.
 DEFAULT = ("pt2pt", "datatype", "comm", "attr", "info", "init", "errhan", "errors", "group", "topo", "part", "coll",
            "rma", "threads", "spawn", "mpi_t", "impls", "io", "f77", "f90", "f08", "cxx")  # fmt: skip
-_SHOWN_LINES = 12
 
 
 def known_differences(path: Path = KNOWN, fabric: str = "") -> Dict[str, str]:
@@ -29,8 +28,7 @@ def known_differences(path: Path = KNOWN, fabric: str = "") -> Dict[str, str]:
 
 def _explain(result: Result) -> List[str]:
     what = "did not run" if result.outcome == NOT_RUN else f"failed after {clock(result.seconds)}"
-    lines = [line for line in result.output.splitlines() if line.strip()][-_SHOWN_LINES:]
-    return [f"{result.key}: {what}", *(f"    {line[:200]}" for line in lines)]
+    return [f"{result.key}: {what}", *(f"    {line[:200]}" for line in result.excerpt())]
 
 
 def check(suite: conformance_suite.Suite, names: Sequence[str]) -> None:

@@ -12,7 +12,6 @@ from madtool.conformance_suite import Suite
 from madtool.paths import digest, file_digest, write_atomically
 
 _LIBRARIES = ("libmpi.so", "libmad.so.1", "libmad_ucx.so")
-_KEPT_LINES = 12  # of what a test printed
 
 
 class Cell(NamedTuple):
@@ -40,7 +39,7 @@ class Kept:
         return self._cells[cell][0] if cell in self._cells else None
 
     def add(self, cell: Cell, results: Sequence[Result], seconds: float) -> None:
-        short = [one._replace(output="\n".join(one.output.splitlines()[-_KEPT_LINES:])) for one in results]
+        short = [one._replace(output="\n".join(one.excerpt())) for one in results]
         self._cells[cell] = short, seconds
         self._write()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Dict, Iterator, List, NamedTuple
 
 PASS, FAIL, SKIP, NOT_RUN, LATE = "pass", "fail", "skip", "not run", "no time left"
+_SHOWN_FIRST, _SHOWN_LAST = 12, 12
 # Worst last: a key that a list has twice counts as its worst outcome.
 _ORDER = (SKIP, PASS, LATE, NOT_RUN, FAIL)
 
@@ -19,6 +20,14 @@ class Result(NamedTuple):
     outcome: str
     seconds: float = 0.0
     output: str = ""
+
+    def excerpt(self) -> List[str]:
+        """The first lines of the output, where an assertion says what failed, and the last ones."""
+        lines = [line for line in self.output.splitlines() if line.strip()]
+        left_out = len(lines) - _SHOWN_FIRST - _SHOWN_LAST
+        if left_out <= 1:
+            return lines
+        return [*lines[:_SHOWN_FIRST], f"... {left_out} lines ...", *lines[-_SHOWN_LAST:]]
 
 
 def make_key(directory: str, program: str, words: str) -> str:

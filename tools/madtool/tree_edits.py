@@ -5,7 +5,9 @@ MPICH does without us can be believed.  One lets MPI_Finalize end when a process
 MPI_Pack and its kin let them work at absolute addresses.  Some give MPI's extended error classes their texts,
 one keeps more VCIs than there are from being used before the netmod can refuse them, and one has MPI_Init of a
 spawned process return why its parent cannot be reached.  One gives short reductions the algorithm with the fewest
-messages.  An edit is applied once and recognised when already there.
+messages, five have reductions return the errors of their parts, one keeps MPI_Comm_split_type from giving hints to
+the communicator that it did not make, and one keeps a long error's text within its buffer.
+An edit is applied once and recognised when already there.
 """
 
 from dataclasses import dataclass, replace
@@ -30,11 +32,14 @@ _MAKEFILE = "src/mpid/ch4/netmod/Makefile.mk"
 _IMPL = "src/mpid/ch4/netmod/include/netmod_impl.h"
 _INIT_SHM = "src/mpid/common/shm/mpidu_init_shm.c"
 _CH4_INIT = "src/mpid/ch4/src/ch4_init.c"
+_COMPOSITIONS = "src/mpid/ch4/src/ch4_coll_impl.h"
 _CLASSES = "src/mpi/errhan/baseerrnames.txt"
 _CLASSES_SCRIPT = "maint/extracterrmsgs"
 _YAKSA = "src/mpi/datatype/typerep/src/typerep_yaksa_pack.c"
 _PACKING = "src/binding/c/datatype"
 _SELECTION = "src/mpi/coll/src/csel_json_autogen.c"
+_ALLREDUCE = "src/mpi/coll/allreduce/allreduce_intra"
+_ERROR_TEXTS = "src/mpi/errhan/errutil.c"
 
 
 def _user_buffer(function: str, buffer: str, count: str) -> Edit:
@@ -72,6 +77,22 @@ def _user_buffer_external(function: str, buffer: str, count: str) -> Edit:
     plain = _user_buffer(function, buffer, count)
     null = f'            MPIR_ERRTEST_ARGNULL({buffer}, "{buffer}", mpi_errno);\n'
     return replace(plain, old=null + count_and_type, new=count_and_type + plain.new)
+
+
+_END = "  fn_exit:\n    MPIR_CHKLMEM_FREEALL();\n    return mpi_errno;\n"
+_END_WITH_ERRORS = "  fn_exit:\n    MPIR_CHKLMEM_FREEALL();\n    if (coll_ret)\n        mpi_errno = coll_ret;\n    return mpi_errno;\n"
+
+
+def _errors_of(algorithm: str, before_return: str) -> Edit:
+    """MPI_Allreduce by this algorithm returns the errors that it has collected."""
+    old = f"  fn_exit:\n{before_return}    return mpi_errno;\n"
+    return Edit(
+        f"{_ALLREDUCE}_{algorithm}.c",
+        old,
+        old.replace("    return", "    if (mpi_errno_ret)\n        mpi_errno = mpi_errno_ret;\n    return"),
+        False,
+        "after a receive that failed, as from a process that died, MPI_Allreduce returned MPI_SUCCESS",
+    )
 
 
 def _class(line: str, number: int) -> Edit:
@@ -183,6 +204,65 @@ EDITS = (
         _characters('"avg_msg_size<=8192":{"algorithm=MPIR_Allreduce'),
         False,
         "MPI_Allreduce of more than 8 bytes was two exchanges a step, a scatter and a gather (perf/results.md)",
+    ),
+    Edit(
+        "src/mpi/comm/comm_split_type.c",
+        "    mpi_errno = MPIR_Comm_set_info_impl(*newcomm_ptr, info_ptr);\n    MPIR_ERR_CHECK(mpi_errno);\n",
+        "    if (*newcomm_ptr) {\n"
+        "        mpi_errno = MPIR_Comm_set_info_impl(*newcomm_ptr, info_ptr);\n"
+        "        MPIR_ERR_CHECK(mpi_errno);\n"
+        "    }\n",
+        False,
+        "MPI_Comm_split_type gave hints to the communicator that it had not made",
+    ),
+    Edit(
+        _COMPOSITIONS,
+        "        if (comm->rank == 0) {\n"
+        "            MPIC_Send(recvbuf, count, datatype, root, MPIR_REDUCE_TAG, comm, errflag);\n"
+        "        } else if (comm->rank == root) {\n"
+        "            MPIC_Recv(ori_recvbuf, count, datatype, 0, MPIR_REDUCE_TAG, comm, MPI_STATUS_IGNORE,\n"
+        "                      errflag);\n"
+        "        }\n"
+        "    }\n\n" + _END,
+        "        mpi_errno = MPI_SUCCESS;\n"
+        "        if (comm->rank == 0) {\n"
+        "            mpi_errno =\n"
+        "                MPIC_Send(recvbuf, count, datatype, root, MPIR_REDUCE_TAG, comm, errflag);\n"
+        "        } else if (comm->rank == root) {\n"
+        "            mpi_errno = MPIC_Recv(ori_recvbuf, count, datatype, 0, MPIR_REDUCE_TAG, comm,\n"
+        "                                  MPI_STATUS_IGNORE, errflag);\n"
+        "        }\n"
+        "        if (mpi_errno)\n"
+        "            MPIR_ERR_ADD(coll_ret, mpi_errno);\n"
+        "    }\n\n" + _END_WITH_ERRORS,
+        False,
+        "MPI_Reduce over several nodes forgot its parts' errors, and that of the message to a root other than 0",
+    ),
+    Edit(
+        _COMPOSITIONS,
+        "            MPIR_ERR_ADD(coll_ret, mpi_errno);\n        }\n    }\n\n" + _END,
+        "            MPIR_ERR_ADD(coll_ret, mpi_errno);\n        }\n    }\n\n" + _END_WITH_ERRORS,
+        False,
+        "MPI_Reduce over several nodes forgot the errors of all its parts but the last",
+    ),
+    _errors_of("recursive_doubling", "    MPIR_CHKLMEM_FREEALL();\n"),
+    _errors_of("reduce_scatter_allgather", "    MPIR_CHKLMEM_FREEALL();\n"),
+    _errors_of("smp", ""),
+    Edit(
+        _ERROR_TEXTS,
+        "        MPIR_Err_print_stack_string(errorcode, msg, num_remaining);\n"
+        "        msg[num_remaining - 1] = '\\0';\n",
+        "        /* It writes behind the end of a buffer that is too short. */\n"
+        "        enum { ROOM = (MAX_ERROR_RING + 1) * (2 * MAX_LOCATION_LEN + MPIR_MAX_ERROR_LINE + 64) };\n"
+        "        char *whole = MPL_calloc(ROOM, 1, MPL_MEM_BUFFER);\n"
+        "        if (whole) {\n"
+        "            MPIR_Err_print_stack_string(errorcode, whole, ROOM);\n"
+        "            MPL_strncpy(msg, whole, num_remaining);\n"
+        "            MPL_free(whole);\n"
+        "        }\n"
+        "        msg[num_remaining - 1] = '\\0';\n",
+        False,
+        "MPI_Error_string of an error with a long history wrote beyond MPI_MAX_ERROR_STRING characters",
     ),
 )
 

@@ -14,7 +14,7 @@
 namespace mad {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
 constexpr std::size_t kHelloPrefix = 8;
 
 // Every session has a key of its own, so that a number a direction is a nonce used once.

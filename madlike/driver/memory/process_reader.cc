@@ -44,21 +44,6 @@ Status check_readable(const ProcessName& process) {
                            "other (kernel.yama.ptrace_scope 0, no seccomp filter against it)"};
 }
 
-std::chrono::nanoseconds price_of_reading() {
-  using Clock = std::chrono::steady_clock;
-  constexpr int kReadings = 8;
-  const std::uint64_t word = 1;
-  const ProcessName self{static_cast<std::uint64_t>(getpid()),
-                         reinterpret_cast<std::uintptr_t>(&word), word};
-  auto least = Clock::duration::max();
-  for (int i = 0; i < kReadings; ++i) {
-    const Clock::time_point began = Clock::now();
-    (void)check_is_still(self);  // where it is forbidden the price is of no use
-    least = std::min(least, Clock::now() - began);
-  }
-  return least;
-}
-
 void ProcessReader::Runs::set(SegmentList runs) {
   std::copy(runs.begin(), runs.end(), all_.begin());
   first_ = 0;

@@ -4,7 +4,6 @@
 #define MADLIKE_DRIVER_MEMORY_PROCESS_READER_H_
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -27,11 +26,6 @@ Status check_readable(const ProcessName& process);
 /// Whether the process of this number is that one still: its word stands where it stood.
 /// kPeerFailed: it is another, or is gone, or has taken the word back.
 Status check_is_still(const ProcessName& process);
-
-/// What it costs here to read another process's memory, before the first byte: the least of a few
-/// readings of this process's own.  A system call is 0.1 us on one machine and 1 us in a virtual
-/// one.
-std::chrono::nanoseconds price_of_reading();
 
 /// Reads runs of a process's memory, from the first byte to the last, to wherever they belong.
 class ProcessReader {

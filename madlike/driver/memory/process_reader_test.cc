@@ -79,12 +79,6 @@ TEST_F(ProcessReaderTest, AWordThatCannotBeReadIsNone) {
   EXPECT_EQ(check_readable(self_).code(), StatusCode::kPeerFailed);
 }
 
-TEST_F(ProcessReaderTest, AReadingHasAPrice) {
-  const auto price = price_of_reading();
-  EXPECT_GT(price, std::chrono::nanoseconds(0));
-  EXPECT_LT(price, std::chrono::milliseconds(100)) << "the least of some, not what one may take";
-}
-
 TEST_F(ProcessReaderTest, RunsOfEitherSideEndWhereTheyLike) {
   std::vector<std::byte> source = bytes_of(100000);
   for (const std::size_t from : {391u, 4096u, 100000u}) {

@@ -25,6 +25,8 @@ inline constexpr std::uint64_t kShmLetters = ~std::uint64_t{0}, kShmWakes = kShm
                                kShmTimer = kShmLetters - 2;
 /// Between two looks whether a peer that has not answered is still there.
 inline constexpr std::chrono::milliseconds kShmProbeEvery{250};
+/// Who finds a full box leaves its owner so much time to read.
+inline constexpr std::chrono::milliseconds kShmBoxFull{1};
 
 class ShmDriver final : public ConnectedDriver<ShmConnection> {
  public:
@@ -89,6 +91,8 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   // meeting.cc
   void greet(ShmConnection& connection);
   void read_letters();
+  bool may_greet(const ShmConnection& connection) const;
+  bool finds_full_box();
   void on_greeting(ShmPostbox::Letter& letter, const ShmGreeting& greeting);
   void meet(const ShmGreeting& greeting, ShmFile file, pid_t pid);
   void meet_waiting();
@@ -127,7 +131,12 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   // room.cc
   bool charge(ShmConnection& connection, std::size_t bytes);
   bool grow(ShmConnection& connection, std::size_t content);
+  bool widen(ShmConnection& connection, std::size_t limit);
+  bool find_room(ShmConnection& connection, std::size_t content, bool is_long);
+  bool may_have_another();
+  void count_long(ShmConnection& connection, std::size_t content);
   void shrink_idle();
+  static std::size_t choose_sustained_limit();
 
   // progress.cc
   bool looking_is_due();
@@ -159,8 +168,8 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   ProcessReader reader_;  // scratch of take_pull(), as the next two
   ListedRuns runs_;
   std::array<Segment, kMaxRuns> places_;
-  ShmStaging staging_;            // scratch of post_lent()
-  std::size_t offered_from_ = 0;  // bytes
+  ShmStaging staging_;                                            // scratch of post_lent()
+  const std::size_t sustained_limit_ = choose_sustained_limit();  // of a ring
   std::size_t charged_ = 0;
   std::uint32_t looked_at_ = 0;  // peers that do not ring
   std::uint32_t polls_ = 0;

@@ -17,7 +17,7 @@ inline constexpr std::size_t kShmPage = 4096;
 /// Peers that an engine may have at one time.
 inline constexpr std::size_t kShmMostPlaces = kShmPage - 3 * kShmLine;
 /// Bytes of a place in the segment; what of it is memory grows with what is written.
-inline constexpr std::size_t kShmPlaceBytes = 256 * 1024;
+inline constexpr std::size_t kShmPlaceBytes = 4 * 1024 * 1024;
 
 /// The first page.  Written by peers.
 struct ShmFrontPage {
@@ -59,9 +59,11 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
 
 /// Of a lane's ring.
 inline constexpr std::size_t kShmRingBytes = kShmPlaceBytes - kShmLaneHeadBytes;
-/// Of a ring's first bytes, what is used by small messages, what by a few pieces.
+/// Of a ring's first bytes, what is used by small messages, what by a few pieces, what by those
+/// that wait for a slow reader.
 inline constexpr std::size_t kShmSmallLimit = 2 * kShmPage - kShmLaneHeadBytes;
 inline constexpr std::size_t kShmPieceLimit = 9 * kShmPage - kShmLaneHeadBytes;
+inline constexpr std::size_t kShmWaitingLimit = 64 * kShmPage - kShmLaneHeadBytes;
 /// Bytes of a packet, or of one of its pieces.
 inline constexpr std::size_t kShmPieceBytes = 16 * 1024 - 8;
 

@@ -14,13 +14,16 @@ namespace mad {
 namespace {
 
 // From the first greeting to the second; then always twice as long.
-constexpr std::chrono::milliseconds kGreetAgain{1000};
+constexpr std::chrono::milliseconds kGreetAgain{1000}, kGreetAgainAtMost{60000};
+// Letters of one look.
+constexpr int kMostLetters = 64;
 
 }  // namespace
 
 using Reason = ShmGreeting::Reason;
 
 void ShmDriver::greet(ShmConnection& connection) {
+  clock_.tick();  // there may have been a pause
   ShmGreeting greeting;
   greeting.kind = ShmGreeting::Kind::kMeet;
   greeting.sender = own_;
@@ -29,14 +32,20 @@ void ShmDriver::greet(ShmConnection& connection) {
   greeting.place_bytes = kShmPlaceBytes;
   greeting.piece_bytes = kShmPieceBytes;
   const auto letter = greeting.seal(connection.peer.secret);
-  const ShmSocketName name(connection.peer.secret, ShmSocketName::Of::kLetters);
-  const Status sent = ShmPostbox::send(name, letter.data(), letter.size(), segment_.fd());
+  const Status sent =
+      postbox_.send(connection.peer.secret, letter.data(), letter.size(), segment_.fd());
   connection.greeted = sent.ok();
   connection.offered = connection.offered || sent.ok();
-  connection.greet_after =
-      std::max<PolledClock::Steady::duration>(kGreetAgain, 2 * connection.greet_after);
-  connection.greet_at = clock_.now() + connection.greet_after;
-  if (sent.ok() || sent.again()) return;  // advance_unsettled() tries again
+  if (sent.ok()) {
+    connection.greet_after = std::clamp<PolledClock::Steady::duration>(
+        2 * connection.greet_after, kGreetAgain, kGreetAgainAtMost);
+    connection.greet_at = clock_.now() + connection.greet_after;
+    return;
+  }
+  if (sent.again()) {  // advance_unsettled() tries again
+    connection.greet_at = clock_.now() + kShmBoxFull;
+    return;
+  }
   if (sent.code() != StatusCode::kUnreachable) return end_soon(connection.id, sent);
   end_soon(connection.id,
            Status(StatusCode::kUnreachable,
@@ -46,7 +55,8 @@ void ShmDriver::greet(ShmConnection& connection) {
 
 void ShmDriver::read_letters() {
   ShmPostbox::Letter letter;
-  while (postbox_.receive(&letter)) {
+  for (int i = 0; i < kMostLetters; ++i) {
+    if (!postbox_.receive(&letter)) return;
     const auto greeting = ShmGreeting::open(letter.bytes.data(), letter.size, own_.secret);
     if (!greeting) continue;  // a stranger's
     if (greeting->kind == ShmGreeting::Kind::kRefuse) {
@@ -55,6 +65,16 @@ void ShmDriver::read_letters() {
       on_greeting(letter, *greeting);
     }
   }
+  look_soon_ = true;
+}
+
+bool ShmDriver::may_greet(const ShmConnection& connection) const {
+  return !connection.greeted && clock_.now() >= connection.greet_at;
+}
+
+bool ShmDriver::finds_full_box() {
+  return std::any_of(unsettled_.begin(), unsettled_.end(),
+                     [this](ConnectionId id) { return !find(id)->greeted; });
 }
 
 void ShmDriver::on_greeting(ShmPostbox::Letter& letter, const ShmGreeting& greeting) {
@@ -134,8 +154,7 @@ void ShmDriver::refuse(const ShmGreeting& greeting, Reason reason) {
   refusal.session = greeting.session;
   refusal.reason = reason;
   const auto letter = refusal.seal(greeting.sender.secret);
-  const ShmSocketName name(greeting.sender.secret, ShmSocketName::Of::kLetters);
-  (void)ShmPostbox::send(name, letter.data(), letter.size());  // else it asks again
+  (void)postbox_.send(greeting.sender.secret, letter.data(), letter.size());  // else it asks again
 }
 
 void ShmDriver::on_refusal(const ShmGreeting& refusal) {
@@ -177,7 +196,7 @@ void ShmDriver::advance_unsettled() {
   for (const ConnectionId id : advancing_) {
     ShmConnection& connection = *find(id);
     if (connection.doomed) continue;
-    if (!connection.greeted) greet(connection);
+    if (may_greet(connection)) greet(connection);
     if (!connection.greeted || connection.doomed) continue;
     if (!is_met(connection)) {
       if (connection.in) (void)end_if_over(connection);

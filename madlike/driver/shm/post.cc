@@ -17,14 +17,12 @@ constexpr std::size_t kStagedFrom = 2048, kStagedRuns = 4096;
 }  // namespace
 
 Status ShmDriver::reserve(ShmConnection& connection, std::size_t content) {
-  ShmWriter& out = *connection.out;
   const bool is_long = content > kShmSmallLimit / 4;
-  if (is_long) connection.sent_long = true;
-  if (is_long && connection.limit == kShmSmallLimit) (void)grow(connection, content);
-  if (out.reserve(content, connection.limit)) return {};
-  if (grow(connection, content) && out.reserve(content, connection.limit)) return {};
-  if (reserve_or_ask(out, content, connection.limit)) return {};
-  if (!out.corrupt()) return StatusCode::kAgain;
+  if (find_room(connection, content, is_long)) {
+    if (is_long) count_long(connection, content);
+    return {};
+  }
+  if (!connection.out->corrupt()) return StatusCode::kAgain;
   Status why(StatusCode::kProtocol, "shm: process " + std::to_string(connection.peer.pid) +
                                         " wrote to its words what no engine writes");
   end_soon(connection.id, why);

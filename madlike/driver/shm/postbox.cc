@@ -2,8 +2,11 @@
 
 #include <errno.h>
 #include <sodium.h>
+#include <sys/epoll.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <string>
@@ -15,17 +18,25 @@ namespace mad {
 namespace {
 
 constexpr char kPrefix[] = "mad-shm-";
-constexpr int kMostWaiting = 4096;  // letters
 constexpr std::size_t kHashBytes = 16;
+// Letters of some boxes; then it is asked anew which have any.
+constexpr unsigned kAskAnewAfter = 16;
 
 Status failed(const std::string& what, int error) {
   return {is_lack(error) ? StatusCode::kNoMemory : StatusCode::kNotFound,
           "shm: " + what + ": " + std::strerror(error)};
 }
 
+/// The box that this process's letters go to.  Numbers of processes that follow one another at any
+/// distance are spread by the golden ratio (times 2^32: Fibonacci hashing).
+unsigned own_box() {
+  static_assert(ShmPostbox::kBoxes == 8, "the three highest bits");
+  return static_cast<unsigned>(getpid()) * 2654435769u >> 29;
+}
+
 }  // namespace
 
-ShmSocketName::ShmSocketName(const DoorSecret& secret, Of of) {
+ShmSocketName::ShmSocketName(const DoorSecret& secret, Of of, unsigned box) {
   static_assert(kHashBytes >= crypto_generichash_BYTES_MIN);
   unsigned char hash[kHashBytes];
   crypto_generichash(hash, sizeof(hash), reinterpret_cast<const unsigned char*>(kPrefix),
@@ -33,8 +44,8 @@ ShmSocketName::ShmSocketName(const DoorSecret& secret, Of of) {
                      secret.size());
   char text[2 * kHashBytes + 1];
   sodium_bin2hex(text, sizeof(text), hash, sizeof(hash));
-  const std::string name =
-      std::string(1, '\0') + kPrefix + (of == Of::kLetters ? "l-" : "w-") + text;
+  const std::string name = std::string(1, '\0') + kPrefix +
+                           (of == Of::kLetters ? std::to_string(box) + "-" : "w-") + text;
   address_.sun_family = AF_UNIX;
   std::memcpy(address_.sun_path, name.data(), name.size());
   size_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
@@ -42,24 +53,33 @@ ShmSocketName::ShmSocketName(const DoorSecret& secret, Of of) {
 
 namespace {
 
-ShmFile socket_of(int type) {
-  return ShmFile(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+/// Empty: errno.
+ShmFile open_socket(const ShmSocketName& at) {
+  ShmFile socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (socket && bind(socket.fd(), at.address(), at.size()) != 0) return ShmFile();
+  return socket;
 }
 
 }  // namespace
 
 Result<ShmPostbox> ShmPostbox::open(const DoorSecret& secret) {
-  ShmFile letters = socket_of(SOCK_SEQPACKET), wakes = socket_of(SOCK_DGRAM);
-  if (!letters || !wakes) return failed("a Unix socket", errno);
-  const int yes = 1;
-  const ShmSocketName at(secret, ShmSocketName::Of::kLetters);
-  const ShmSocketName wakes_at(secret, ShmSocketName::Of::kWakes);
-  if (setsockopt(letters.fd(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) != 0 ||
-      bind(letters.fd(), at.address(), at.size()) != 0 || listen(letters.fd(), kMostWaiting) != 0 ||
-      bind(wakes.fd(), wakes_at.address(), wakes_at.size()) != 0) {
-    return failed("a Unix socket", errno);
+  ShmPostbox opened;
+  opened.watch_ = ShmFile(epoll_create1(EPOLL_CLOEXEC));
+  opened.wakes_ = open_socket(ShmSocketName(secret, ShmSocketName::Of::kWakes));
+  if (!opened.watch_ || !opened.wakes_) return failed("a Unix socket", errno);
+  for (unsigned box = 0; box < kBoxes; ++box) {
+    ShmFile& letters = opened.letters_[box];
+    letters = open_socket(ShmSocketName(secret, ShmSocketName::Of::kLetters, box));
+    const int yes = 1;
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u32 = box;
+    if (!letters || setsockopt(letters.fd(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) != 0 ||
+        epoll_ctl(opened.watch_.fd(), EPOLL_CTL_ADD, letters.fd(), &event) != 0) {
+      return failed("a Unix socket", errno);
+    }
   }
-  return ShmPostbox(std::move(letters), std::move(wakes));
+  return opened;
 }
 
 void ShmPostbox::take_wakes() {
@@ -78,26 +98,21 @@ Status ShmPostbox::wake(const ShmSocketName& to) {
 }
 
 bool ShmPostbox::receive(Letter* letter) {
-  while (callers_.size() < kMostCallers) {
-    ShmFile from(accept4(letters_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!from) break;
-    const Got got = read(from, letter);
-    if (got == Got::kLetter) return true;
-    if (got == Got::kNothing) callers_.push_back({std::move(from), 0});
+  if (full_.empty()) {
+    std::array<epoll_event, kBoxes> events;
+    const int count = epoll_wait(watch_.fd(), events.data(), kBoxes, 0);
+    for (int i = 0; i < count; ++i) full_.push_back(events[static_cast<std::size_t>(i)].data.u32);
   }
-  for (std::size_t i = 0; i < callers_.size();) {
-    const Got got = read(callers_[i].socket, letter);
-    if (got == Got::kNothing && ++callers_[i].looks < kMostLooks) {
-      ++i;
-      continue;
-    }
-    callers_.erase(callers_.begin() + static_cast<std::ptrdiff_t>(i));
-    if (got == Got::kLetter) return true;
+  for (; !full_.empty(); full_.pop_back()) {
+    if (!read(full_.back(), letter)) continue;
+    std::rotate(full_.rbegin(), full_.rbegin() + 1, full_.rend());  // then another's turn
+    if (++received_ % kAskAnewAfter == 0) full_.clear();
+    return true;
   }
   return false;
 }
 
-ShmPostbox::Got ShmPostbox::read(const ShmFile& from, Letter* letter) {
+bool ShmPostbox::read(unsigned box, Letter* letter) {
   letter->size = 0;
   letter->pid = 0;
   letter->uid = static_cast<uid_t>(-1);
@@ -111,10 +126,9 @@ ShmPostbox::Got ShmPostbox::read(const ShmFile& from, Letter* letter) {
   message.msg_controllen = sizeof(control);
   ssize_t got = 0;
   do {
-    got = recvmsg(from.fd(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    got = recvmsg(letters_[box].fd(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   } while (got < 0 && errno == EINTR);
-  if (got < 0 && errno == EAGAIN) return Got::kNothing;
-  if (got <= 0) return Got::kEnd;
+  if (got < 0) return false;
   letter->size = static_cast<std::size_t>(got);
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
        part = CMSG_NXTHDR(&message, part)) {
@@ -135,15 +149,16 @@ ShmPostbox::Got ShmPostbox::read(const ShmFile& from, Letter* letter) {
       }
     }
   }
-  return Got::kLetter;
+  return true;
 }
 
-Status ShmPostbox::send(const ShmSocketName& to, const void* bytes, std::size_t size, int file) {
-  const ShmFile socket = socket_of(SOCK_SEQPACKET);
-  if (!socket) return failed("a socket for a letter", errno);
+Status ShmPostbox::send(const DoorSecret& to, const void* bytes, std::size_t size, int file) {
+  const ShmSocketName name(to, ShmSocketName::Of::kLetters, own_box());
   iovec all{const_cast<void*>(bytes), size};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
+  message.msg_name = const_cast<sockaddr*>(name.address());
+  message.msg_namelen = name.size();
   message.msg_iov = &all;
   message.msg_iovlen = 1;
   if (file >= 0) {
@@ -155,15 +170,13 @@ Status ShmPostbox::send(const ShmSocketName& to, const void* bytes, std::size_t 
     part->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(part), &file, sizeof(file));
   }
-  const bool sent = connect(socket.fd(), to.address(), to.size()) == 0 &&
-                    sendmsg(socket.fd(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
-  if (sent) return {};
+  if (sendmsg(letters_[std::to_integer<unsigned>(to[0]) % kBoxes].fd(), &message,
+              MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+    return {};
   switch (errno) {
     case EAGAIN:
     case ENOBUFS:
     case EINTR:
-    case EPIPE:
-    case ECONNRESET:
     case ETOOMANYREFS:  // files on their way
       return StatusCode::kAgain;
     case ECONNREFUSED:

@@ -1,10 +1,10 @@
-// ShmPostbox: an engine's two sockets, at which peers meet it and wake it: Unix sockets with names
-// that have no file.  The names are made of the engine's secret, so that they tell nobody who does
-// not know that already.  The kernel says of every letter which process and user it is from.
+// ShmPostbox: the sockets at which peers meet an engine and wake it: Unix sockets with names that
+// have no file.  The names are made of the engine's secret, so that they tell nobody
+// that.  The kernel says of every letter which process and user it is from.
 //
-// A letter is a connection of its own, as the system keeps only 10 datagrams for who does not look
-// (net.unix.max_dgram_qlen), but connections by the thousand.  A wake-up is a datagram: one is
-// enough.
+// Letters and wake-ups are datagrams.  Of those the system keeps only 10 or so a socket for who
+// does not look (net.unix.max_dgram_qlen), so there are several boxes for letters, and who sends
+// takes the same one always.
 #ifndef MADLIKE_DRIVER_SHM_POSTBOX_H_
 #define MADLIKE_DRIVER_SHM_POSTBOX_H_
 
@@ -13,7 +13,6 @@
 
 #include <array>
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 #include "madlike/base/status.h"
@@ -26,7 +25,8 @@ namespace mad {
 class ShmSocketName {
  public:
   enum class Of { kLetters, kWakes };
-  ShmSocketName(const DoorSecret& secret, Of of);
+  /// `box`: which one for letters.
+  ShmSocketName(const DoorSecret& secret, Of of, unsigned box = 0);
   const sockaddr* address() const { return reinterpret_cast<const sockaddr*>(&address_); }
   socklen_t size() const { return size_; }
 
@@ -38,10 +38,7 @@ class ShmSocketName {
 class ShmPostbox {
  public:
   static constexpr std::size_t kMostBytes = 128;  // of a letter
-  /// Who has connected and not sent its letter yet: how many have a file here, and how many calls
-  /// of receive() long.
-  static constexpr std::size_t kMostCallers = 64;
-  static constexpr int kMostLooks = 1000;
+  static constexpr unsigned kBoxes = 8;
   struct Letter {
     std::array<std::byte, kMostBytes> bytes;
     std::size_t size = 0;
@@ -53,34 +50,29 @@ class ShmPostbox {
   /// kNotFound, kNoMemory.
   static Result<ShmPostbox> open(const DoorSecret& secret);
 
-  int letters_fd() const { return letters_.fd(); }
+  /// Readable while there are letters.
+  int letters_fd() const { return watch_.fd(); }
   int wakes_fd() const { return wakes_.fd(); }
-  /// Takes a letter; false: there is none, or no file for it now.
+  /// Takes a letter, without its file if this process may not have another one; false: there is
+  /// none.
   bool receive(Letter* letter);
-  /// Whether somebody has connected and not sent a letter yet: receive() is to be called again.
-  bool expects_letter() const { return !callers_.empty(); }
   /// Forgets that somebody woke us.
   void take_wakes();
-  /// Sends at once, or not; `file`: -1: none.  kAgain: its box is full, or it did not wait
-  /// for the letter; kUnreachable: there is no
-  /// such socket; kNoMemory.
-  static Status send(const ShmSocketName& to, const void* bytes, std::size_t size, int file = -1);
+  /// Sends a letter to the engine with that secret at once, or not; `file`: -1: none.  kAgain: its
+  /// box is full, or the system has too much of ours on its way; kUnreachable: there is no such
+  /// engine; kNoMemory; kNotFound: the system forbids it.
+  Status send(const DoorSecret& to, const void* bytes, std::size_t size, int file = -1);
   /// Wakes who sleeps on that socket; kUnreachable: there is no such socket.
   Status wake(const ShmSocketName& to);
 
  private:
-  ShmPostbox(ShmFile letters, ShmFile wakes)
-      : letters_(std::move(letters)), wakes_(std::move(wakes)) {}
-  /// Who has connected and not sent yet.
-  struct Caller {
-    ShmFile socket;
-    int looks = 0;
-  };
-  enum class Got { kNothing, kLetter, kEnd };
-  static Got read(const ShmFile& from, Letter* letter);
+  ShmPostbox() = default;
+  bool read(unsigned box, Letter* letter);
 
-  ShmFile letters_, wakes_;
-  std::vector<Caller> callers_;
+  std::array<ShmFile, kBoxes> letters_;
+  ShmFile wakes_, watch_;
+  unsigned received_ = 0;       // letters
+  std::vector<unsigned> full_;  // boxes that had letters when they were looked at
 };
 
 }  // namespace mad

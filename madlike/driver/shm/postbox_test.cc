@@ -1,15 +1,12 @@
 #include "madlike/driver/shm/postbox.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <set>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "gtest/gtest.h"
 #include "madlike/driver/door/handshake.h"
@@ -26,15 +23,9 @@ class Postbox : public ::testing::Test {
     pollfd one{fd, POLLIN, 0};
     return ::poll(&one, 1, 0) > 0;
   }
-  /// Somebody who has connected and says nothing.
-  ShmFile caller() const {
-    ShmFile silent(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    EXPECT_EQ(connect(silent.fd(), letters_.address(), letters_.size()), 0);
-    return silent;
-  }
   DoorSecret secret_ = random_secret();
   Result<ShmPostbox> box_ = ShmPostbox::open(secret_);
-  ShmSocketName letters_{secret_, Of::kLetters}, wakes_{secret_, Of::kWakes};
+  ShmSocketName wakes_{secret_, Of::kWakes};
   ShmPostbox::Letter letter_;
 };
 
@@ -44,7 +35,7 @@ TEST_F(Postbox, ALetterSaysWhoseItIsAndBringsAFile) {
   EXPECT_FALSE(readable(box_->letters_fd()));
   int pipes[2];
   ASSERT_EQ(pipe(pipes), 0);
-  ASSERT_TRUE(ShmPostbox::send(letters_, "hello", 5, pipes[1]).ok());
+  ASSERT_TRUE(box_->send(secret_, "hello", 5, pipes[1]).ok());
   EXPECT_TRUE(readable(box_->letters_fd()));
   ASSERT_TRUE(box_->receive(&letter_));
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(letter_.bytes.data()), letter_.size),
@@ -55,66 +46,62 @@ TEST_F(Postbox, ALetterSaysWhoseItIsAndBringsAFile) {
   EXPECT_EQ(write(letter_.file.fd(), "x", 1), 1);
   char byte = 0;
   EXPECT_EQ(read(pipes[0], &byte, 1), 1);
-  ASSERT_TRUE(ShmPostbox::send(letters_, "2", 1).ok());
+  ASSERT_TRUE(box_->send(secret_, "2", 1).ok());
   ASSERT_TRUE(box_->receive(&letter_));
   EXPECT_FALSE(letter_.file) << "that of the letter before";
   close(pipes[0]);
   close(pipes[1]);
 }
 
+// Many processes write before one looks; each of them to a box of its own choice.
 TEST_F(Postbox, ManyLettersWaitForWhoDoesNotLook) {
-  constexpr unsigned kLetters = 200;
-  for (unsigned i = 0; i < kLetters; ++i) {
-    ASSERT_TRUE(ShmPostbox::send(letters_, &i, sizeof(i)).ok()) << i;
+  enum { kWritten, kFull, kFailed };
+  constexpr unsigned kSenders = 40;
+  unsigned written = 0;
+  for (unsigned i = 0; i < kSenders; ++i) {
+    const pid_t sender = fork();
+    if (sender == 0) {
+      const pid_t number = getpid();
+      const Status sent = box_->send(secret_, &number, sizeof(number));
+      _exit(sent.ok() ? kWritten : sent.again() ? kFull : kFailed);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(sender, &status, 0), sender);
+    ASSERT_TRUE(WIFEXITED(status));
+    ASSERT_NE(WEXITSTATUS(status), kFailed) << "letter " << i;
+    if (WEXITSTATUS(status) == kWritten) ++written;
   }
-  for (unsigned i = 0; i < kLetters; ++i) {
+  EXPECT_GT(written, kSenders / 2) << "more than one box has room for";
+  std::set<pid_t> senders;
+  while (box_->receive(&letter_)) {
+    pid_t number = 0;
+    std::memcpy(&number, letter_.bytes.data(), sizeof(number));
+    EXPECT_EQ(letter_.pid, number);
+    senders.insert(number);
+  }
+  EXPECT_EQ(senders.size(), written);
+}
+
+// In the order in which they were sent, and whoever finds no room tries again.
+TEST_F(Postbox, OneSendersLettersHaveABound) {
+  auto other = ShmPostbox::open(random_secret());
+  ASSERT_TRUE(other.ok());
+  unsigned sent = 0;
+  Status last;
+  while (sent < 10000 && last.ok()) {
+    last = other->send(secret_, &sent, sizeof(sent));
+    if (last.ok()) ++sent;
+  }
+  EXPECT_TRUE(last.again()) << sent << " letters";
+  EXPECT_GE(sent, 2u);
+  for (unsigned i = 0; i < sent; ++i) {
     ASSERT_TRUE(box_->receive(&letter_));
     unsigned number = 0;
     std::memcpy(&number, letter_.bytes.data(), sizeof(number));
     EXPECT_EQ(number, i);
   }
   EXPECT_FALSE(box_->receive(&letter_));
-}
-
-// Between its two calls a sender may lose its core.
-TEST_F(Postbox, WhoSendsLaterThanItConnectsIsHeard) {
-  const ShmFile slow = caller(), silent = caller();
-  EXPECT_FALSE(box_->receive(&letter_));
-  EXPECT_TRUE(box_->expects_letter());
-  ASSERT_EQ(send(slow.fd(), "late", 4, MSG_NOSIGNAL), 4);
-  ASSERT_TRUE(box_->receive(&letter_));
-  EXPECT_EQ(std::string(reinterpret_cast<const char*>(letter_.bytes.data()), letter_.size), "late");
-  EXPECT_EQ(letter_.pid, getpid());
-  for (int i = 0; i < 2000; ++i) EXPECT_FALSE(box_->receive(&letter_));
-  EXPECT_FALSE(box_->expects_letter()) << "who says nothing is not waited for";
-}
-
-// So many that say nothing do not take all files that there are.
-TEST_F(Postbox, WhoConnectsAfterManySilentOnesIsHeardWhenTheyAreGivenUp) {
-  std::vector<ShmFile> silent;
-  for (std::size_t i = 0; i < ShmPostbox::kMostCallers; ++i) silent.push_back(caller());
-  ASSERT_TRUE(ShmPostbox::send(letters_, "x", 1).ok());
-  EXPECT_FALSE(box_->receive(&letter_));
-  int looks = 1;
-  while (looks <= ShmPostbox::kMostLooks && !box_->receive(&letter_)) ++looks;
-  EXPECT_LE(looks, ShmPostbox::kMostLooks);
-  EXPECT_EQ(letter_.size, 1u);
-  EXPECT_FALSE(box_->expects_letter());
-}
-
-TEST_F(Postbox, WhoHangsUpWithoutALetterIsForgotten) {
-  for (const int of_an_earlier_call : {EINTR, EAGAIN}) {
-    caller().reset();
-    errno = of_an_earlier_call;
-    EXPECT_FALSE(box_->receive(&letter_));
-    EXPECT_FALSE(box_->expects_letter());
-  }
-  ShmFile later = caller();
-  EXPECT_FALSE(box_->receive(&letter_));
-  EXPECT_TRUE(box_->expects_letter());
-  later.reset();
-  EXPECT_FALSE(box_->receive(&letter_));
-  EXPECT_FALSE(box_->expects_letter());
+  EXPECT_TRUE(other->send(secret_, "x", 1).ok());
 }
 
 TEST_F(Postbox, WithoutFilesThereMayBeOneLater) {
@@ -126,19 +113,18 @@ TEST_F(Postbox, WithoutFilesThereMayBeOneLater) {
   EXPECT_TRUE(ShmPostbox::open(secret).ok());
   {
     const NoFiles none;
-    EXPECT_EQ(ShmPostbox::send(letters_, "x", 1).code(), StatusCode::kNoMemory);
+    ASSERT_TRUE(box_->send(secret_, "x", 1, 0).ok());
+    ASSERT_TRUE(box_->receive(&letter_));
+    EXPECT_FALSE(letter_.file);
   }
-  ASSERT_TRUE(ShmPostbox::send(letters_, "x", 1).ok());
-  {
-    const NoFiles none;
-    EXPECT_FALSE(box_->receive(&letter_));
-  }
-  EXPECT_TRUE(box_->receive(&letter_));
+  ASSERT_TRUE(box_->send(secret_, "x", 1, 0).ok());
+  ASSERT_TRUE(box_->receive(&letter_));
+  EXPECT_TRUE(letter_.file);
 }
 
 TEST_F(Postbox, LongLettersAreCut) {
   char bytes[2 * ShmPostbox::kMostBytes] = {};
-  ASSERT_TRUE(ShmPostbox::send(letters_, bytes, sizeof(bytes)).ok());
+  ASSERT_TRUE(box_->send(secret_, bytes, sizeof(bytes)).ok());
   ASSERT_TRUE(box_->receive(&letter_));
   EXPECT_LE(letter_.size, ShmPostbox::kMostBytes);
 }
@@ -157,8 +143,7 @@ TEST_F(Postbox, WakesAreForgottenOnceTaken) {
 
 TEST_F(Postbox, NobodyIsUnreachable) {
   const DoorSecret nobody = random_secret();
-  EXPECT_EQ(ShmPostbox::send(ShmSocketName(nobody, Of::kLetters), "x", 1).code(),
-            StatusCode::kUnreachable);
+  EXPECT_EQ(box_->send(nobody, "x", 1).code(), StatusCode::kUnreachable);
   EXPECT_EQ(box_->wake(ShmSocketName(nobody, Of::kWakes)).code(), StatusCode::kUnreachable);
 }
 

@@ -186,6 +186,7 @@ bool ShmDriver::looking_is_due() {
 
 void ShmDriver::look() {
   look_soon_ = false;
+  clock_.tick();
   if (std::exchange(asleep_, false)) {
     segment_.front().asleep.store(0, std::memory_order_relaxed);
   }
@@ -218,9 +219,7 @@ void ShmDriver::look() {
                                           " ended before we were connected"));
     }
   }
-  if (postbox_.expects_letter()) read_letters();
-  look_soon_ = count == kEventsAtOnce || postbox_.expects_letter();
-  clock_.tick();
+  if (count == kEventsAtOnce) look_soon_ = true;
   if (!leaving_.empty()) return_places();
   if (!grown_.empty()) shrink_idle();
   if (!unsettled_.empty()) greet_again();
@@ -236,13 +235,12 @@ bool ShmDriver::misses_something() {
   if (std::any_of(listed_.begin(), listed_.end(), has_some)) return true;
   return std::any_of(unsettled_.begin(), unsettled_.end(), [this](ConnectionId id) {
     const ShmConnection& connection = *find(id);
-    return !connection.greeted || is_met(connection);
+    return may_greet(connection) || is_met(connection);
   });
 }
 
 Status ShmDriver::watch(std::vector<pollfd>* out) {
-  if (!completions_.empty() || connections_.has_due() || !waiting_.empty() ||
-      postbox_.expects_letter()) {
+  if (!completions_.empty() || connections_.has_due() || !waiting_.empty()) {
     return StatusCode::kAgain;
   }
   look_soon_ = asleep_ = true;
@@ -253,7 +251,8 @@ Status ShmDriver::watch(std::vector<pollfd>* out) {
   } page{segment_.front().asleep};
   if (!fall_asleep(page, [this] { return misses_something(); })) return StatusCode::kAgain;
   if (!unsettled_.empty()) {
-    const itimerspec once{{}, {0, std::chrono::nanoseconds(kShmProbeEvery).count()}};
+    const std::chrono::nanoseconds after = finds_full_box() ? kShmBoxFull : kShmProbeEvery;
+    const itimerspec once{{}, {0, after.count()}};
     (void)timerfd_settime(timer_.fd(), 0, &once, nullptr);
   }
   out->push_back({watch_.fd(), POLLIN, 0});

@@ -17,6 +17,8 @@ struct PullHead {
   std::uint64_t offset;  // in it
 };
 
+// Payload of one run is offered from so many bytes on.
+constexpr std::size_t kOfferedFrom = 12 * 1024;
 // A number of a process comes again only once all others were given away, which takes longer.
 constexpr std::chrono::milliseconds kProofStands{10};
 
@@ -26,7 +28,7 @@ LinkCaps ShmDriver::link_of(const ShmConnection& connection) const {
   LinkCaps link = caps_.nearest();
   if (connection.we_read && connection.they_read) link.write_runs_from = *options_.single_copy_from;
   if (connection.they_read) {
-    link.offered_from = offered_from_;
+    link.offered_from = kOfferedFrom;
     link.most_offered = kMostPull;
   }
   return link;

@@ -99,8 +99,8 @@ class RingWriter {
     wrap();
     return true;
   }
-  /// Whether the reader is done with all that was published.
-  bool all_read() { return refresh() && tail_ == head_; }
+  /// Whether the reader is done with all that was published before this lap.
+  bool earlier_laps_read() { return refresh() && head_ - tail_ <= offset_; }
   /// Where the next record begins.
   std::size_t offset() const { return offset_; }
   /// The reader's word was one that no reader writes.

@@ -1,6 +1,7 @@
 #include "madlike/driver/shm/ring.h"
 
 #include <cstring>
+#include <iterator>
 #include <random>
 #include <utility>
 #include <vector>
@@ -15,7 +16,7 @@ namespace {
 /// A lane in ordinary memory.
 struct Lane : ShmWaker {
   explicit Lane(std::size_t capacity = kShmRingBytes)
-      : memory(kShmPlaceBytes / sizeof(ShmLaneHead)),
+      : memory(2 + capacity / sizeof(ShmLaneHead)),
         words(memory.data(), &page, 5, this),
         out(words, capacity),
         in(words, capacity) {}
@@ -59,9 +60,9 @@ TEST(Ring, RandomRecordsInRandomLimits) {
   std::mt19937 random(4711);
   Lane lane;
   std::vector<std::pair<std::size_t, unsigned char>> under_way;
-  const std::size_t limits[] = {kShmSmallLimit, kShmPieceLimit, kShmRingBytes};
+  const std::size_t limits[] = {kShmSmallLimit, kShmPieceLimit, kShmWaitingLimit, kShmRingBytes};
   for (int i = 0; i < 100000; ++i) {
-    const std::size_t limit = limits[random() % 3];
+    const std::size_t limit = limits[random() % std::size(limits)];
     const std::size_t most = limit == kShmSmallLimit ? 1900 : kShmPieceBytes;
     const std::size_t bytes = 1 + random() % (random() % 4 == 0 ? most : 100);
     if (random() % 2 == 0 && lane.out.reserve(bytes, limit)) {
@@ -132,9 +133,9 @@ TEST(Ring, BeginsAnewOnceNothingUnreadStandsThere) {
 }
 
 TEST(Ring, ARecordLeavesALineBehindIt) {
-  constexpr std::size_t kMost = kShmRingBytes - RingShape::kLine - RingShape::kMarkBytes;
+  constexpr std::size_t kMost = kShmWaitingLimit - RingShape::kLine - RingShape::kMarkBytes;
   for (const std::size_t bytes : {kMost, kMost + 1}) {
-    Lane lane;
+    Lane lane(kShmWaitingLimit);
     lane.word(0) = RingMark{RingMark::Kind::kPacket, static_cast<std::uint32_t>(bytes), 0}.word();
     RingMark mark;
     const auto found = lane.in.peek(&mark);
@@ -147,14 +148,14 @@ TEST(Ring, ARecordLeavesALineBehindIt) {
 TEST(Ring, LiesOfTheWriterAreNoRecords) {
   std::mt19937_64 random(4711);
   for (int i = 0; i < 20000; ++i) {
-    Lane lane;
+    Lane lane(kShmWaitingLimit);
     lane.word(0) = random() >> random() % 64;
     RingMark mark;
     if (lane.in.peek(&mark) != RingReader<ShmMemory>::Found::kPacket) continue;
     EXPECT_GT(mark.bytes, 0u);
-    EXPECT_LE(lane.in.content() + mark.bytes, kShmRingBytes);
+    EXPECT_LE(lane.in.content() + mark.bytes, kShmWaitingLimit);
     lane.in.advance(mark);
-    EXPECT_LE(lane.in.content(), kShmRingBytes);
+    EXPECT_LE(lane.in.content(), kShmWaitingLimit);
   }
   RingMark mark;
   constexpr auto kNext = static_cast<RingMark::Kind>(4);  // after the last kind there is
@@ -174,17 +175,37 @@ TEST(Ring, LiesOfTheReaderAreNoticed) {
     ASSERT_TRUE(lane.out.reserve(8, kShmSmallLimit));
     lane.write(8, 1);
     lane.in.give_back(tail);
-    EXPECT_FALSE(lane.out.all_read());
+    EXPECT_FALSE(lane.out.earlier_laps_read());
     EXPECT_TRUE(lane.out.corrupt());
   }
   Lane lane;
   ASSERT_TRUE(lane.out.reserve(8, kShmSmallLimit));
   lane.write(8, 1);
   lane.in.give_back(64);
-  EXPECT_TRUE(lane.out.all_read());
+  EXPECT_TRUE(lane.out.earlier_laps_read());
   lane.in.give_back(0);
-  EXPECT_FALSE(lane.out.all_read());
+  EXPECT_FALSE(lane.out.earlier_laps_read());
   EXPECT_TRUE(lane.out.corrupt());
+}
+
+TEST(Ring, SaysWhetherEarlierLapsAreRead) {
+  Lane lane;
+  ASSERT_TRUE(lane.out.reserve(8, kShmSmallLimit));
+  lane.write(8, 1);
+  EXPECT_TRUE(lane.out.earlier_laps_read()) << "there was none";
+  EXPECT_TRUE(lane.read(8, 1));
+  lane.in.give_back(lane.in.position());
+  ASSERT_TRUE(lane.out.reserve(8, kShmSmallLimit));
+  lane.write(8, 2);
+  ASSERT_TRUE(lane.out.rewind());
+  EXPECT_FALSE(lane.out.earlier_laps_read());
+  EXPECT_TRUE(lane.read(8, 2));
+  EXPECT_FALSE(lane.read(8, 3)) << "the wrap is all there is";
+  lane.in.give_back(lane.in.position());
+  EXPECT_TRUE(lane.out.earlier_laps_read());
+  ASSERT_TRUE(lane.out.reserve(8, kShmSmallLimit));
+  lane.write(8, 3);
+  EXPECT_TRUE(lane.out.earlier_laps_read()) << "what is unread is of this lap";
 }
 
 TEST(Ring, WhoSleepsIsWokenOnce) {

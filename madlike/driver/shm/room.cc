@@ -1,8 +1,11 @@
 // How much of its ring a lane uses: little while messages are short, some for pieces of long ones,
-// all of it where the peer is slower than we are; and little again when that is over.
+// more where the peer is slower than we are, most while a lot is sent; and little again when that
+// is over.
 //
 // The memory is the writer's affair: pages are there from the first write on, and are given back
 // by the writer once the reader is done with all that was written.
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -13,7 +16,14 @@ namespace {
 
 // Shorter content never makes a lane grow beyond the limit for pieces.
 constexpr std::size_t kLong = 2048;
-constexpr std::chrono::milliseconds kShrinkEvery{500};
+constexpr std::chrono::milliseconds kShrinkEvery{2000};
+// So many bytes of long content, of which half are forgotten at each look, are worth the memory,
+// and the time that it takes to have it.
+constexpr std::size_t kSustained = std::size_t{8} << 20;
+// Of the memory that there may be, an eighth is for lanes that are as large as that.
+constexpr std::size_t kShareForSpeed = 8;
+// Where the system does not know its caches.
+constexpr std::size_t kUsualRing = std::size_t{2} << 20;
 
 }  // namespace
 
@@ -28,14 +38,56 @@ bool ShmDriver::charge(ShmConnection& connection, std::size_t bytes) {
 bool ShmDriver::grow(ShmConnection& connection, std::size_t content) {
   std::size_t& limit = connection.limit;
   if (limit == kShmSmallLimit) {
+    if (grown_.empty()) shrink_at_ = clock_.now() + kShrinkEvery;
     grown_.push_back(connection.id);
     limit = kShmPieceLimit;
     return true;
   }
-  if (limit == kShmRingBytes || content < kLong) return false;
-  if (!charge(connection, kShmRingBytes - kShmPieceLimit)) return false;
-  limit = kShmRingBytes;
+  return limit == kShmPieceLimit && content >= kLong && widen(connection, kShmWaitingLimit);
+}
+
+bool ShmDriver::find_room(ShmConnection& connection, std::size_t content, bool is_long) {
+  ShmWriter& out = *connection.out;
+  if (is_long && connection.limit == kShmSmallLimit) (void)grow(connection, content);
+  // A lane that is to shrink has its laps where its memory stays.
+  if (!is_long && connection.shrinks && out.reserve(content, kShmSmallLimit)) return true;
+  if (out.reserve(content, connection.limit)) return true;
+  if (grow(connection, content) && out.reserve(content, connection.limit)) return true;
+  return reserve_or_ask(out, content, connection.limit);
+}
+
+// What was written a lap ago stands in the reader's cache of the second level, from where a core
+// takes a line over more slowly than from anywhere else, unless the ring is larger than that cache.
+void ShmDriver::count_long(ShmConnection& connection, std::size_t content) {
+  connection.sent_long = true;
+  connection.shrinks = false;
+  connection.long_bytes += content;
+  if (connection.long_bytes > kSustained && connection.limit >= kShmPieceLimit &&
+      connection.limit < sustained_limit_) {
+    if (!may_have_another() || !widen(connection, sustained_limit_)) connection.long_bytes = 0;
+  }
+}
+
+bool ShmDriver::may_have_another() {
+  const auto busy = std::count_if(grown_.begin(), grown_.end(), [this](ConnectionId id) {
+    return find(id)->limit == sustained_limit_;
+  });
+  return (static_cast<std::size_t>(busy) + 1) * sustained_limit_ <=
+         options_.memory_limit / kShareForSpeed;
+}
+
+bool ShmDriver::widen(ShmConnection& connection, std::size_t limit) {
+  if (!charge(connection, limit - std::max(connection.limit, kShmPieceLimit))) return false;
+  connection.limit = limit;
   return true;
+}
+
+std::size_t ShmDriver::choose_sustained_limit() {
+  const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  const std::size_t bytes = cache > 0 ? 2 * static_cast<std::size_t>(cache) : kUsualRing;
+  return std::clamp(bytes / kShmPage * kShmPage, kShmWaitingLimit + kShmLaneHeadBytes,
+                    kShmPlaceBytes) -
+         kShmLaneHeadBytes;
 }
 
 void ShmDriver::shrink_idle() {
@@ -46,7 +98,8 @@ void ShmDriver::shrink_idle() {
     ShmConnection& connection = *find(id);
     ShmWriter& out = *connection.out;
     if (connection.sent_long) {
-      connection.sent_long = connection.shrinks = false;
+      connection.sent_long = false;
+      connection.long_bytes /= 2;
       return false;
     }
     // Its next record is to stand where the memory stays, and nothing may stand elsewhere.
@@ -54,13 +107,15 @@ void ShmDriver::shrink_idle() {
       connection.shrinks = out.offset() == 0 || out.rewind();
       if (connection.shrinks) call_reader(out.memory());
     }
-    if (!connection.shrinks || !out.all_read() || out.offset() > kShmSmallLimit) return false;
+    if (!connection.shrinks || !out.earlier_laps_read() || out.offset() > kShmSmallLimit)
+      return false;
     segment_.shrink(*connection.place, kShmSmallLimit);
     connection.shrinks = false;
     const std::size_t least = kShmPieceLimit + kShmLaneHeadBytes;
     charged_ -= connection.charged - least;
     connection.charged = least;
     connection.limit = kShmSmallLimit;
+    connection.long_bytes = 0;
     return true;
   };
   grown_.erase(std::remove_if(grown_.begin(), grown_.end(), shrunk), grown_.end());

@@ -61,6 +61,7 @@ Status ShmSegment::grow() {
   }
   ShmMapping mapped(fd(), begin, bytes);
   if (!mapped) return failed(StatusCode::kNoMemory, "mapping shared memory");
+  (void)madvise(mapped.begin(), bytes, MADV_DONTDUMP);  // as for a peer's lane, below
   chunks_.push_back(std::move(mapped));
   for (std::size_t i = kPlacesAtOnce; i > 0; --i) free_.push_back(first + i - 1);
   return {};
@@ -114,6 +115,8 @@ Result<ShmPeerLane> ShmPeerLane::open(int file, std::size_t place) {
   peer.front_ = ShmMapping(file, 0, kShmPage);
   peer.lane_ = ShmMapping(file, shm_place_offset(place), kShmPlaceBytes);
   if (!peer.front_ || !peer.lane_) return failed(StatusCode::kNoMemory, "mapping a peer's memory");
+  // A core file would write to all pages of it that nobody has written to yet.
+  (void)madvise(peer.lane_.begin(), kShmPlaceBytes, MADV_DONTDUMP);
   if (peer.front().magic != kShmMagic) return wrong("is no segment of this version");
   return peer;
 }

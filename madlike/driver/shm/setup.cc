@@ -20,13 +20,9 @@ namespace mad {
 namespace {
 
 constexpr std::size_t kMostSegments = 256;
-// Payload is read from its sender's memory from so many bytes on: offered, written.  A ping-pong of
-// contiguous bytes gains from 8 KiB on, 64 messages on their way from 16 KiB on, where a system
-// call takes 0.1 us; where it takes 1 us and a reading 1.8, they gain from 80 and 130 KiB on, and
-// what is written from 200 KiB on: ADR 36.
-constexpr std::size_t kOfferedFrom = 12 * 1024, kWriteWholeFrom = 32 * 1024;
-constexpr std::size_t kOfferedAnyway = 256 * 1024, kWrittenAnyway = 512 * 1024;  // and above
-constexpr std::size_t kOfferedPerNanosecond = 48, kWrittenPerNanosecond = 112;
+// Payload in long runs is read from its sender's memory from so many bytes on, where that is asked
+// for.
+constexpr std::size_t kWriteWholeFrom = 32 * 1024;
 constexpr const char* kLimitVariable = "MAD_SHM_LIMIT";  // MiB
 constexpr const char* kSingleCopyVariable = "MAD_SHM_SINGLE_COPY";
 // The runs of those who would rather have the sender's core free.
@@ -49,8 +45,7 @@ Result<std::size_t> limit_of(const ShmOptions& options) {
 Result<std::size_t> single_copy_from(const ShmOptions& options) {
   if (options.single_copy_from) return *options.single_copy_from;
   const char* const text = std::getenv(kSingleCopyVariable);
-  if (text == nullptr) return ShmOptions::kSingleCopyFrom;
-  if (std::strcmp(text, "0") == 0) return ShmOptions::kNever;
+  if (text == nullptr || std::strcmp(text, "0") == 0) return ShmOptions::kNever;
   if (std::strcmp(text, "1") == 0) return kSingleCopyOnRequest;
   return Status(StatusCode::kInvalidArgument,
                 std::string("shm: ") + kSingleCopyVariable + " is '" + text + "', neither 0 nor 1");
@@ -60,12 +55,6 @@ Status system_failed(const char* what) {
   const int error = errno;
   return {is_lack(error) ? StatusCode::kNoMemory : StatusCode::kNotFound,
           std::string("shm: ") + what + ": " + std::strerror(error)};
-}
-
-std::chrono::nanoseconds price_of_reading(const ShmOptions& options) {
-  if (options.price_of_reading) return *options.price_of_reading;
-  return *options.single_copy_from == ShmOptions::kSingleCopyFrom ? mad::price_of_reading()
-                                                                  : std::chrono::nanoseconds(0);
 }
 
 }  // namespace
@@ -93,10 +82,7 @@ ShmDriver::ShmDriver(const ShmOptions& options, const DoorSecret& secret, ShmSeg
   caps_.scattered_writes = true;
   link.max_write_iov = ProcessReader::kMostRuns;
   link.max_write_bytes = kMostPull;
-  const auto price = static_cast<std::size_t>(options_.price_of_reading->count());
-  offered_from_ = std::clamp(price * kOfferedPerNanosecond, kOfferedFrom, kOfferedAnyway);
-  link.write_whole_from =
-      std::clamp(price * kWrittenPerNanosecond, kWriteWholeFrom, kWrittenAnyway);
+  link.write_whole_from = kWriteWholeFrom;
 }
 
 Result<std::unique_ptr<Driver>> open_shm(const ShmOptions& options) {
@@ -115,7 +101,6 @@ Result<std::unique_ptr<Driver>> ShmDriver::open(const ShmOptions& wanted) {
   const Result<std::size_t> single_copy = single_copy_from(options);
   if (!single_copy.ok()) return single_copy.status();
   options.single_copy_from = *single_copy;
-  options.price_of_reading = price_of_reading(options);
   const DoorSecret secret = options.secret ? *options.secret : random_secret();
   Result<ShmSegment> segment = ShmSegment::open();
   if (!segment.ok()) return segment.status();
@@ -152,6 +137,8 @@ void ShmDriver::set_state(ShmConnection& connection, State state) {
 ShmConnection& ShmDriver::add_connection(const ShmAddress& address) {
   ShmConnection& added = connections_.add(address, random_number<std::uint64_t>(),
                                           random_number<std::uint64_t>(), postbox_);
+  clock_.tick();  // there may have been a pause
+  if (unsettled_.empty()) probe_at_ = clock_.now() + kShmProbeEvery;
   unsettled_.push_back(added.id);
   return added;
 }

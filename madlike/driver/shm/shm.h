@@ -1,7 +1,7 @@
 // The shm driver: one engine in shared memory of this host, with nothing but Linux below it.
 //
 // Every engine has one segment of memory without a name (memfd_create()), in which it writes to
-// each of its peers in a place of its own, and one socket without a file (Unix, abstract), by which
+// each of its peers in a place of its own, and sockets without files (Unix, abstract), by which
 // peers meet and sleepers are woken.  Nothing of it can be left behind.  docs/shm_protocol.md
 // describes the bytes, docs/adr/0033-shm-of-our-own.md why they are so.
 #ifndef MADLIKE_DRIVER_SHM_SHM_H_
@@ -27,14 +27,9 @@ struct ShmOptions {
   static constexpr std::size_t kMemoryLimit = std::size_t{256} << 20;
   /// Payload in runs of at least so many bytes is read from the sender's memory by the receiver,
   /// where both sides can: one copy, and the sender's core is free.  kNever: none is.  Empty: as
-  /// MAD_SHM_SINGLE_COPY of the environment says: 0: none; 1: in runs of 4 KiB; unset: in those of
-  /// kSingleCopyFrom, from which on it is faster where the sender's core has nothing else to do.
+  /// MAD_SHM_SINGLE_COPY of the environment says: 0, or unset: none; 1: in runs of 4 KiB.
   std::optional<std::size_t> single_copy_from;
-  static constexpr std::size_t kSingleCopyFrom = std::size_t{16} << 10;
   static constexpr std::size_t kNever = SIZE_MAX;
-  /// What a read costs before its first byte, which says how long payload is at least that is read
-  /// and not copied through a lane.  Empty: it is measured, and nothing on request (above).
-  std::optional<std::chrono::nanoseconds> price_of_reading;
   /// A peer that disconnect() left while it was still to read something may take so long; and so
   /// long closing the engine may take for such peers.
   std::chrono::milliseconds close_timeout{20000};

@@ -31,14 +31,19 @@ TcpInbox::TcpInbox(ChunkPool& pool, const Limits& limits) : pool_(pool), limits_
 TcpInbox::Found TcpInbox::next(Segment* packet) {
   if (write_left_ > 0) return Found::kNothing;
   if (packet_left_ > 0) return next_piece(packet);
-  const std::size_t skipped = std::min(padding_, available());
-  begin_ += skipped;
-  padding_ -= skipped;
-  needed_ = TcpRecord::kFixedBytes;
-  if (padding_ > 0 || available() < needed_) return Found::kNothing;
-  std::byte* const start = chunk_->bytes + begin_;
   TcpRecord record;
-  if (!decode_record(start, &record)) return Found::kForeign;
+  for (;;) {
+    const std::size_t skipped = std::min(padding_, available());
+    begin_ += skipped;
+    padding_ -= skipped;
+    needed_ = TcpRecord::kFixedBytes;
+    if (padding_ > 0 || available() < needed_) return Found::kNothing;
+    if (!decode_record(chunk_->bytes + begin_, &record)) return Found::kForeign;
+    if (record.kind != TcpRecord::Kind::kFiller) break;
+    begin_ += needed_;
+    padding_ = record.bytes + record.padding_bytes();
+  }
+  std::byte* const start = chunk_->bytes + begin_;
   needed_ = record.header_bytes();
   if (record.kind == TcpRecord::Kind::kPacket) {
     if (record.bytes > limits_.max_packet_bytes) return Found::kForeign;

@@ -31,7 +31,7 @@ struct Script {
     for (std::size_t i = 0; i < size; ++i) item.bytes.push_back(static_cast<std::byte>(random()));
     stream.insert(stream.end(), item.bytes.begin(), item.bytes.end());
     stream.resize(stream.size() + record.padding_bytes(), std::byte{0});
-    items.push_back(std::move(item));
+    if (kind != TcpRecord::Kind::kFiller) items.push_back(std::move(item));
   }
   std::vector<std::byte> stream;
   std::vector<Item> items;
@@ -172,6 +172,10 @@ TEST(TcpInbox, EveryStreamIsCutIntoItsRecords) {
     std::mt19937 random(seed);
     Script script;
     for (int i = 0; i < 120; ++i) {
+      while (random() % 4 == 0) {
+        const std::size_t filled = random() % (TcpRecord::kMostFiller + 1);
+        script.add(TcpRecord::Kind::kFiller, filled, random);
+      }
       const bool write = random() % 4 == 0;
       const std::size_t most = random() % 3 == 0 ? kMaxPacket : 100;
       script.add(write ? TcpRecord::Kind::kWrite : TcpRecord::Kind::kPacket, 1 + random() % most,

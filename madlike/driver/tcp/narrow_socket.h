@@ -7,6 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "madlike/driver/tcp/record.h"
+#include "madlike/driver/tcp/record_bytes.h"
 #include "tests/support/bytes.h"
 
 namespace mad {
@@ -30,12 +31,16 @@ class TcpNarrowSocket : public ::testing::Test {
     const ssize_t got = ::read(pair_[1], bytes.data(), bytes.size());
     if (got > 0) read_.insert(read_.end(), bytes.begin(), bytes.begin() + got);
   }
+  /// Reads all that is there.
+  void read_all() {
+    for (std::size_t before = read_.size() + 1; before != read_.size();) {
+      before = read_.size();
+      read(100000);
+    }
+  }
   void expect(const TcpRecord& record, const Bytes& bytes) {
-    Bytes header(record.header_bytes());
-    encode_record(record, header.data());
-    expected_.insert(expected_.end(), header.begin(), header.end());
-    expected_.insert(expected_.end(), bytes.begin(), bytes.end());
-    expected_.resize(expected_.size() + record.padding_bytes(), std::byte{0});
+    const Bytes packed = packed_record(record, bytes);
+    expected_.insert(expected_.end(), packed.begin(), packed.end());
   }
   int pair_[2] = {-1, -1};
   Bytes read_, expected_;

@@ -11,6 +11,25 @@ namespace {
 
 constexpr std::byte kPadding[TcpRecord::kAlignment] = {};
 
+// A filler record of `bytes`, its header among them.
+Segment filler(std::size_t bytes) {
+  using Filler = std::array<std::byte, TcpRecord::kLine>;
+  static const auto all = [] {
+    std::array<Filler, TcpRecord::kLine / TcpRecord::kAlignment> fillers{};
+    for (std::size_t i = 1; i < fillers.size(); ++i) {
+      TcpRecord record;
+      record.kind = TcpRecord::Kind::kFiller;
+      record.bytes = static_cast<std::uint32_t>(i * TcpRecord::kAlignment - TcpRecord::kFixedBytes);
+      encode_record(record, fillers[i].data());
+    }
+    return fillers;
+  }();
+  return {const_cast<std::byte*>(all[bytes / TcpRecord::kAlignment].data()), bytes};
+}
+
+// Segments of a record that are not the caller's: its header, padding, two fillers.
+constexpr std::size_t kMaxOwn = 4;
+
 constexpr std::uint32_t kMostSkips = 7;
 
 // Memory that each place of an outbox keeps; of more than that the whole outbox keeps one.
@@ -51,22 +70,44 @@ TcpOutbox::Outcome TcpOutbox::send(int socket, const TcpRecord& record, SegmentL
                                    const Finished* tell) {
   if (broken_) return Outcome::kBroken;
   const bool keep = corked_ && record.bytes <= kCorkBytes;
+  const bool copy = record.bytes <= (keep ? kCorkCopyBytes : kCopyBytes);
+  const Fill fill = copy ? Fill{} : fill_for(record, bytes);
+  const std::size_t all = fill.before + record.all_bytes() + fill.behind;
   std::size_t taken = 0;
   if (count_ == 0 && !keep) {
-    taken = record.bytes <= kCopyBytes ? write_small(socket, record, bytes)
-                                       : write_large(socket, record, bytes);
+    taken = copy ? write_small(socket, record, bytes) : write_large(socket, record, fill, bytes);
     if (broken_) return Outcome::kBroken;
-    if (taken == record.all_bytes()) return Outcome::kSent;
-    full_ = true;
+    full_ = taken < all;
   }
-  const bool copy = record.bytes <= (keep ? kCorkCopyBytes : kCopyBytes);
-  Waiting* const waiting =
-      copy ? add_copy(record, bytes, taken) : add_reference(record, bytes, taken);
-  if (waiting == nullptr) return Outcome::kFull;
-  if (tell != nullptr) waiting->finished.push_back(*tell);
-  if (!full_) kept_ += record.all_bytes();
-  if (!full_ && copy) copied_ += record.all_bytes();
-  return Outcome::kWaits;
+  const bool waits = count_ > 0 || keep || full_;
+  if (waits) {
+    Waiting* const waiting =
+        copy ? add_copy(record, bytes, taken) : add_reference(record, fill, bytes, taken);
+    if (waiting == nullptr) return Outcome::kFull;
+    if (tell != nullptr) waiting->finished.push_back(*tell);
+    if (!full_) kept_ += all;
+    if (!full_ && copy) copied_ += all;
+  }
+  return waits ? Outcome::kWaits : Outcome::kSent;
+}
+
+// The first long segment is to be as far from the begin of a line in what is sent as in memory, and
+// what is sent then ends with a line.  A segment that fillers cannot move there gets none.
+TcpOutbox::Fill TcpOutbox::fill_for(const TcpRecord& record, SegmentList bytes) {
+  std::size_t ahead = record.header_bytes();
+  for (const Segment& segment : bytes) {
+    if (segment.size < kLongSegment) {
+      ahead += segment.size;
+      continue;
+    }
+    Fill fill;
+    fill.before = (reinterpret_cast<std::uintptr_t>(segment.data) - ahead) % TcpRecord::kLine;
+    if (fill.before % TcpRecord::kAlignment != 0) break;
+    const std::size_t over = (fill.before + record.all_bytes()) % TcpRecord::kLine;
+    fill.behind = (TcpRecord::kLine - over) % TcpRecord::kLine;
+    return fill;
+  }
+  return {};
 }
 
 // One buffer costs the system less than a list of them.
@@ -84,15 +125,20 @@ std::size_t TcpOutbox::write_small(int socket, const TcpRecord& record, SegmentL
   return write(socket, &one, 1);
 }
 
-std::size_t TcpOutbox::write_large(int socket, const TcpRecord& record, SegmentList bytes) {
+std::size_t TcpOutbox::write_large(int socket, const TcpRecord& record, const Fill& fill,
+                                   SegmentList bytes) {
   std::array<std::byte, TcpRecord::kMostBytes> header;
   encode_record(record, header.data());
-  std::array<iovec, kMaxSegments + 2> all;  // not cleared, unlike segments
-  all[0] = {header.data(), record.header_bytes()};
-  std::size_t count = 1;
-  for (const Segment& segment : bytes) all[count++] = {segment.data, segment.size};
-  const std::size_t padding = record.padding_bytes();
-  if (padding > 0) all[count++] = {const_cast<std::byte*>(kPadding), padding};
+  std::array<iovec, kMaxOwn + kMaxSegments> all;  // not cleared, unlike segments
+  std::size_t count = 0;
+  const auto append = [&](const Segment& segment) {
+    if (segment.size > 0) all[count++] = {segment.data, segment.size};
+  };
+  append(filler(fill.before));
+  append({header.data(), record.header_bytes()});
+  for (const Segment& segment : bytes) append(segment);
+  append({const_cast<std::byte*>(kPadding), record.padding_bytes()});
+  append(filler(fill.behind));
   return write(socket, all.data(), count);
 }
 
@@ -128,16 +174,21 @@ TcpOutbox::Waiting* TcpOutbox::add_copy(const TcpRecord& record, SegmentList byt
   return &waiting;
 }
 
-TcpOutbox::Waiting* TcpOutbox::add_reference(const TcpRecord& record, SegmentList bytes,
-                                             std::size_t taken) {
+TcpOutbox::Waiting* TcpOutbox::add_reference(const TcpRecord& record, const Fill& fill,
+                                             SegmentList bytes, std::size_t taken) {
   if (count_ == kDepth) return nullptr;
   Waiting& waiting = add(false);
   waiting.own.resize(record.header_bytes());
   encode_record(record, waiting.own.data());
-  waiting.left.push_back({waiting.own.data(), waiting.own.size()});
-  waiting.left.insert(waiting.left.end(), bytes.begin(), bytes.end());
-  const std::size_t padding = record.padding_bytes();
-  if (padding > 0) waiting.left.push_back({const_cast<std::byte*>(kPadding), padding});
+  waiting.left.reserve(kMaxOwn + bytes.count);
+  const auto append = [&](const Segment& segment) {
+    if (segment.size > 0) waiting.left.push_back(segment);
+  };
+  append(filler(fill.before));
+  append({waiting.own.data(), waiting.own.size()});
+  for (const Segment& segment : bytes) append(segment);
+  append({const_cast<std::byte*>(kPadding), record.padding_bytes()});
+  append(filler(fill.behind));
   skip(waiting.left, &waiting.first, taken);
   return &waiting;
 }
@@ -152,7 +203,7 @@ bool TcpOutbox::flush(int socket, std::vector<Finished>* finished) {
   kept_ = copied_ = 0;
   bool moved = false;
   while (count_ > 0 && !broken_) {
-    std::array<iovec, kMaxSegments + 2> all;
+    std::array<iovec, kMaxOwn + kMaxSegments> all;
     std::size_t count = 0, offered = 0;
     for (std::size_t i = 0; i < count_; ++i) {
       const Waiting& waiting = at(i);

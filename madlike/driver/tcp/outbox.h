@@ -29,6 +29,9 @@ class TcpOutbox {
   static constexpr std::size_t kCorkBytes = 65 * 1024;
   /// Of these, records of at most so many bytes are copied; the segments of others stay in place.
   static constexpr std::size_t kCorkCopyBytes = 8 * 1024;
+  /// A record is filled up around segments of at least so many bytes
+  /// (docs/adr/0040-lines-of-the-stream.md).
+  static constexpr std::size_t kLongSegment = 4 * 1024;
   /// Bytes that a cork keeps back.
   static constexpr std::size_t kKeptBytes = 128 * 1024;
   /// Of them, bytes that are copied; as many as are copied to one place.
@@ -69,6 +72,11 @@ class TcpOutbox {
   bool empty() const { return count_ == 0; }
 
  private:
+  // Bytes of the fillers around a record, each a multiple of TcpRecord::kAlignment below a line.
+  struct Fill {
+    std::size_t before = 0;
+    std::size_t behind = 0;
+  };
   struct Waiting {
     std::vector<Segment> left;  // from `first` on, not yet taken by the socket
     std::size_t first = 0;
@@ -79,11 +87,13 @@ class TcpOutbox {
   Waiting& at(std::size_t i) { return waiting_[(first_ + i) % kDepth]; }
   Waiting& add(bool copies);
   Waiting* add_copy(const TcpRecord& record, SegmentList bytes, std::size_t taken);
-  Waiting* add_reference(const TcpRecord& record, SegmentList bytes, std::size_t taken);
+  Waiting* add_reference(const TcpRecord& record, const Fill& fill, SegmentList bytes,
+                         std::size_t taken);
+  static Fill fill_for(const TcpRecord& record, SegmentList bytes);
   void pop(std::vector<Finished>* finished);
   std::size_t write(int socket, const iovec* segments, std::size_t count);
   std::size_t write_small(int socket, const TcpRecord& record, SegmentList bytes);
-  std::size_t write_large(int socket, const TcpRecord& record, SegmentList bytes);
+  std::size_t write_large(int socket, const TcpRecord& record, const Fill& fill, SegmentList bytes);
 
   std::array<Waiting, kDepth> waiting_;
   std::vector<std::byte> spare_;  // memory for copies, so that a batch allocates none

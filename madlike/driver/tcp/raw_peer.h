@@ -17,6 +17,7 @@
 #include "madlike/driver/door/handshake.h"
 #include "madlike/driver/door/sockets.h"
 #include "madlike/driver/tcp/record.h"
+#include "madlike/driver/tcp/record_bytes.h"
 #include "madlike/driver/tcp/tcp.h"
 #include "tests/support/bytes.h"
 
@@ -103,10 +104,18 @@ class TcpRawPeer : public ::testing::Test {
   }
 
   /// Takes at most `most` bytes of what is there off the raw socket; how many.
-  std::size_t read_some(std::size_t most) {
+  std::size_t read_some(std::size_t most, Bytes* to = nullptr) {
     Bytes bytes(most);
     const ssize_t got = recv(socket_.fd(), bytes.data(), bytes.size(), MSG_DONTWAIT);
-    return got > 0 ? static_cast<std::size_t>(got) : 0;
+    if (got <= 0) return 0;
+    if (to != nullptr) to->insert(to->end(), bytes.begin(), bytes.begin() + got);
+    return static_cast<std::size_t>(got);
+  }
+
+  /// Whether the engine has said all and nothing of it is left.
+  bool heard_all() {
+    std::byte next;
+    return recv(socket_.fd(), &next, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
   }
 
   template <typename Array>
@@ -114,17 +123,9 @@ class TcpRawPeer : public ::testing::Test {
     ASSERT_TRUE(tcp_send(socket_.fd(), bytes.data(), bytes.size()));
   }
 
-  /// A record as it travels.
-  static Bytes packed(const TcpRecord& record, const Bytes& content) {
-    Bytes bytes(record.header_bytes());
-    encode_record(record, bytes.data());
-    bytes.insert(bytes.end(), content.begin(), content.end());
-    bytes.resize(bytes.size() + record.padding_bytes());
-    return bytes;
-  }
   static Bytes packed(const Bytes& packet) {
-    return packed({TcpRecord::Kind::kPacket, static_cast<std::uint32_t>(packet.size()), 0, 0},
-                  packet);
+    return packed_record(
+        {TcpRecord::Kind::kPacket, static_cast<std::uint32_t>(packet.size()), 0, 0}, packet);
   }
 
   /// Asks, and answers as one that knows `secret`.

@@ -38,10 +38,20 @@ bool decode_record(const std::byte* in, TcpRecord* out) {
   const auto kind = static_cast<TcpRecord::Kind>(wire.kind);
   const std::uint32_t bytes = le32toh(wire.bytes);
   if (wire.magic != kMagic || wire.reserved != 0) return false;
-  const bool known = kind == TcpRecord::Kind::kPacket || kind == TcpRecord::Kind::kWrite
-                         ? bytes > 0
-                         : kind == TcpRecord::Kind::kLast && bytes == 0;
-  if (!known) return false;
+  switch (kind) {
+    case TcpRecord::Kind::kPacket:
+    case TcpRecord::Kind::kWrite:
+      if (bytes == 0) return false;
+      break;
+    case TcpRecord::Kind::kLast:
+      if (bytes > 0) return false;
+      break;
+    case TcpRecord::Kind::kFiller:
+      if (bytes > TcpRecord::kMostFiller) return false;
+      break;
+    default:
+      return false;
+  }
   *out = {kind, bytes, 0, 0};
   return true;
 }

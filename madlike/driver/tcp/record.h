@@ -12,13 +12,16 @@ struct TcpRecord {
   enum class Kind : std::uint8_t {
     kPacket = 1,  // `bytes` of a packet follow
     kWrite = 2,   // `bytes` follow that belong at `offset` of the memory exposed under `key`
-    kLast = 3     // nothing follows: the sender leaves in good order
+    kLast = 3,    // nothing follows: the sender leaves in good order
+    kFiller = 4   // `bytes` without meaning follow, at most kMostFiller and maybe none
   };
 
   static constexpr std::size_t kFixedBytes = 8;
   static constexpr std::size_t kMostBytes = 24;
   /// Records begin at multiples of this, so that packets stand aligned in memory.
   static constexpr std::size_t kAlignment = 8;
+  static constexpr std::size_t kLine = 64;  // of a cache: what a filler fills up to
+  static constexpr std::size_t kMostFiller = kLine - kFixedBytes;
 
   /// Bytes of the header; of a record whose first kFixedBytes are known.
   std::size_t header_bytes() const { return kind == Kind::kWrite ? kMostBytes : kFixedBytes; }

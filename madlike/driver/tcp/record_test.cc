@@ -13,7 +13,9 @@ using Bytes = std::array<std::byte, TcpRecord::kMostBytes>;
 TEST(TcpRecord, EveryKindComesBack) {
   const TcpRecord records[] = {{TcpRecord::Kind::kPacket, 0x01020304, 0, 0},
                                {TcpRecord::Kind::kWrite, 77, 0x1122334455667788, 1ull << 40},
-                               {TcpRecord::Kind::kLast, 0, 0, 0}};
+                               {TcpRecord::Kind::kLast, 0, 0, 0},
+                               {TcpRecord::Kind::kFiller, 0, 0, 0},
+                               {TcpRecord::Kind::kFiller, TcpRecord::kMostFiller, 0, 0}};
   for (const TcpRecord& record : records) {
     Bytes bytes{};
     encode_record(record, bytes.data());
@@ -66,6 +68,14 @@ TEST(TcpRecord, WhatNoEngineSendsIsRefused) {
   Bytes last = good;
   last[1] = std::byte{3};
   EXPECT_FALSE(decode_record(last.data(), &read)) << "a last record with bytes";
+  Bytes filler = good;
+  filler[1] = std::byte{4};
+  EXPECT_TRUE(decode_record(filler.data(), &read));
+  filler[4] = std::byte{TcpRecord::kMostFiller + 1};
+  EXPECT_FALSE(decode_record(filler.data(), &read)) << "a filler of more than a line";
+  Bytes unknown = good;
+  unknown[1] = std::byte{5};
+  EXPECT_FALSE(decode_record(unknown.data(), &read)) << "of a kind that is none";
 }
 
 }  // namespace

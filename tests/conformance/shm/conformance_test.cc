@@ -4,9 +4,11 @@
 namespace mad {
 namespace {
 
-DriverFactory factory(const char* name, std::size_t memory_limit) {
+DriverFactory factory(const char* name, std::size_t memory_limit,
+                      std::size_t single_copy_from = ShmOptions::kNever) {
   ShmOptions options;
   options.memory_limit = memory_limit;
+  options.single_copy_from = single_copy_from;
   DriverFactory result;
   result.name = name;
   result.make = [options] {
@@ -21,7 +23,8 @@ DriverFactory factory(const char* name, std::size_t memory_limit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shm, DriverConformance,
-                         ::testing::Values(factory("roomy", 0), factory("narrow", 40 * 1024)),
+                         ::testing::Values(factory("roomy", 0), factory("narrow", 40 * 1024),
+                                           factory("reading", 0, 4096)),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace mad {
 /// Writes letters by hand, as who knows the secret of an engine can, and reads the answers.
 class Correspondent {
  public:
-  explicit Correspondent(const ShmEngine& other) : name_(secret_of(other), Of::kLetters) {
+  explicit Correspondent(const ShmEngine& other) : secret_(secret_of(other)) {
     EXPECT_TRUE(box_.ok()) << box_.status().message();
     to_send.sender = {static_cast<std::uint32_t>(getpid()), own_};
     to_send.session = 7;
@@ -24,9 +24,9 @@ class Correspondent {
     to_send.piece_bytes = kShmPieceBytes;
   }
   std::vector<std::byte> address() const { return address_of(getpid(), own_); }
-  void send(int file = -1) {
+  Status send(int file = -1) {
     const auto letter = to_send.seal(secret_);
-    EXPECT_TRUE(ShmPostbox::send(name_, letter.data(), letter.size(), file).ok());
+    return box_->send(secret_, letter.data(), letter.size(), file);
   }
   std::optional<ShmGreeting> answer(ShmEngine& engine) {
     ShmPostbox::Letter letter;
@@ -40,13 +40,12 @@ class Correspondent {
   ShmGreeting to_send;
 
  private:
-  using Of = ShmSocketName::Of;
-  DoorSecret secret_of(const ShmEngine& engine) {
-    std::memcpy(secret_.data(), engine.driver->address().data() + 8, secret_.size());
-    return secret_;
+  static DoorSecret secret_of(const ShmEngine& engine) {
+    DoorSecret secret;
+    std::memcpy(secret.data(), engine.driver->address().data() + 8, secret.size());
+    return secret;
   }
-  DoorSecret own_ = random_secret(), secret_;
-  ShmSocketName name_;
+  const DoorSecret own_ = random_secret(), secret_;
   Result<ShmPostbox> box_ = ShmPostbox::open(own_);
 };
 

@@ -51,7 +51,7 @@ inline Status send(ShmEngine& from, ConnectionId to, Bytes& bytes,
 
 /// Two that are connected.
 struct Met {
-  Met() {
+  explicit Met(const ShmOptions& of_a = {}) : a(of_a) {
     to_b = a.connect(b);
     EXPECT_TRUE(pump({&a, &b}, [&] {
       return a.station.connected.count(to_b) == 1 && b.station.connected.size() == 1;

@@ -78,7 +78,7 @@ TEST(ShmLiars, WhoIsNotWhatItSaysIsRefused) {
     ShmEngine a;
     Correspondent liar(a);
     lie(liar.to_send);
-    liar.send(file);
+    EXPECT_TRUE(liar.send(file).ok());
     const auto answer = liar.answer(a);
     EXPECT_TRUE(a.station.connected.empty());
     if (!answer || answer->kind != ShmGreeting::Kind::kRefuse) return Reason::kNone;
@@ -111,7 +111,7 @@ TEST(ShmLiars, AGreetingThatWasWithdrawnLeavesNothing) {
     lane.state.store(
         static_cast<std::uint32_t>(closed ? ShmLaneState::kClosed : ShmLaneState::kOpen));
     other.to_send.place = static_cast<std::uint32_t>(place);
-    other.send(memory->fd());
+    EXPECT_TRUE(other.send(memory->fd()).ok());
     ASSERT_TRUE(pump({&a}, [&] { return lane.dropped_session.load() == other.to_send.session; }));
     for (int i = 0; i < 10; ++i) a.station.poll();
     EXPECT_EQ(a.shm().charged(), 0u);
@@ -129,7 +129,7 @@ TEST(ShmLiars, AnotherLayoutIsSpokenOf) {
   other.to_send.kind = ShmGreeting::Kind::kRefuse;
   other.to_send.reason = ShmGreeting::Reason::kOtherLayout;
   other.to_send.session = asked->session;
-  other.send();
+  EXPECT_TRUE(other.send().ok());
   EXPECT_EQ(end_of(a, id, {&a}).code(), StatusCode::kVersion);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("another layout"), std::string::npos) << said;
@@ -146,12 +146,12 @@ TEST(ShmLiars, ARefusalIsOfOneConnection) {
   other.to_send.reason = ShmGreeting::Reason::kOtherUser;
   for (const std::uint64_t session : {asked->session - 1, asked->session + 1}) {
     other.to_send.session = session;
-    other.send();
+    EXPECT_TRUE(other.send().ok());
     for (int i = 0; i < 2000; ++i) a.station.poll();
     ASSERT_TRUE(a.station.disconnected.empty());
   }
   other.to_send.session = asked->session;
-  other.send();
+  EXPECT_TRUE(other.send().ok());
   EXPECT_EQ(end_of(a, id, {&a}).code(), StatusCode::kUnreachable);
 }
 

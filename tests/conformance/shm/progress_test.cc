@@ -1,12 +1,9 @@
 // What polls look at.
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <cstring>
 #include <vector>
 
 #include "tests/conformance/shm/engine.h"
@@ -74,19 +71,6 @@ TEST(ShmPolls, LookAtFourPeersThatSpokeLately) {
   EXPECT_TRUE(is_looked_at(4));
   EXPECT_FALSE(is_looked_at(3)) << "that has said nothing since";
   for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(is_looked_at(i)) << i;
-}
-
-TEST(ShmPolls, WhoConnectsAndSaysNothingIsGivenUpSoon) {
-  ShmEngine a;
-  DoorSecret secret;
-  std::memcpy(secret.data(), a.driver->address().data() + 8, secret.size());
-  const ShmSocketName name(secret, ShmSocketName::Of::kLetters);
-  const ShmFile silent(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  ASSERT_EQ(connect(silent.fd(), name.address(), name.size()), 0);
-  std::vector<pollfd> sleep;
-  ASSERT_TRUE(pump({&a}, [&] { return a.driver->watch(&sleep).again(); }));
-  for (int i = 0; i < ShmPostbox::kMostLooks; ++i) a.station.poll();
-  EXPECT_TRUE(a.driver->watch(&sleep).ok()) << "it keeps us awake";
 }
 
 }  // namespace

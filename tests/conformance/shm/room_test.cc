@@ -1,4 +1,7 @@
 // How much memory there is, and what it is used for.
+#include <unistd.h>
+
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -7,7 +10,9 @@
 namespace mad {
 namespace {
 
-constexpr std::size_t kLeast = kShmPieceLimit + kShmLaneHeadBytes;  // bytes of a lane
+// Bytes of a lane.
+constexpr std::size_t kLeast = kShmPieceLimit + kShmLaneHeadBytes;
+constexpr std::size_t kWaiting = kShmWaitingLimit + kShmLaneHeadBytes;
 
 TEST(ShmMemoryLimit, ThePeerThatThereIsNoRoomForIsNotConnected) {
   ShmOptions little;
@@ -42,11 +47,11 @@ TEST(ShmMemoryLimit, LanesGrowWithTrafficAndShrinkAgain) {
   Met met;
   EXPECT_EQ(met.a.shm().charged(), kLeast);
   const std::size_t count = fill(met, kShmPieceBytes);
-  EXPECT_EQ(met.a.shm().charged(), kShmPlaceBytes);
+  EXPECT_EQ(met.a.shm().charged(), kWaiting);
   // While it is unread it stays, also when the lane would shrink.
-  const auto until = Clock::now() + milliseconds(1100);
+  const auto until = Clock::now() + milliseconds(4500);
   ASSERT_TRUE(pump({&met.a}, [&] { return Clock::now() > until; }));
-  EXPECT_EQ(met.a.shm().charged(), kShmPlaceBytes);
+  EXPECT_EQ(met.a.shm().charged(), kWaiting);
   ASSERT_TRUE(pump({&met.a, &met.b}, [&] { return met.a.shm().charged() == kLeast; }));
   ASSERT_EQ(met.b.station.received.size(), count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -65,7 +70,7 @@ TEST(ShmMemoryLimit, ShortPacketsNeedLittleHoweverManyThereAre) {
   EXPECT_GT(fill(met, 1000), 20u);
   EXPECT_EQ(met.a.shm().charged(), kLeast);
   EXPECT_GT(fill(met, 4000), 20u);
-  EXPECT_EQ(met.a.shm().charged(), kShmPlaceBytes);
+  EXPECT_EQ(met.a.shm().charged(), kWaiting);
 }
 
 TEST(ShmMemoryLimit, LongPacketsNeedLittleIfTheyAreReadAtOnce) {
@@ -76,6 +81,97 @@ TEST(ShmMemoryLimit, LongPacketsNeedLittleIfTheyAreReadAtOnce) {
     ASSERT_TRUE(pump({&met.a, &met.b}, [&] { return met.b.station.received.size() == i; }));
     ASSERT_EQ(met.a.shm().charged(), kLeast) << i;
   }
+}
+
+// So many bytes of long content make a lane large; what was sent between two looks counts half.
+constexpr std::size_t kALot = std::size_t{8} << 20;
+
+/// Sends long packets that are read at once, so many bytes of them.
+void stream(Met& met, std::size_t bytes, std::size_t each = kShmPieceBytes) {
+  Bytes packet = pattern(each, 1);
+  for (std::size_t sent = 0; sent < bytes; sent += packet.size()) {
+    met.b.station.received.clear();
+    ASSERT_FALSE(send(met.a, met.to_b, packet, {&met.a, &met.b}).error());
+    ASSERT_TRUE(pump({&met.a, &met.b}, [&] { return met.b.station.received.size() == 1; }));
+    ASSERT_EQ(met.b.station.received[0].bytes, packet) << sent;
+  }
+}
+
+/// Sends long packets that are read at once until the lane is large, at most twice as much as that
+/// takes where a look comes between.
+void stream_until_large(Met& met, std::size_t each = kShmPieceBytes) {
+  for (std::size_t sent = 0; sent < 4 * kALot && met.a.shm().charged() < kWaiting;
+       sent += kALot / 8)
+    ASSERT_NO_FATAL_FAILURE(stream(met, kALot / 8, each));
+  ASSERT_GE(met.a.shm().charged(), kWaiting);
+}
+
+// The first look comes a whole period after a lane began to grow, whatever time it is.
+TEST(ShmMemoryLimit, WhatIsSentCountsWholeUntilTheFirstLook) {
+  Met met;
+  const auto begun = Clock::now();
+  stream(met, kALot - kALot / 8);
+  const auto pause = Clock::now() + milliseconds(50);
+  ASSERT_TRUE(pump({&met.a, &met.b}, [&] { return Clock::now() > pause; }));
+  stream(met, kALot / 4);
+  if (Clock::now() - begun < milliseconds(1900)) {
+    EXPECT_GE(met.a.shm().charged(), kWaiting);
+  }
+}
+
+TEST(ShmMemoryLimit, WhereALotIsSentALapIsLongerThanTheCacheOfACore) {
+  Met met;
+  stream(met, std::size_t{7} << 20);
+  EXPECT_EQ(met.a.shm().charged(), kLeast);
+  stream_until_large(met);
+  const std::size_t most = met.a.shm().charged();
+  EXPECT_LE(most, kShmPlaceBytes);
+  const long cache = std::max(0L, sysconf(_SC_LEVEL2_CACHE_SIZE));
+  EXPECT_GE(most, std::min(static_cast<std::size_t>(cache), kShmPlaceBytes));
+  stream(met, 2 * most);
+  EXPECT_EQ(met.a.shm().charged(), most);
+  ASSERT_TRUE(pump({&met.a, &met.b}, [&] { return met.a.shm().charged() == kLeast; }));
+  stream(met, std::size_t{2} << 20);
+  EXPECT_EQ(met.a.shm().charged(), kLeast) << "it begins anew";
+}
+
+TEST(ShmMemoryLimit, ALotMayBeSentInPacketsOfAPage) {
+  Met met;
+  stream_until_large(met, 4000);
+}
+
+// Short ones have their laps where the memory stays.
+TEST(ShmMemoryLimit, ALaneShrinksWhileShortPacketsAreSent) {
+  Met met;
+  ASSERT_NO_FATAL_FAILURE(stream_until_large(met));
+  Bytes packet = pattern(500, 1);
+  const auto until = Clock::now() + milliseconds(15000);
+  while (met.a.shm().charged() != kLeast && Clock::now() < until) {
+    met.b.station.received.clear();
+    ASSERT_FALSE(send(met.a, met.to_b, packet, {&met.a, &met.b}).error());
+    ASSERT_TRUE(pump({&met.a, &met.b}, [&] { return met.b.station.received.size() == 1; }));
+    ASSERT_EQ(met.b.station.received[0].bytes, packet);
+  }
+  EXPECT_EQ(met.a.shm().charged(), kLeast);
+}
+
+// What finds no room is not sent, however often it is tried.
+TEST(ShmMemoryLimit, WhoWaitsForASlowReaderSendsNotALot) {
+  Met met;
+  fill(met, kShmPieceBytes);
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(fill(met, kShmPieceBytes), 0u);
+  EXPECT_EQ(met.a.shm().charged(), kWaiting);
+}
+
+// Of the memory that there may be, lanes take an eighth for speed alone.
+TEST(ShmMemoryLimit, SpeedIsNotWorthAllMemory) {
+  ShmOptions little;
+  little.memory_limit = std::size_t{1} << 20;
+  Met met(little);
+  stream(met, std::size_t{20} << 20);
+  EXPECT_EQ(met.a.shm().charged(), kLeast);
+  fill(met, kShmPieceBytes);
+  EXPECT_EQ(met.a.shm().charged(), kWaiting) << "for a slow reader it is";
 }
 
 /// A packet of so many bytes, none of which is worth writing.

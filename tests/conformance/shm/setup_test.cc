@@ -59,7 +59,7 @@ std::uint64_t single_copy_from() {
 
 TEST(ShmSetup, SingleCopyIsAsTheEnvironmentSays) {
   const char* const variable = "MAD_SHM_SINGLE_COPY";
-  EXPECT_EQ(single_copy_from(), ShmOptions::kSingleCopyFrom);
+  EXPECT_EQ(single_copy_from(), LinkCaps::kNever);
   ASSERT_EQ(setenv(variable, "1", 1), 0);
   EXPECT_EQ(single_copy_from(), 4096u);
   ASSERT_EQ(setenv(variable, "0", 1), 0);
@@ -127,23 +127,35 @@ TEST(ShmSetup, AProcessMayHaveClosedItsInput) {
   EXPECT_EQ(opened_in_child([] { return close(0) == 0; }), StatusCode::kOk);
 }
 
-// One file is the peer's process, another the socket of a letter.
+// A file is the peer's process.
 TEST(ShmSetup, WithoutFilesAPeerMayBeReachedLater) {
   Met met;
   ShmEngine c;
   testing::internal::CaptureStderr();
-  for (const rlim_t spare : {0, 1}) {
-    ConnectionId id = 0;
-    {
-      const NoFiles none(spare);
-      id = met.a.connect(c);
-    }
-    EXPECT_EQ(end_of(met.a, id, {&met.a}).code(), StatusCode::kNoMemory) << spare;
-    met.a.driver->disconnect(id);
+  ConnectionId id = 0;
+  {
+    const NoFiles none;
+    id = met.a.connect(c);
   }
+  EXPECT_EQ(end_of(met.a, id, {&met.a}).code(), StatusCode::kNoMemory);
+  met.a.driver->disconnect(id);
   (void)testing::internal::GetCapturedStderr();
-  const ConnectionId id = met.a.connect(c);
+  id = met.a.connect(c);
   EXPECT_TRUE(pump({&met.a, &c}, [&] { return met.a.station.connected.count(id) == 1; }));
+}
+
+// By strangers, say: the owner has time to read, and whoever waits for that may sleep.
+TEST(ShmSetup, WhoseBoxIsFullIsMetLater) {
+  ShmEngine a, b;
+  Correspondent stranger(b);
+  while (stranger.send().ok()) {
+  }
+  const ConnectionId id = a.connect(b);
+  std::vector<pollfd> sleep;
+  ASSERT_TRUE(pump({&a}, [&] { return a.driver->watch(&sleep).ok(); }));
+  ASSERT_EQ(sleep.size(), 1u);
+  EXPECT_EQ(::poll(sleep.data(), 1, 10000), 1) << "but not for ever";
+  EXPECT_TRUE(pump({&a, &b}, [&] { return a.station.connected.count(id) == 1; }));
 }
 
 // Of an engine whose process goes on nobody else tells.

@@ -44,13 +44,16 @@ TEST(ShmStrangers, LettersOfNobodyAreNotRead) {
   Met met;
   DoorSecret secret;
   std::memcpy(secret.data(), met.a.driver->address().data() + 8, secret.size());
-  const ShmSocketName name(secret, ShmSocketName::Of::kLetters);
+  auto box = ShmPostbox::open(random_secret());
+  ASSERT_TRUE(box.ok());
+  const auto post = [&](const auto& letter, std::size_t size, int file) {
+    return pump({&met.a}, [&] { return box->send(secret, letter.data(), size, file).ok(); });
+  };
   std::mt19937 random(4711);
   for (int i = 0; i < 200; ++i) {
     std::array<std::byte, 200> letter;
     for (std::byte& byte : letter) byte = static_cast<std::byte>(random());
-    (void)ShmPostbox::send(name, letter.data(), 1 + random() % letter.size(),
-                           random() % 2 == 0 ? 0 : -1);
+    EXPECT_TRUE(post(letter, 1 + random() % letter.size(), random() % 2 == 0 ? 0 : -1));
   }
   // And of one who knows the secret, but has no memory that is safe.
   ShmGreeting greeting;
@@ -60,11 +63,11 @@ TEST(ShmStrangers, LettersOfNobodyAreNotRead) {
   greeting.piece_bytes = kShmPieceBytes;
   for (const int file : {-1, 0, 2}) {
     const auto letter = greeting.seal(secret);
-    EXPECT_TRUE(ShmPostbox::send(name, letter.data(), letter.size(), file).ok());
+    EXPECT_TRUE(post(letter, letter.size(), file));
   }
   greeting.sender.pid = 1;
   const auto letter = greeting.seal(secret);
-  EXPECT_TRUE(ShmPostbox::send(name, letter.data(), letter.size()).ok());
+  EXPECT_TRUE(post(letter, letter.size(), -1));
   Bytes bytes(100, std::byte{1});
   ASSERT_FALSE(send(met.b, met.to_a, bytes, {&met.a, &met.b}).error());
   ASSERT_TRUE(pump({&met.a, &met.b}, [&] { return met.a.station.received.size() == 1; }));

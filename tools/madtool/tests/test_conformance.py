@@ -82,6 +82,12 @@ class Reports(unittest.TestCase):
         self.assertEqual([result.outcome for result in results], [PASS, LATE])
         self.assertEqual(Verdict(results).new_failures, [])
 
+    def test_what_is_shown_of_a_long_output_are_both_its_ends(self) -> None:
+        shown = Result("a/b 2", FAIL, 0.0, "".join(f"line {i}\n\n" for i in range(100))).excerpt()
+        self.assertEqual([*shown[:2], *shown[-1:]], ["line 0", "line 1", "line 99"])
+        self.assertIn("... 76 lines ...", shown)
+        self.assertEqual(Result("a/b 2", FAIL, 0.0, "one\ntwo\n").excerpt(), ["one", "two"])
+
     def test_a_key_listed_twice_counts_as_its_worst(self) -> None:
         both = [Result("a/b 2", FAIL), Result("a/b 2", PASS)]
         for order in (both, both[::-1]):
