@@ -130,9 +130,7 @@ Endpoint& Peers::refuse(std::size_t fabric, ConnectionId connection) {
 // peer that comes by one route while we try another: of the two routes the later one counts, as
 // somebody gave the earlier one up.  Both sides must find the same, or each would leave the
 // connection that the other one takes.
-Endpoint& Peers::welcome(std::size_t fabric, ConnectionId connection) {
-  Endpoint* const bound = of_connection(fabric, connection);
-  if (bound != nullptr) return *bound;
+Endpoint& Peers::welcome_new(std::size_t fabric, ConnectionId connection) {
   const std::vector<std::byte>& address = driver(fabric).peer_address(connection);
   const auto& by_address = fabrics_[fabric].by_address;
   const auto known = by_address.find(address);

@@ -50,7 +50,10 @@ class Peers {
   }
   /// The same, but a peer that connected to us gets its endpoint now; one that is gone, if it has
   /// to come by another route.
-  Endpoint& welcome(std::size_t fabric, ConnectionId connection);
+  Endpoint& welcome(std::size_t fabric, ConnectionId connection) {
+    Endpoint* const bound = of_connection(fabric, connection);
+    return bound != nullptr ? *bound : welcome_new(fabric, connection);
+  }
   /// The endpoint ended.
   void forget(Endpoint& endpoint);
 
@@ -72,6 +75,7 @@ class Peers {
     std::unique_ptr<Endpoint> freed;                         // of connections that were freed: gone
     ConnectionMap by_connection;
   };
+  Endpoint& welcome_new(std::size_t fabric, ConnectionId connection);
   Endpoint& add(std::vector<Route> routes);
   void bind(Endpoint& endpoint, ConnectionId connection);
   Endpoint& refuse(std::size_t fabric, ConnectionId connection);

@@ -7,6 +7,8 @@ namespace mad {
 namespace {
 
 constexpr int kPollsPerDriver = 4;
+// Turns in a row in which fabrics are not polled, since one before them had something.
+constexpr std::uint32_t kOftenLeftOut = 8;
 // Turns that a driver which refused a post has to say that the connection ended, after what
 // arrived before; drivers may look for that rarely.
 constexpr std::uint32_t kRefusedTurns = 20000;
@@ -27,12 +29,7 @@ Status gone_by(const Endpoint& endpoint, const Status& reported) {
 
 std::size_t Progress::turn() {
   ++core_.turn;
-  std::size_t handled = 0;
-  const std::size_t fabrics = peers_.fabrics();
-  for (std::size_t fabric = 0; fabric < fabrics; ++fabric) {
-    const std::size_t count = peers_.driver(fabric).poll(batch_.data(), batch_.size());
-    if (count > 0) handled += handle_all(fabric, count);
-  }
+  const std::size_t handled = poll_fabrics();
   if (!core_.finished.empty()) deliver_sent();
   more_to_post_ = false;
   if (!core_.active.empty()) pump_active();
@@ -42,6 +39,20 @@ std::size_t Progress::turn() {
   if (!core_.finished.empty()) deliver_sent();
   if (!gone_.empty()) tell_gone();
   peers_.sweep();
+  return handled;
+}
+
+// Those behind one that has something are left out, a few times at most.
+std::size_t Progress::poll_fabrics() {
+  std::size_t handled = 0;
+  const std::size_t fabrics = peers_.fabrics();
+  for (std::size_t fabric = 0; fabric < fabrics; ++fabric) {
+    const std::size_t count = peers_.driver(fabric).poll(batch_.data(), batch_.size());
+    if (count == 0) continue;
+    handled += handle_all(fabric, count);
+    if (++left_out_ < kOftenLeftOut) return handled;
+  }
+  left_out_ = 0;
   return handled;
 }
 

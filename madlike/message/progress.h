@@ -36,6 +36,7 @@ class Progress {
  private:
   static constexpr std::size_t kBatch = 32;  // completions taken by one poll
 
+  std::size_t poll_fabrics();
   /// `count` completions of a fabric stand in the batch.  Stays out of turn(), as most polls are
   /// empty.
   [[gnu::noinline]] std::size_t handle_all(std::size_t fabric, std::size_t count);
@@ -54,7 +55,8 @@ class Progress {
   std::vector<Endpoint*> gone_;  // on_peer_gone() is still to be called
   std::array<Completion, kBatch> batch_;
   std::size_t first_active_ = 0;
-  bool more_to_post_ = false;  // the sender has more to do soon, for some endpoint
+  std::uint32_t left_out_ = 0;  // turns in which some fabrics were
+  bool more_to_post_ = false;   // the sender has more to do soon, for some endpoint
 };
 
 }  // namespace mad

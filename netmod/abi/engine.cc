@@ -292,7 +292,7 @@ Status mad_engine::send_tagged_at_once(mad_peer& to, const mad::TaggedHeader& he
   }
   const mad::Segment run{payload.base, static_cast<std::size_t>(payload.bytes)};
   if (!messenger_->send_short(*to.endpoint, header, run)) return StatusCode::kAgain;
-  count_send(mad::Plan(), path, payload);
+  count_send(mad::Path::kContiguous, path, payload.bytes);
   return {};
 }
 
@@ -319,7 +319,7 @@ Status mad_engine::send_operation(mad_peer& to, std::uint8_t handler, mad::Segme
   }
   Status status = messenger_->send(*to.endpoint, handler, header, *operation);
   if (status.error()) return status;
-  count_send(plan, path, payload);
+  count_send(plan.path, path, payload.bytes);
   if (status.in_progress()) {
     (void)operation.release();  // finish_send() gives it back
   } else if (trace_ != nullptr) {
@@ -343,18 +343,18 @@ Status mad_engine::send_at_once(mad_peer& to, std::uint8_t handler, mad::Segment
     status = messenger_->send_at_once(*to.endpoint, handler, header, source, payload.bytes,
                                       (*payload.program)->shape().mean_run());
   }
-  if (status.ok()) count_send(plan, path, payload);
+  if (status.ok()) count_send(plan.path, path, payload.bytes);
   return status;
 }
 
-void mad_engine::count_send(const mad::Plan& plan, mad_path asked, const mad::Payload& payload) {
-  if (payload.bytes == 0) {
+void mad_engine::count_send(mad::Path path, mad_path asked, std::uint64_t bytes) {
+  if (bytes == 0) {
     ++counters_.headers;
     return;
   }
-  const mad_path taken = path_taken(plan.path, asked);
+  const mad_path taken = path_taken(path, asked);
   ++counters_.sends[taken];
-  counters_.send_bytes[taken] += payload.bytes;
+  counters_.send_bytes[taken] += bytes;
 }
 
 mad::Trace::Message mad_engine::trace_send(const mad_peer& to, const mad::Payload& payload,
@@ -397,7 +397,7 @@ Status mad_engine::receive_message(mad_incoming wanted, const mad::Payload& payl
     status = start_receive(wanted, payload, path, plan, op, receive);
     if (status.error()) return status;
   }
-  count_receive(plan, path, bytes);
+  count_receive(plan.path, path, bytes);
   if (status.ok()) *received = bytes;
   return status;
 }
@@ -406,10 +406,12 @@ Status mad_engine::place_tagged(mad::Endpoint& from, mad::Segment bytes,
                                 const mad_receive& receive) {
   const mad::Payload& payload = receive.payload.get();
   if (bytes.size == 0) return {};
-  mad::Plan plan;  // one run's
-  if (payload.program != nullptr) {
-    plan = receive_plan(policy(peers_.of(from)), payload, receive.path);
+  if (payload.program == nullptr) {
+    std::memcpy(payload.base, bytes.data, bytes.size);
+    count_receive(mad::Path::kContiguous, receive.path, bytes.size);
+    return {};
   }
+  const mad::Plan plan = receive_plan(policy(peers_.of(from)), payload, receive.path);
   if (plan.path != mad::Path::kPack) {
     place(bytes, payload, plan);
   } else {
@@ -422,12 +424,12 @@ Status mad_engine::place_tagged(mad::Endpoint& from, mad::Segment bytes,
       return no_memory_to_receive(bytes.size, plan);
     }
   }
-  count_receive(plan, receive.path, bytes.size);
+  count_receive(plan.path, receive.path, bytes.size);
   return {};
 }
 
-void mad_engine::count_receive(const mad::Plan& plan, mad_path asked, std::uint64_t bytes) {
-  const mad_path taken = path_taken(plan.path, asked);
+void mad_engine::count_receive(mad::Path path, mad_path asked, std::uint64_t bytes) {
+  const mad_path taken = path_taken(path, asked);
   ++counters_.recvs[taken];
   counters_.recv_bytes[taken] += bytes;
 }
@@ -571,7 +573,7 @@ void mad_engine::finish_receive(mad::ReceiveOperation& operation, std::uint64_t 
 }
 
 void mad_engine::tell_tagged(mad_op* op, const mad_arrival* arrival, const Status& status) {
-  const int code = status.ok() ? static_cast<int>(MAD_SUCCESS) : mad::to_abi(status);
+  const int code = mad::to_abi(status);
   if (callbacks_.on_tagged == nullptr) return;
   const InCallback scope(&callback_depth_);
   callbacks_.on_tagged(context_, op, arrival, code);

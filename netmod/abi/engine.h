@@ -141,8 +141,8 @@ struct mad_engine final : private mad::MessageEvents {
                            const mad::Payload& payload, mad_path path, const mad::Plan& plan);
   mad::Status send_tagged_at_once(mad_peer& to, const mad::TaggedHeader& header,
                                   const mad::Payload& payload, mad_path path);
-  void count_send(const mad::Plan& plan, mad_path asked, const mad::Payload& payload);
-  void count_receive(const mad::Plan& plan, mad_path asked, std::uint64_t bytes);
+  void count_send(mad::Path path, mad_path asked, std::uint64_t bytes);
+  void count_receive(mad::Path path, mad_path asked, std::uint64_t bytes);
   void give_back_operations();
   void release_gone();
   mad::Trace::Message trace_send(const mad_peer& to, const mad::Payload& payload, mad_path path,

@@ -47,8 +47,7 @@ mad_status to_mad_status(StatusCode code) {
   return MAD_ERR_INTERNAL;
 }
 
-int to_abi(const Status& status) {
-  if (status.ok()) return MAD_SUCCESS;
+int failure_to_abi(const Status& status) {
   const mad_status code = to_mad_status(status.code());
   return code < 0 ? fail(code, std::string(status.message())) : code;
 }

@@ -17,8 +17,14 @@ namespace mad {
 /// Keeps `sentence` for mad_last_error() and returns `code`.
 int fail(mad_status code, std::string sentence);
 
-/// The C value of a status; an error's sentence is kept for mad_last_error().
-int to_abi(const Status& status);
+/// The C value of a status that is neither ok nor kInProgress; an error's sentence is kept for
+/// mad_last_error().
+int failure_to_abi(const Status& status);
+/// The C value of any.
+inline int to_abi(const Status& status) {
+  if (status.ok()) return MAD_SUCCESS;
+  return status.in_progress() ? static_cast<int>(MAD_IN_PROGRESS) : failure_to_abi(status);
+}
 
 /// The C value of a code alone; nothing is kept.
 mad_status to_mad_status(StatusCode code);

@@ -42,26 +42,22 @@ int check_send(const char* function, const mad_engine* engine, const mad_peer* p
 
 }  // namespace
 
-int mad::check_peer(const char* function, const mad_engine* engine, const mad_peer* peer) {
+int mad::wrong_peer(const char* function, const mad_engine* engine, const mad_peer* peer) {
   if (engine == nullptr) return bad(function, "engine is NULL");
   if (peer == nullptr) return bad(function, "peer is NULL");
   if (peer->engine != engine) return bad(function, "the peer belongs to another engine");
   if (engine->closing()) {
     return fail(MAD_ERR_CLOSED, std::string(function) + ": the engine is being closed");
   }
-  if (peer->status != MAD_SUCCESS) {
-    return fail(peer->status, std::string(function) + ": the peer is gone");
-  }
-  return MAD_SUCCESS;
+  return fail(peer->status, std::string(function) + ": the peer is gone");
 }
 
-int mad::check_payload(const char* function, const void* base, std::uint64_t count,
-                       const mad_type* type, const mad_path& given_path, mad::Payload* out) {
-  const int path = mad::c_value(given_path);
+int mad::check_any_payload(const char* function, const void* base, std::uint64_t count,
+                           const mad_type* type, int path, mad::Payload* out) {
   if (path < 0 || path >= MAD_PATH_COUNT) {
     return bad(function, "no such path; the paths are " + std::string(mad_path_names()));
   }
-  out->base = const_cast<void*>(base);  // what is sent is not written to
+  out->base = const_cast<void*>(base);
   out->count = count;
   out->bytes = count;
   if (type == nullptr) {

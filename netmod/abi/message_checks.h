@@ -4,16 +4,37 @@
 
 #include <cstdint>
 
+#include "netmod/abi/c_enum.h"
+#include "netmod/abi/engine.h"
 #include "netmod/abi/mad.h"
 #include "netmod/abi/payload.h"
 
 namespace mad {
 
-/// Whether something can be sent to the peer; `function` names the caller in the error's sentence.
-int check_peer(const char* function, const mad_engine* engine, const mad_peer* peer);
+// `function` names the caller in an error's sentence.  What is right is found in line.
+
+/// Why nothing can be sent to the peer.
+int wrong_peer(const char* function, const mad_engine* engine, const mad_peer* peer);
+/// Whether something can.
+inline int check_peer(const char* function, const mad_engine* engine, const mad_peer* peer) {
+  const bool right = engine != nullptr && peer != nullptr && peer->engine == engine &&
+                     !engine->closing() && peer->status == MAD_SUCCESS;
+  return right ? static_cast<int>(MAD_SUCCESS) : wrong_peer(function, engine, peer);
+}
+
+/// check_payload() of any.
+int check_any_payload(const char* function, const void* base, std::uint64_t count,
+                      const mad_type* type, int path, Payload* out);
 /// Reads memory that is to be sent, or received into.
-int check_payload(const char* function, const void* base, std::uint64_t count, const mad_type* type,
-                  const mad_path& given_path, Payload* out);
+inline int check_payload(const char* function, const void* base, std::uint64_t count,
+                         const mad_type* type, const mad_path& given_path, Payload* out) {
+  const int path = c_value(given_path);
+  const bool plain = type == nullptr && base != nullptr && path >= 0 && path < MAD_PATH_COUNT;
+  if (!plain) return check_any_payload(function, base, count, type, path, out);
+  out->base = const_cast<void*>(base);  // what is sent is not written to
+  out->count = out->bytes = count;
+  return MAD_SUCCESS;
+}
 
 }  // namespace mad
 

@@ -28,23 +28,30 @@ mad::Envelope envelope_of(const mad_envelope& envelope) {
   return {envelope.context, envelope.source, envelope.tag};
 }
 
-// Of a receive or probe.
-int check_wanted(const char* function, const mad_engine* engine, const mad_envelope* wanted) {
+int wrong_wanted(const char* function, const mad_engine* engine, const mad_envelope* wanted) {
   if (const int error = check_engine(function, engine)) return error;
   if (wanted == nullptr) return bad(function, "wanted is NULL");
-  if (wanted->source < MAD_ANY_SOURCE || wanted->tag < MAD_ANY_TAG) {
-    return bad(function, "source " + std::to_string(wanted->source) + " and tag " +
-                             std::to_string(wanted->tag) +
-                             ": both are 0 or more, or MAD_ANY_SOURCE and MAD_ANY_TAG");
-  }
-  return MAD_SUCCESS;
+  return bad(function, "source " + std::to_string(wanted->source) + " and tag " +
+                           std::to_string(wanted->tag) +
+                           ": both are 0 or more, or MAD_ANY_SOURCE and MAD_ANY_TAG");
+}
+
+// Of a receive or probe.
+int check_wanted(const char* function, const mad_engine* engine, const mad_envelope* wanted) {
+  const bool right = engine != nullptr && !engine->closing() && wanted != nullptr &&
+                     wanted->source >= MAD_ANY_SOURCE && wanted->tag >= MAD_ANY_TAG;
+  return right ? static_cast<int>(MAD_SUCCESS) : wrong_wanted(function, engine, wanted);
+}
+
+int wrong_slots(const char* function, const mad_op* op, mad_receive* const* receive) {
+  if (op == nullptr) return bad(function, "op is NULL");
+  return bad(function, receive == nullptr ? "receive is NULL" : "arrival is NULL");
 }
 
 int check_slots(const char* function, const mad_op* op, mad_receive* const* receive,
                 const mad_arrival* arrival) {
-  if (op == nullptr) return bad(function, "op is NULL");
-  if (receive == nullptr) return bad(function, "receive is NULL");
-  return arrival == nullptr ? bad(function, "arrival is NULL") : static_cast<int>(MAD_SUCCESS);
+  const bool right = op != nullptr && receive != nullptr && arrival != nullptr;
+  return right ? static_cast<int>(MAD_SUCCESS) : wrong_slots(function, op, receive);
 }
 
 }  // namespace

@@ -75,9 +75,9 @@ bool TaggedMessages::take(Endpoint& from, const TaggedHeader& header, Segment pa
   PostedReceive* const found = matcher_.take(header.envelope);
   if (found == nullptr) return false;
   auto& receive = static_cast<mad_receive&>(*found);
-  receive.arrival = arrival_of(header, payload.size);
+  mad_arrival arrival = arrival_of(header, payload.size);
   payload.size = std::min<std::uint64_t>(payload.size, receive.payload.get().bytes);
-  finished(receive, payload.size, engine_.place_tagged(from, payload, receive));
+  finish(receive, &arrival, payload.size, engine_.place_tagged(from, payload, receive));
   return true;
 }
 
@@ -97,10 +97,15 @@ void TaggedMessages::arrived(const TaggedHeader& header, const mad_incoming& inc
 
 void TaggedMessages::finished(mad_receive& receive, std::uint64_t bytes, const Status& status) {
   mad_arrival arrival = receive.arrival;
+  finish(receive, &arrival, bytes, status);
+}
+
+void TaggedMessages::finish(mad_receive& receive, mad_arrival* arrival, std::uint64_t bytes,
+                            const Status& status) {
   mad_op* const op = receive.op;
-  arrival.received = status.ok() ? bytes : 0;
+  arrival->received = status.ok() ? bytes : 0;
   receives_.release(&receive);
-  engine_.tell_tagged(op, &arrival, status);
+  engine_.tell_tagged(op, arrival, status);
 }
 
 void TaggedMessages::give_back(const Status& why) {

@@ -32,7 +32,7 @@ struct mad_receive final : mad::PostedReceive {
   const mad::HeldPayload payload;
   const mad_path path;
   mad_op* const op;
-  mad_arrival arrival{};  // once it has its message
+  mad_arrival arrival;  // once it has its message, if that is not here
 };
 
 struct mad_message final : mad::ArrivedMessage {
@@ -83,6 +83,9 @@ class TaggedMessages {
   std::size_t waiting_messages() const { return matcher_.messages(); }
 
  private:
+  void finish(mad_receive& receive, mad_arrival* arrival, std::uint64_t bytes,
+              const Status& status);
+
   mad_engine& engine_;
   Matcher matcher_;
   SlabPool<mad_receive> receives_;

@@ -5,7 +5,12 @@
  * with and without wildcards; some are cancelled, some messages taken by matched probes.  As all
  * messages of a round have one sender, and an empty one after them is received before anything is
  * asked for, MPI says of each which receive it goes to.
+ *
+ * matching [THREADS]: so many threads of both ranks do that at once, with communicators of their
+ * own.  `tools/mad test debian` runs it on Debian's MPICH, too, whose matching is MPICH's generic
+ * one: that both hold to the lists says that both give each message to the same receive.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,6 +22,7 @@ enum {
   kMost = 24, /* messages, and receives, of a round */
   kComms = 2,
   kTags = 3,
+  kMostThreads = 8,
   kLongest = 100000, /* bytes */
   kDone = 1000       /* tag of a round's last message */
 };
@@ -34,8 +40,9 @@ typedef struct Receive {
   unsigned char* memory;
 } Receive;
 
-static MPI_Comm comms[kComms], control;
-static Random program;
+/* A thread's. */
+static _Thread_local MPI_Comm comms[kComms], control;
+static _Thread_local Random program;
 static int rank;
 
 static int any(int n) { return (int)random_below(&program, (uint32_t)n); }
@@ -195,17 +202,26 @@ static void receive_all(int round, Message* messages, int count, Receive* posted
   }
 }
 
-int main(int argc, char** argv) {
-  uint64_t seed = random_seed(38);
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  control = check_comm(MPI_COMM_WORLD);
-  for (int c = 0; c < kComms; c++) comms[c] = check_comm(MPI_COMM_WORLD);
+typedef struct Thread {
+  uint64_t seed;
+  MPI_Comm comms[kComms], control;
+} Thread;
+
+static Thread thread_from(uint64_t seed) {
+  Thread thread = {.seed = seed, .control = check_comm(MPI_COMM_WORLD)};
+  for (int c = 0; c < kComms; c++) thread.comms[c] = check_comm(MPI_COMM_WORLD);
+  return thread;
+}
+
+static void* run_rounds(void* argument) {
+  const Thread* thread = argument;
+  control = thread->control;
+  for (int c = 0; c < kComms; c++) comms[c] = thread->comms[c];
   for (int round = 0; round < kRounds && check_failures() == 0; round++) {
     Message messages[kMost];
     Receive posted[kMost];
     int count, receives;
-    program = random_from(seed + (uint64_t)round);
+    program = random_from(thread->seed + (uint64_t)round);
     count = any(kMost);
     receives = any(kMost);
     for (int m = 0; m < count; m++) messages[m] = random_message();
@@ -213,8 +229,32 @@ int main(int argc, char** argv) {
     if (rank == 0) send_all(round, messages, count);
     if (rank == 1) receive_all(round, messages, count, posted, receives);
   }
+  return NULL;
+}
+
+static void run_threads(uint64_t seed, int count) {
+  pthread_t handles[kMostThreads];
+  Thread threads[kMostThreads];
+  for (int t = 0; t < count; t++) threads[t] = thread_from(seed + (uint64_t)t * kRounds);
+  for (int t = 1; t < count; t++) pthread_create(&handles[t], NULL, run_rounds, &threads[t]);
+  (void)run_rounds(&threads[0]);
+  for (int t = 1; t < count; t++) pthread_join(handles[t], NULL);
+  for (int t = 0; t < count; t++) {
+    for (int c = 0; c < kComms; c++) MPI_Comm_free(&threads[t].comms[c]);
+    MPI_Comm_free(&threads[t].control);
+  }
+}
+
+int main(int argc, char** argv) {
+  const int threads = argc > 1 ? atoi(argv[1]) : 1;
+  uint64_t seed = random_seed(38);
+  int provided;
+  MPI_Init_thread(&argc, &argv, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  CHECK(threads >= 1 && threads <= kMostThreads, "%d threads; 1 to %d can be had", threads,
+        kMostThreads);
+  CHECK(threads == 1 || provided == MPI_THREAD_MULTIPLE, "thread level %d", provided);
+  if (check_failures() == 0) run_threads(seed, threads);
   if (check_failures() > 0) fprintf(stderr, "MAD_SEED=%llu\n", (unsigned long long)seed);
-  for (int c = 0; c < kComms; c++) MPI_Comm_free(&comms[c]);
-  MPI_Comm_free(&control);
   return check_finish();
 }

@@ -122,6 +122,7 @@ TESTS = (
     Test("absent", "absent", 2),
     Test("cancel", "cancel", 2),
     Test("matching", "matching", 2),
+    Test("matching-threads", "matching", 2, args=("4",)),
     Test("threads", "threads", 2),
     Test("bounded", "bounded", 2),
     Test("slow-receivers", "slow_receivers", 11),

@@ -3,7 +3,7 @@
 import time
 from typing import List, Optional, Sequence
 
-from madtool import bazel_tests, debian_programs, installed_mpi, mpi_stages, packages, style, unit_tests
+from madtool import bazel_tests, debian_programs, generic_matching, installed_mpi, mpi_stages, packages, style, unit_tests
 from madtool.errors import Missing
 from madtool.stages import Report, Stage, Tally, run_all
 
@@ -46,7 +46,7 @@ def stages() -> List[Stage]:
         Stage("mpi", 4, "MPI programs under mpiexec, and some of them over each other fabric",
               lambda: mpi_stages.run_programs(end), ("mpich",)),
         Stage("debian", 3, "Debian's programs, unmodified, and CMake and pkg-config, on this MPI",
-              lambda: installed_mpi.run() + debian_programs.run(), ("mpich",)),
+              lambda: installed_mpi.run() + generic_matching.run() + debian_programs.run(), ("mpich",)),
         Stage("suite", 12, "MPICH's own test suite", lambda: mpi_stages.run_suite(end), ("mpich",)),
         Stage("fabrics", 3, "of MPICH's suite what differs over each other fabric",
               lambda: mpi_stages.run_fabrics(end), ("mpich",)),

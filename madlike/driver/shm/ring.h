@@ -20,6 +20,7 @@
 #ifndef MADLIKE_DRIVER_SHM_RING_H_
 #define MADLIKE_DRIVER_SHM_RING_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -89,8 +90,10 @@ class RingWriter {
     head_ += size;
     // The reader's core has the next lines since it read them a lap ago.  They are fetched while
     // there is other work to do: else the next record's publication would wait for each of them.
-    for (std::size_t line = 1; line <= Memory::kFetchedLines; ++line) {
-      memory_.store_mark_relaxed(offset_ + line * RingShape::kLine, 0);
+    const std::size_t ahead = offset_ + Memory::kFetchedLines * RingShape::kLine;
+    for (fetched_ = std::max(fetched_, offset_); fetched_ < ahead;) {
+      fetched_ += RingShape::kLine;
+      memory_.store_mark_relaxed(fetched_, 0);
     }
   }
   /// Begins the next lap; false: no room, or it has just begun.
@@ -125,12 +128,13 @@ class RingWriter {
     memory_.store_mark_relaxed(0, 0);
     memory_.store_mark(offset_, RingMark{RingMark::Kind::kWrap, 0, 0}.word());
     head_ += capacity_ - offset_;
-    offset_ = 0;
+    offset_ = fetched_ = 0;
   }
 
   Memory memory_;
   std::size_t capacity_;
-  std::size_t offset_ = 0;  // less than the capacity by a line at least
+  std::size_t offset_ = 0;   // less than the capacity by a line at least
+  std::size_t fetched_ = 0;  // the last line that was, of this lap
   std::uint64_t head_ = 0;
   std::uint64_t tail_ = 0;  // as it was when it was loaded last
   bool corrupt_ = false;
