@@ -72,6 +72,9 @@ struct LinkCaps {
   /// from `offered_from` to `most_offered` bytes; most_offered 0: the peer cannot read.
   std::size_t offered_from = 0;
   std::size_t most_offered = 0;
+  /// Whether reading what the peer offers is faster than to have it sent is to be found out: it
+  /// depends on whose pages it is in.
+  bool weighs_offers = false;
 };
 
 /// Facts of a fabric, fixed once its driver is open.

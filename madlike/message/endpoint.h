@@ -17,6 +17,7 @@
 #include "madlike/driver/driver.h"
 #include "madlike/message/credit.h"
 #include "madlike/message/incoming.h"
+#include "madlike/message/offer_times.h"
 #include "madlike/message/packet_pool.h"
 #include "madlike/message/payload_sum.h"
 #include "madlike/message/peer_state.h"
@@ -68,6 +69,8 @@ class Endpoint {
   bool active = false;  // in the messenger's list of endpoints with something to send
 
   std::size_t arrivals = 0;  // messages of it in the table of incoming ones
+  OfferTimes offers;         // of payload that it offers us
+  OffersMade offered;        // and we it
 
   /// The packet of it that arrives in pieces, while some is missing.
   struct Begun {

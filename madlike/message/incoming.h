@@ -15,6 +15,7 @@
 #include "madlike/message/fifo.h"
 #include "madlike/message/head_pool.h"
 #include "madlike/message/messenger.h"
+#include "madlike/message/offer_times.h"
 
 namespace mad {
 
@@ -41,9 +42,11 @@ class IncomingMessage {
   bool by_data = false;    // the rest comes in DATA frames
   bool has_window = false;
   bool head_checked = false;     // the head came, or comes, with a checksum
+  bool weighed = false;          // it was offered, and is sent since `weighed_at`
   std::uint64_t offered_at = 0;  // where all of it may be read in the sender's memory; 0: nowhere
-  std::uint32_t id = 0;          // ours; fixed
-  std::uint32_t peer_id = 0;     // the sender's; 0 when the head is all
+  OfferTimes::Clock::time_point weighed_at;
+  std::uint32_t id = 0;       // ours; fixed
+  std::uint32_t peer_id = 0;  // the sender's; 0 when the head is all
   Endpoint* endpoint = nullptr;
   IncomingMessage* next = nullptr;
   std::uint64_t payload_bytes = 0;

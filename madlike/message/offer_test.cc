@@ -25,7 +25,8 @@ LoopbackOptions reading() {
 
 class Offers : public ::testing::Test {
  protected:
-  explicit Offers(const MessengerConfig& config = {}) : p_(reading(), config) {}
+  explicit Offers(const MessengerConfig& config = {}, const LoopbackOptions& options = reading())
+      : p_(options, config) {}
 
   std::uint64_t read() const { return p_.a.messenger->counters().written_bytes; }
   std::uint64_t packets() const { return p_.a.messenger->counters().drivers[0].packets_sent; }
@@ -64,6 +65,35 @@ TEST_F(Offers, AreReadToWhereTheyBelong) {
 TEST_F(Offers, AreAsLongAsTheLinkSays) {
   for (const std::size_t bytes : {kFrom, kMost}) EXPECT_EQ(read_of(bytes), bytes);
   for (const std::size_t bytes : {kFrom - 1, kMost + 1}) EXPECT_EQ(read_of(bytes), 0u) << bytes;
+}
+
+class WeighedOffers : public Offers {
+ protected:
+  WeighedOffers() : Offers({}, weighing()) {}
+  static LoopbackOptions weighing() {
+    LoopbackOptions options = reading();
+    options.weighs_offers = true;
+    return options;
+  }
+};
+
+TEST_F(WeighedOffers, AreReadOnceAndSentOnceBeforeTheFasterWayIsTaken) {
+  EXPECT_EQ(read_of(20000), 20000u);
+  EXPECT_EQ(read_of(20000), 0u);
+  std::size_t both = 0;
+  for (int i = 0; i < 200; ++i) {
+    const std::uint64_t read = read_of(20000);
+    EXPECT_TRUE(read == 0 || read == 20000) << read;
+    both |= read == 0 ? 1 : 2;
+  }
+  EXPECT_EQ(both, 3u) << "the slower one is tried now and then";
+}
+
+TEST_F(WeighedOffers, AreSentInTheirOrderWhereSeveralAre) {
+  (void)read_of(20000);
+  for (int i = 0; i < 8; ++i) p_.a.send(p_.to_b, 1, pattern(20000, 8));
+  settle(p_.a, p_.b);
+  p_.expect_all_whole();
 }
 
 /// Memory in runs of 100 bytes.

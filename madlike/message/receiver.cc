@@ -277,12 +277,20 @@ Status Receiver::accept(IncomingMessage& message, PayloadSink& sink, std::uint64
 }
 
 // Into short runs it had better come in packets.
-bool Receiver::take_offer(const IncomingMessage& message, PayloadSink& sink, std::uint64_t bytes) {
-  const Endpoint& from = *message.endpoint;
+bool Receiver::take_offer(IncomingMessage& message, PayloadSink& sink, std::uint64_t bytes) {
+  Endpoint& from = *message.endpoint;
   Segment first;
   if (sink.runs(0, bytes, &first, 1) == 0) return false;
   if (first.size < bytes && !from.link.prefers_writes(first.size)) return false;
-  return from.driver->read_offered(from.state.connection(), message.offered_at, bytes, sink).ok();
+  const auto read = [&] {
+    return from.driver->read_offered(from.state.connection(), message.offered_at, bytes, sink).ok();
+  };
+  if (!from.link.weighs_offers) return read();
+  message.weighed_at = OfferTimes::Clock::now();
+  message.weighed = !from.offers.reads();
+  if (message.weighed || !read()) return false;
+  from.offers.was_read(bytes, OfferTimes::Clock::now() - message.weighed_at);
+  return true;
 }
 
 // The rest of the head is read by the driver, if it can do that, to where it belongs.  What is
@@ -369,6 +377,7 @@ Status Receiver::clear(Endpoint& from, const Frame& frame, Segment body) {
     if (status.error()) return status;
   }
   from.credit.regain(frame.credit);
+  if (state.offered) from.offered.was_sent();
   core_.outgoing.remove(frame.id);
   state.id = 0;
   state.peer_id = frame.reply_id;
@@ -396,6 +405,7 @@ Status Receiver::taken(Endpoint& from, const Frame& frame) {
   if (!state_of(*message).offered || frame.length > message->payload_bytes) {
     return violation("a TAKEN of what it was not offered");
   }
+  from.offered.was_read();
   core_.counters.referenced_bytes += frame.length;
   core_.counters.written_bytes += frame.length;
   core_.counters.drivers[from.route().driver].bytes_sent += frame.length;
@@ -456,6 +466,9 @@ void Receiver::finish(IncomingMessage& message, const Status& status) {
   void* const context = message.context;
   const Status outcome = status.ok() ? message.corrupt : status;
   const std::uint64_t bytes = outcome.ok() ? message.received : 0;
+  if (message.weighed && outcome.ok()) {
+    message.endpoint->offers.was_sent(bytes, message.weighed_at, OfferTimes::Clock::now());
+  }
   core_.remove(message);
   core_.events.on_received(context, bytes, outcome);
 }

@@ -153,10 +153,14 @@ bool Sender::is_written_whole(const Endpoint& to, const OutgoingMessage& message
 }
 
 // What has a checksum travels in packets.
-bool Sender::is_offered(const Endpoint& to, const OutgoingMessage& message) const {
+bool Sender::may_be_offered(const Endpoint& to, const OutgoingMessage& message) const {
   const std::uint64_t bytes = message.payload_bytes;
   return !core_.config.checksum && message.run != nullptr && bytes > 0 &&
          bytes >= to.link.offered_from && bytes <= to.link.most_offered;
+}
+
+bool Sender::is_offered(const Endpoint& to, const OutgoingMessage& message) const {
+  return may_be_offered(to, message) && (!to.link.weighs_offers || to.offered.is_worth_another());
 }
 
 // How much of the payload may travel with the frame and header of `before` bytes, if a packet
@@ -224,6 +228,7 @@ void Sender::expect_answer(Endpoint& to, OutgoingMessage& message, std::uint64_t
     state.offered = frame->offered = true;
     frame->offset = reinterpret_cast<std::uintptr_t>(message.run);
   }
+  if (may_be_offered(to, message)) to.offered.count_message();
   if (head == message.payload_bytes && !message.answered) {
     state.phase = OutgoingPhase::kFinished;
     return;

@@ -58,6 +58,7 @@ class Sender {
   void fill_rest(Endpoint& to, Packet& packet, PayloadSource& source);
   void expect_answer(Endpoint& to, OutgoingMessage& message, std::uint64_t head, Frame* frame);
   bool is_written_whole(const Endpoint& to, const OutgoingMessage& message) const;
+  bool may_be_offered(const Endpoint& to, const OutgoingMessage& message) const;
   bool is_offered(const Endpoint& to, const OutgoingMessage& message) const;
   std::uint64_t head_limit(const Endpoint& to, const OutgoingMessage& message,
                            std::size_t before) const;

@@ -20,7 +20,7 @@ inline Result<std::unique_ptr<Driver>> open_on_lo(const std::string& fabric) {
   if (is_ucx(fabric)) return open_ucx(*ucx_options(fabric, "lo"));
   if (fabric == "shm") {
     ShmOptions options;
-    options.single_copy_from = 4096;  // for its writes
+    options.single_copy = ShmOptions::SingleCopy::kAlways;  // for its writes
     return open_shm(options);
   }
   if (fabric == "ofi:tcp") {

@@ -31,6 +31,7 @@ _RUNNER = """#!/bin/sh
 """
 _PIECE = 12  # tests
 TWO_HOSTS = "two-hosts"  # as known differences name them
+THREADS = {"MTEST_THREADLEVEL_DEFAULT": "multiple"}  # programs that leave it to the suite ask for MPI_THREAD_MULTIPLE
 PATIENCE_S = 300  # with one test whose own line does not say more: it shares the cores with others
 # Programs of the same directory that use the same files there, or the same names, run one after the other.
 _WHOLE = ("io",)

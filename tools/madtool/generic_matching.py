@@ -19,7 +19,7 @@ from madtool.stages import Tally
 
 PROGRAM = CHECKOUT / "tests" / "mpi" / "matching.c"
 SUPPORT = CHECKOUT / "tests" / "mpi" / "support"
-THREADS, SEEDS = (1, 4), (1, 2, 3, 4)
+_THREADS, _SEEDS = (1, 4), (1, 2, 3, 4)
 _OURS = "libmad: fabric "  # what the built MPI says of itself with MAD_VERBOSE=1
 _LIMIT_S = 60
 
@@ -79,7 +79,7 @@ def run() -> Tally:
         launchers = {True: str(prefix / "bin" / "mpiexec"), False: shutil.which("mpiexec.mpich") or "mpiexec.mpich"}
         environments = {True: dict(os.environ), False: {**os.environ, "LD_LIBRARY_PATH": scratch}}
         for ours, launcher in launchers.items():
-            for threads in THREADS:
-                for seed in SEEDS:
+            for threads in _THREADS:
+                for seed in _SEEDS:
                     tally += _run(launcher, program, threads, seed, ours, environments[ours])
     return tally

@@ -16,7 +16,7 @@ from madtool import (
     mpich_build,
     netmod_install,
 )
-from madtool.conformance_lanes import PATIENCE_S, Conditions, over
+from madtool.conformance_lanes import PATIENCE_S, THREADS, Conditions, over
 from madtool.log import clock, run_logged, say, tail
 from madtool.paths import CHECKOUT, cache_root, digest, logs_dir
 from madtool.stages import Tally
@@ -95,12 +95,16 @@ def run_suite(end: float = float("inf")) -> Tally:
 
 
 def run_fabrics(end: float = float("inf")) -> Tally:
-    """Over each other fabric, and over `auto` on two hosts, the part of MPICH's suite that differs for it."""
+    """Over each other fabric, and over `auto` on two hosts, the part of MPICH's suite that differs for it.
+
+    With MPI_THREAD_MULTIPLE, which the suite's programs ask for if they are told to.
+    """
     usable, tally = fabrics.usable(fabrics.OTHERS)
     suite = conformance_suite.mad_suite()
     for fabric in usable:
         say(f"fabrics: {fabric}")
-        conditions = Conditions(PATIENCE_S, over(fabric), end, conformance_fabrics.differs)
+        settings = {**over(fabric), **THREADS}
+        conditions = Conditions(PATIENCE_S, settings, end, conformance_fabrics.differs)
         known = conformance.known_differences(fabric=fabric)
         tally += conformance.run(suite, conformance_fabrics.DIFFERING, known, conditions)
     return tally + _run_two_hosts(suite, end)
@@ -110,6 +114,7 @@ def _run_two_hosts(suite: conformance_suite.Suite, end: float) -> Tally:
     say("fabrics: auto on two hosts")
     try:
         with conformance_lanes.over_two_hosts(suite) as settings:
+            settings = {**settings, **THREADS}
             conditions = Conditions(PATIENCE_S, settings, end, conformance_fabrics.differs)
             known = conformance.known_differences(fabric=conformance_lanes.TWO_HOSTS)
             return conformance.run(suite, conformance_fabrics.DIFFERING, known, conditions)

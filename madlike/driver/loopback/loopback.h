@@ -28,6 +28,7 @@ struct LoopbackOptions {
   std::size_t cork_bytes = 0;                      // as in LinkCaps, but nothing is kept back
   std::size_t lent_bytes = 0;                      // of a piece of lent memory; 0: it lends none
   std::size_t offered_from = 0, most_offered = 0;  // as in LinkCaps
+  bool weighs_offers = false;                      // as in LinkCaps
 };
 
 class LoopbackPort;

@@ -59,7 +59,8 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   static constexpr std::size_t kMostPull = std::size_t{1} << 20;
   // Runs that a write is read to at once.
   static constexpr std::size_t kMaxRuns = 128;
-  bool reads_memory() const { return *options_.single_copy_from != ShmOptions::kNever; }
+  bool reads_memory() const { return *options_.single_copy != ShmOptions::SingleCopy::kNever; }
+  bool reads_runs() const { return *options_.single_copy == ShmOptions::SingleCopy::kAlways; }
   /// A greeting of a peer whose earlier connection has not ended here yet.
   struct Waiting {
     ShmGreeting greeting;

@@ -17,8 +17,11 @@ struct PullHead {
   std::uint64_t offset;  // in it
 };
 
-// Payload of one run is offered from so many bytes on.
-constexpr std::size_t kOfferedFrom = 12 * 1024;
+// Payload of one run is offered from so many bytes on: on request, and where it is to be found out
+// whether that is faster, which for less is not worth another word between the two.
+constexpr std::size_t kOfferedFrom = 12 * 1024, kWeighedFrom = 256 * 1024;
+// On request runs of so many bytes are read.
+constexpr std::size_t kRunsFrom = 4096;
 // A number of a process comes again only once all others were given away, which takes longer.
 constexpr std::chrono::milliseconds kProofStands{10};
 
@@ -26,11 +29,12 @@ constexpr std::chrono::milliseconds kProofStands{10};
 
 LinkCaps ShmDriver::link_of(const ShmConnection& connection) const {
   LinkCaps link = caps_.nearest();
-  if (connection.we_read && connection.they_read) link.write_runs_from = *options_.single_copy_from;
+  if (reads_runs() && connection.we_read && connection.they_read) link.write_runs_from = kRunsFrom;
   if (connection.they_read) {
-    link.offered_from = kOfferedFrom;
+    link.offered_from = reads_runs() ? kOfferedFrom : kWeighedFrom;
     link.most_offered = kMostPull;
   }
+  link.weighs_offers = !reads_runs();
   return link;
 }
 

@@ -25,8 +25,6 @@ constexpr std::size_t kMostSegments = 256;
 constexpr std::size_t kWriteWholeFrom = 32 * 1024;
 constexpr const char* kLimitVariable = "MAD_SHM_LIMIT";  // MiB
 constexpr const char* kSingleCopyVariable = "MAD_SHM_SINGLE_COPY";
-// The runs of those who would rather have the sender's core free.
-constexpr std::size_t kSingleCopyOnRequest = 4096;
 
 Result<std::size_t> limit_of(const ShmOptions& options) {
   if (options.memory_limit > 0) return options.memory_limit;
@@ -42,11 +40,12 @@ Result<std::size_t> limit_of(const ShmOptions& options) {
   return mebibytes << 20;
 }
 
-Result<std::size_t> single_copy_from(const ShmOptions& options) {
-  if (options.single_copy_from) return *options.single_copy_from;
+Result<ShmOptions::SingleCopy> single_copy_of(const ShmOptions& options) {
+  if (options.single_copy) return *options.single_copy;
   const char* const text = std::getenv(kSingleCopyVariable);
-  if (text == nullptr || std::strcmp(text, "0") == 0) return ShmOptions::kNever;
-  if (std::strcmp(text, "1") == 0) return kSingleCopyOnRequest;
+  if (text == nullptr) return ShmOptions::SingleCopy::kIfFaster;
+  if (std::strcmp(text, "0") == 0) return ShmOptions::SingleCopy::kNever;
+  if (std::strcmp(text, "1") == 0) return ShmOptions::SingleCopy::kAlways;
   return Status(StatusCode::kInvalidArgument,
                 std::string("shm: ") + kSingleCopyVariable + " is '" + text + "', neither 0 nor 1");
 }
@@ -77,7 +76,7 @@ ShmDriver::ShmDriver(const ShmOptions& options, const DoorSecret& secret, ShmSeg
   link.inject_bytes = kShmPieceBytes;
   link.piece_bytes = kShmPieceBytes;
   link.lent_bytes = kShmPieceBytes;
-  if (!reads_memory()) return;
+  if (!reads_runs()) return;
   caps_.remote_write = true;
   caps_.scattered_writes = true;
   link.max_write_iov = ProcessReader::kMostRuns;
@@ -98,9 +97,9 @@ Result<std::unique_ptr<Driver>> ShmDriver::open(const ShmOptions& wanted) {
   const Result<std::size_t> limit = limit_of(options);
   if (!limit.ok()) return limit.status();
   options.memory_limit = *limit;
-  const Result<std::size_t> single_copy = single_copy_from(options);
+  const Result<ShmOptions::SingleCopy> single_copy = single_copy_of(options);
   if (!single_copy.ok()) return single_copy.status();
-  options.single_copy_from = *single_copy;
+  options.single_copy = *single_copy;
   const DoorSecret secret = options.secret ? *options.secret : random_secret();
   Result<ShmSegment> segment = ShmSegment::open();
   if (!segment.ok()) return segment.status();

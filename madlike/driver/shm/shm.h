@@ -25,11 +25,15 @@ struct ShmOptions {
   /// kMemoryLimit.
   std::size_t memory_limit = 0;
   static constexpr std::size_t kMemoryLimit = std::size_t{256} << 20;
-  /// Payload in runs of at least so many bytes is read from the sender's memory by the receiver,
-  /// where both sides can: one copy, and the sender's core is free.  kNever: none is.  Empty: as
-  /// MAD_SHM_SINGLE_COPY of the environment says: 0, or unset: none; 1: in runs of 4 KiB.
-  std::optional<std::size_t> single_copy_from;
-  static constexpr std::size_t kNever = SIZE_MAX;
+  /// What the receiver reads from the sender's memory, where both sides can: one copy, and the
+  /// sender's core is free.
+  enum class SingleCopy {
+    kNever,
+    kIfFaster,  // contiguous payload of 256 KiB to 1 MiB, while that turns out to be faster
+    kAlways     // payload in runs of 4 KiB and more
+  };
+  /// Empty: as MAD_SHM_SINGLE_COPY of the environment says: 0, 1, or unset.
+  std::optional<SingleCopy> single_copy;
   /// A peer that disconnect() left while it was still to read something may take so long; and so
   /// long closing the engine may take for such peers.
   std::chrono::milliseconds close_timeout{20000};

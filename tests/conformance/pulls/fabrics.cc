@@ -24,7 +24,7 @@ std::unique_ptr<Driver> open_ucx_pulls() {
 
 std::unique_ptr<Driver> open_shm_pulls() {
   ShmOptions options;
-  options.single_copy_from = 4096;
+  options.single_copy = ShmOptions::SingleCopy::kAlways;
   options.close_timeout = std::chrono::hours(1);
   return opened(open_shm(options));
 }

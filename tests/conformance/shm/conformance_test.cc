@@ -5,10 +5,10 @@ namespace mad {
 namespace {
 
 DriverFactory factory(const char* name, std::size_t memory_limit,
-                      std::size_t single_copy_from = ShmOptions::kNever) {
+                      ShmOptions::SingleCopy single_copy = ShmOptions::SingleCopy::kNever) {
   ShmOptions options;
   options.memory_limit = memory_limit;
-  options.single_copy_from = single_copy_from;
+  options.single_copy = single_copy;
   DriverFactory result;
   result.name = name;
   result.make = [options] {
@@ -24,7 +24,9 @@ DriverFactory factory(const char* name, std::size_t memory_limit,
 
 INSTANTIATE_TEST_SUITE_P(Shm, DriverConformance,
                          ::testing::Values(factory("roomy", 0), factory("narrow", 40 * 1024),
-                                           factory("reading", 0, 4096)),
+                                           factory("weighing", 0,
+                                                   ShmOptions::SingleCopy::kIfFaster),
+                                           factory("reading", 0, ShmOptions::SingleCopy::kAlways)),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

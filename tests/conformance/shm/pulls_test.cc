@@ -17,7 +17,7 @@ class ShmPullsTest : public ::testing::Test {
       : a_(std::make_unique<ShmEngine>(of_a)), b_(std::make_unique<ShmEngine>(single_copy())) {}
   static ShmOptions single_copy() {
     ShmOptions options;
-    options.single_copy_from = 4096;
+    options.single_copy = ShmOptions::SingleCopy::kAlways;
     return options;
   }
   void SetUp() override {
@@ -131,7 +131,7 @@ TEST_F(ShmPullsTest, AreOfPayloadThatIsWorthAReading) {
 // It is a matter of the two: either may have been asked for it or not.
 TEST_F(ShmPullsTest, AreOfThoseWhoWantThem) {
   ShmOptions never;
-  never.single_copy_from = ShmOptions::kNever;
+  never.single_copy = ShmOptions::SingleCopy::kNever;
   ShmEngine plain(never);
   const ConnectionId to_plain = a().connect(plain), to_a = plain.connect(a());
   ASSERT_TRUE(pump({&a(), &plain}, [&] {
