@@ -85,7 +85,8 @@ struct DriverCaps {
   bool scattered_writes = false;  // expose_scattered() works
   /// The kinds of links that it may have, the nearest peers' first.  A link can do what its kind
   /// can, and perhaps more, which the two find out when they meet: what is read or written directly
-  /// (write_runs_from, offered_from, most_offered), and longer writes (max_write_bytes).
+  /// (write_runs_from, offered_from, most_offered, weighs_offers), and longer writes
+  /// (max_write_bytes).
   std::vector<LinkCaps> links{1};
 
   const LinkCaps& nearest() const { return links.front(); }

@@ -47,6 +47,12 @@ void Core::remove(IncomingMessage& message) {
   incoming.remove(message);
 }
 
+ArrivalMark Core::arrival_mark() const {
+  std::uint64_t bytes = 0;
+  for (const DriverCounters& of_driver : counters.drivers) bytes += of_driver.bytes_received;
+  return {OfferTimes::Clock::now(), reading, bytes};
+}
+
 void Core::return_credit(Endpoint& endpoint, std::uint64_t bytes) {
   if (bytes == 0) return;
   endpoint.credit.release(bytes);

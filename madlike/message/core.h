@@ -31,6 +31,8 @@ struct Core {
   void finish_if_done(OutgoingMessage& message);
   /// The message is done with.
   void remove(IncomingMessage& message);
+  /// How far all that arrives is now.
+  ArrivalMark arrival_mark() const;
   /// Bytes of a head left our memory: the peer may use them again.
   void return_credit(Endpoint& endpoint, std::uint64_t bytes);
 
@@ -51,10 +53,11 @@ struct Core {
   std::vector<Endpoint*> refused;      // endpoints whose post was refused, live
   std::vector<Endpoint*> unconnected;  // that attempts failed for; live
   OutgoingList finished;
-  std::uint64_t turn = 0;    // of progress
-  std::size_t messages = 0;  // OutgoingMessages that on_sent() was not called for
-  std::size_t waiting = 0;   // first frames and clearances not built
-  std::size_t posts = 0;     // packets in the drivers' hands or unposted
+  OfferTimes::Clock::duration reading{};  // time spent on what was offered and weighed
+  std::uint64_t turn = 0;                 // of progress
+  std::size_t messages = 0;               // OutgoingMessages that on_sent() was not called for
+  std::size_t waiting = 0;                // first frames and clearances not built
+  std::size_t posts = 0;                  // packets in the drivers' hands or unposted
 };
 
 }  // namespace mad

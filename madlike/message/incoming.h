@@ -42,9 +42,9 @@ class IncomingMessage {
   bool by_data = false;    // the rest comes in DATA frames
   bool has_window = false;
   bool head_checked = false;     // the head came, or comes, with a checksum
-  bool weighed = false;          // it was offered, and is sent since `weighed_at`
+  bool weighed = false;          // it was offered, and is sent since `weighed_from`
   std::uint64_t offered_at = 0;  // where all of it may be read in the sender's memory; 0: nowhere
-  OfferTimes::Clock::time_point weighed_at;
+  ArrivalMark weighed_from;
   std::uint32_t id = 0;       // ours; fixed
   std::uint32_t peer_id = 0;  // the sender's; 0 when the head is all
   Endpoint* endpoint = nullptr;

@@ -14,57 +14,80 @@
 
 namespace mad {
 
+/// How far all that arrives was at some moment.
+struct ArrivalMark {
+  std::chrono::steady_clock::time_point at;
+  std::chrono::steady_clock::duration reading{};  // spent so far on reading what was offered
+  std::uint64_t bytes = 0;                        // received so far, of all peers, read ones not
+};
+
 class OfferTimes {
  public:
   using Clock = std::chrono::steady_clock;
-  /// The slower way is gone once in so many offers: it may be the faster one by now.
-  static constexpr std::uint32_t kTryEvery = 32;
+  /// So many of each way are tried first, and the least of their times counts: the first one of all
+  /// takes the memory, too.
+  static constexpr std::uint32_t kFirst = 3;
+  /// Of offers that are better read one in so many is sent, and of those that are better sent,
+  /// which are few by then (OffersMade), one in so many is read: that may be the faster way by now.
+  static constexpr std::uint32_t kSendEvery = 32, kReadEvery = 16;
 
   /// Whether the next one is to be read.
   bool reads() {
-    if (read_ == 0) return true;
-    if (sent_ == 0) return false;
-    const bool faster = read_ < sent_;
-    return ++asked_ % kTryEvery == 0 ? !faster : faster;
+    if (read_.count < kFirst) return true;
+    if (sent_.count < kFirst) return false;
+    const bool faster = read_.per_byte < sent_.per_byte;
+    return ++asked_ % (faster ? kSendEvery : kReadEvery) == 0 ? !faster : faster;
   }
-  void was_read(std::uint64_t bytes, Clock::duration took) { count(bytes, took, &read_); }
-  /// One that was to be sent from `since` on is here.  While others came it was not its turn.
-  void was_sent(std::uint64_t bytes, Clock::time_point since, Clock::time_point now) {
-    count(bytes, now - std::max(since, here_), &sent_);
-    here_ = now;
+  void was_read(std::uint64_t bytes, Clock::duration took) { read_.add(bytes, took); }
+  /// One that was to be sent since `from` is here.  Others came meanwhile, of any peer, and shared
+  /// the time: what counts is the time for a byte of all of them.
+  void was_sent(const ArrivalMark& from, const ArrivalMark& to) {
+    sent_.add(to.bytes - from.bytes, (to.at - from.at) - (to.reading - from.reading));
   }
 
  private:
-  // A single one that took long says little: somebody else was on the core.
-  static void count(std::uint64_t bytes, Clock::duration took, double* per_byte) {
-    constexpr double kFaster = 0.5, kSlower = 0.125;  // weights of the last one
-    const double last = std::chrono::duration<double, std::nano>(took).count() /
-                        static_cast<double>(std::max<std::uint64_t>(bytes, 1));
-    const double before = *per_byte == 0 ? last : *per_byte;
-    const double after = before + (last - before) * (last < before ? kFaster : kSlower);
-    *per_byte = std::max(after, kLeast);
-  }
-  static constexpr double kLeast = 1e-6;  // 0 stands for none
+  struct Way {
+    // A single one that took long says little: somebody else was on the core.
+    void add(std::uint64_t bytes, Clock::duration took) {
+      constexpr double kFaster = 0.5, kSlower = 0.125;  // weights of the last one
+      const double last = std::chrono::duration<double, std::nano>(took).count() /
+                          static_cast<double>(std::max<std::uint64_t>(bytes, 1));
+      if (count < kFirst) {
+        per_byte = count == 0 ? last : std::min(per_byte, last);
+        ++count;
+      } else {
+        per_byte += (last - per_byte) * (last < per_byte ? kFaster : kSlower);
+      }
+    }
+    double per_byte = 0;  // ns
+    std::uint32_t count = 0;
+  };
 
-  double read_ = 0, sent_ = 0;  // ns a byte; 0: none was yet
+  Way read_, sent_;
   std::uint32_t asked_ = 0;
-  Clock::time_point here_;  // when the last one was
 };
 
 /// What became of payload that we offered to a peer.
 class OffersMade {
  public:
-  /// A peer that had some in a row sent is offered one message in so many.
+  /// A peer that had some in a row sent is offered one message in so many, until it reads some in a
+  /// row: a single one may be a try.
   static constexpr std::uint32_t kInARow = 2, kOfferEvery = 16;
 
-  bool is_worth_another() const { return sent_ < kInARow || messages_ % kOfferEvery == 0; }
+  bool is_worth_another() const { return !few_ || messages_ % kOfferEvery == 0; }
   /// A message left, offered or not.
   void count_message() { ++messages_; }
-  void was_read() { sent_ = 0; }
-  void was_sent() { ++sent_; }
+  /// One was read, or was to be sent.
+  void count_answer(bool read) {
+    in_a_row_ = read == read_ ? in_a_row_ + 1 : 1;
+    read_ = read;
+    if (in_a_row_ >= kInARow) few_ = !read;
+  }
 
  private:
-  std::uint32_t sent_ = 0;      // in a row
+  bool few_ = false;            // are offered
+  bool read_ = false;           // the last one was,
+  std::uint32_t in_a_row_ = 0;  // and so many with it
   std::uint32_t messages_ = 0;  // that could be offered
 };
 

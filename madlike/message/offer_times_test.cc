@@ -9,94 +9,128 @@ using std::chrono::microseconds;
 
 constexpr std::uint64_t kBytes = std::uint64_t{1} << 20;
 
+constexpr int kFirst = OfferTimes::kFirst, kSendEvery = OfferTimes::kSendEvery,
+              kReadEvery = OfferTimes::kReadEvery;
+
 /// A peer of whose offers each takes its time.
 class OfferTimesTest : public testing::Test {
  protected:
+  void read(microseconds took) {
+    now_.at += took;
+    now_.reading += took;
+    times_.was_read(kBytes, took);
+  }
+  /// Bytes arrive, which takes its time.
+  void arrive(std::uint64_t bytes, microseconds took) {
+    now_.at += took;
+    now_.bytes += bytes;
+  }
   /// Whether the next one is read.
   bool offer(microseconds if_read, microseconds if_sent) {
-    const bool read = times_.reads();
-    const OfferTimes::Clock::time_point since = now_;
-    now_ += read ? if_read : if_sent;
-    if (read) {
-      times_.was_read(kBytes, if_read);
+    const bool reads = times_.reads();
+    const ArrivalMark from = now_;
+    if (reads) {
+      read(if_read);
     } else {
-      times_.was_sent(kBytes, since, now_);
+      arrive(kBytes, if_sent);
+      times_.was_sent(from, now_);
     }
-    return read;
+    return reads;
   }
   int count_read(int offers, microseconds if_read, microseconds if_sent) {
     int count = 0;
     for (int i = 0; i < offers; ++i) count += offer(if_read, if_sent) ? 1 : 0;
     return count;
   }
+  /// The first of both ways.
+  void begin(microseconds if_read, microseconds if_sent) {
+    EXPECT_EQ(count_read(2 * kFirst, if_read, if_sent), kFirst);
+  }
 
   OfferTimes times_;
-  OfferTimes::Clock::time_point now_;
+  ArrivalMark now_;
 };
 
-TEST_F(OfferTimesTest, TheFasterWayIsFoundAfterOneOfEach) {
-  EXPECT_EQ(count_read(OfferTimes::kTryEvery, microseconds(100), microseconds(40)), 1);
+TEST_F(OfferTimesTest, TheFasterWayIsTaken) {
+  begin(microseconds(100), microseconds(40));
+  EXPECT_EQ(count_read(kReadEvery - 1, microseconds(100), microseconds(40)), 0);
   times_ = {};
-  EXPECT_EQ(count_read(OfferTimes::kTryEvery, microseconds(30), microseconds(40)),
-            static_cast<int>(OfferTimes::kTryEvery) - 1);
+  begin(microseconds(30), microseconds(40));
+  EXPECT_EQ(count_read(kSendEvery - 1, microseconds(30), microseconds(40)), kSendEvery - 1);
 }
 
 TEST_F(OfferTimesTest, TheSlowerWayIsTriedNowAndThen) {
-  const int rounds = 10, offers = rounds * static_cast<int>(OfferTimes::kTryEvery);
-  EXPECT_NEAR(count_read(offers, microseconds(100), microseconds(40)), rounds, 1);
+  begin(microseconds(100), microseconds(40));
+  EXPECT_EQ(count_read(10 * kReadEvery, microseconds(100), microseconds(40)), 10);
   times_ = {};
-  EXPECT_NEAR(count_read(offers, microseconds(40), microseconds(100)), offers - rounds, 1);
+  begin(microseconds(40), microseconds(100));
+  EXPECT_EQ(count_read(10 * kSendEvery, microseconds(40), microseconds(100)), 10 * kSendEvery - 10);
 }
 
 TEST_F(OfferTimesTest, WhatHasBecomeFasterIsNoticed) {
-  const int many = 20 * static_cast<int>(OfferTimes::kTryEvery);
-  (void)count_read(many, microseconds(100), microseconds(40));
-  (void)count_read(many, microseconds(20), microseconds(40));
+  begin(microseconds(100), microseconds(40));
+  (void)count_read(5 * kReadEvery, microseconds(20), microseconds(40));
   EXPECT_GE(count_read(10, microseconds(20), microseconds(40)), 9);
-  (void)count_read(many, microseconds(100), microseconds(40));
+  (void)count_read(20, microseconds(100), microseconds(40));
   EXPECT_LE(count_read(10, microseconds(100), microseconds(40)), 1);
 }
 
 TEST_F(OfferTimesTest, OneThatTookLongChangesNothing) {
-  (void)count_read(10, microseconds(30), microseconds(40));
+  begin(microseconds(30), microseconds(40));
   EXPECT_TRUE(offer(microseconds(100), microseconds(40)));
   EXPECT_TRUE(offer(microseconds(30), microseconds(40)));
 }
 
-TEST_F(OfferTimesTest, WhoWaitsForOthersTakesNoLonger) {
-  ASSERT_TRUE(offer(microseconds(50), microseconds(40)));
-  // Eight at once, one after the other, 40 us each.
-  const OfferTimes::Clock::time_point since = now_;
-  for (int i = 0; i < 8; ++i) {
-    ASSERT_FALSE(times_.reads());
-    now_ += microseconds(40);
-    times_.was_sent(kBytes, since, now_);
-  }
-  EXPECT_FALSE(times_.reads());
+TEST_F(OfferTimesTest, TheFirstOneMayTakeLong) {
+  EXPECT_TRUE(offer(microseconds(900), microseconds(40)));
+  EXPECT_EQ(count_read(2 * kFirst - 1, microseconds(30), microseconds(40)), kFirst - 1);
+  EXPECT_EQ(count_read(10, microseconds(30), microseconds(40)), 10);
 }
 
-TEST_F(OfferTimesTest, NoTimeAtAllIsATime) {
-  EXPECT_TRUE(offer(microseconds(0), microseconds(1)));
-  EXPECT_FALSE(offer(microseconds(0), microseconds(1)));
-  EXPECT_TRUE(offer(microseconds(0), microseconds(1)));
+// One sent takes 40, eight at once 320 for all of them, in whatever order they are complete.
+TEST_F(OfferTimesTest, SeveralAtOnceTakeNoLongerEach) {
+  for (int i = 0; i < kFirst; ++i) read(microseconds(50));
+  const ArrivalMark from = now_;
+  for (int i = 0; i < 8; ++i) ASSERT_FALSE(times_.reads());
+  for (int i = 0; i < 80; ++i) arrive(kBytes / 10, microseconds(4));
+  for (int i = 0; i < 8; ++i) times_.was_sent(from, now_);
+  EXPECT_EQ(count_read(10, microseconds(50), microseconds(40)), 0);
+}
+
+TEST_F(OfferTimesTest, WhatIsReadMeanwhileIsNotItsTime) {
+  begin(microseconds(100), microseconds(100));
+  for (int i = 0; i < 20; ++i) {
+    const ArrivalMark from = now_;
+    for (int k = 0; k < 15; ++k) read(microseconds(100));
+    arrive(kBytes, microseconds(40));
+    times_.was_sent(from, now_);
+  }
+  EXPECT_LE(count_read(kReadEvery - 1, microseconds(100), microseconds(40)), 1);
 }
 
 TEST(OffersMadeTest, FewAreMadeToWhoHasThemSent) {
   OffersMade made;
-  EXPECT_TRUE(made.is_worth_another());
-  for (std::uint32_t i = 0; i < OffersMade::kInARow; ++i) {
-    made.count_message();
-    EXPECT_TRUE(made.is_worth_another());
-    made.was_sent();
-  }
-  std::uint32_t offers = 0;
-  for (std::uint32_t i = 0; i < 10 * OffersMade::kOfferEvery; ++i) {
-    offers += made.is_worth_another() ? 1 : 0;
-    made.count_message();
-  }
-  EXPECT_EQ(offers, 10u);
-  made.was_read();
-  EXPECT_TRUE(made.is_worth_another());
+  const auto offers_of = [&made](std::uint32_t messages) {
+    std::uint32_t offers = 0;
+    for (std::uint32_t i = 0; i < messages; ++i) {
+      offers += made.is_worth_another() ? 1 : 0;
+      made.count_message();
+    }
+    return offers;
+  };
+  EXPECT_EQ(offers_of(10), 10u);
+  made.count_answer(false);
+  made.count_answer(true);
+  made.count_answer(false);
+  EXPECT_EQ(offers_of(6), 6u);
+  made.count_answer(false);
+  EXPECT_EQ(offers_of(10 * OffersMade::kOfferEvery), 10u);
+  made.count_answer(true);
+  made.count_answer(false);
+  made.count_answer(true);
+  EXPECT_EQ(offers_of(10 * OffersMade::kOfferEvery), 10u) << "single ones are tries";
+  made.count_answer(true);
+  EXPECT_EQ(offers_of(10), 10u);
 }
 
 }  // namespace

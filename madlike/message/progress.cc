@@ -7,8 +7,9 @@ namespace mad {
 namespace {
 
 constexpr int kPollsPerDriver = 4;
-// Turns in a row in which fabrics are not polled, since one before them had something.
-constexpr std::uint32_t kOftenLeftOut = 8;
+// After fewer turns than that in which not all fabrics were polled, since one before them had
+// something, all are.
+constexpr std::uint32_t kTurnsWithoutAll = 8;
 // Turns that a driver which refused a post has to say that the connection ended, after what
 // arrived before; drivers may look for that rarely.
 constexpr std::uint32_t kRefusedTurns = 20000;
@@ -50,9 +51,9 @@ std::size_t Progress::poll_fabrics() {
     const std::size_t count = peers_.driver(fabric).poll(batch_.data(), batch_.size());
     if (count == 0) continue;
     handled += handle_all(fabric, count);
-    if (++left_out_ < kOftenLeftOut) return handled;
+    if (count < batch_.size() && ++turns_without_all_ < kTurnsWithoutAll) return handled;
   }
-  left_out_ = 0;
+  turns_without_all_ = 0;
   return handled;
 }
 

@@ -55,8 +55,8 @@ class Progress {
   std::vector<Endpoint*> gone_;  // on_peer_gone() is still to be called
   std::array<Completion, kBatch> batch_;
   std::size_t first_active_ = 0;
-  std::uint32_t left_out_ = 0;  // turns in which some fabrics were
-  bool more_to_post_ = false;   // the sender has more to do soon, for some endpoint
+  std::uint32_t turns_without_all_ = 0;  // fabrics, since all were polled
+  bool more_to_post_ = false;            // the sender has more to do soon, for some endpoint
 };
 
 }  // namespace mad

@@ -285,11 +285,13 @@ bool Receiver::take_offer(IncomingMessage& message, PayloadSink& sink, std::uint
   const auto read = [&] {
     return from.driver->read_offered(from.state.connection(), message.offered_at, bytes, sink).ok();
   };
-  if (!from.link.weighs_offers) return read();
-  message.weighed_at = OfferTimes::Clock::now();
+  if (!from.link.weighs_offers || bytes < from.link.offered_from) return read();
+  message.weighed_from = core_.arrival_mark();
   message.weighed = !from.offers.reads();
   if (message.weighed || !read()) return false;
-  from.offers.was_read(bytes, OfferTimes::Clock::now() - message.weighed_at);
+  const auto took = OfferTimes::Clock::now() - message.weighed_from.at;
+  core_.reading += took;
+  from.offers.was_read(bytes, took);
   return true;
 }
 
@@ -377,7 +379,7 @@ Status Receiver::clear(Endpoint& from, const Frame& frame, Segment body) {
     if (status.error()) return status;
   }
   from.credit.regain(frame.credit);
-  if (state.offered) from.offered.was_sent();
+  if (state.offered) from.offered.count_answer(false);
   core_.outgoing.remove(frame.id);
   state.id = 0;
   state.peer_id = frame.reply_id;
@@ -405,7 +407,7 @@ Status Receiver::taken(Endpoint& from, const Frame& frame) {
   if (!state_of(*message).offered || frame.length > message->payload_bytes) {
     return violation("a TAKEN of what it was not offered");
   }
-  from.offered.was_read();
+  from.offered.count_answer(true);
   core_.counters.referenced_bytes += frame.length;
   core_.counters.written_bytes += frame.length;
   core_.counters.drivers[from.route().driver].bytes_sent += frame.length;
@@ -467,7 +469,7 @@ void Receiver::finish(IncomingMessage& message, const Status& status) {
   const Status outcome = status.ok() ? message.corrupt : status;
   const std::uint64_t bytes = outcome.ok() ? message.received : 0;
   if (message.weighed && outcome.ok()) {
-    message.endpoint->offers.was_sent(bytes, message.weighed_at, OfferTimes::Clock::now());
+    message.endpoint->offers.was_sent(message.weighed_from, core_.arrival_mark());
   }
   core_.remove(message);
   core_.events.on_received(context, bytes, outcome);

@@ -52,7 +52,7 @@ class Receiver {
   static void release(const Endpoint& from, void* buffer);
   void give_credit_back(IncomingMessage& message);
   void keep_head(IncomingMessage& message);
-  static bool take_offer(IncomingMessage& message, PayloadSink& sink, std::uint64_t bytes);
+  bool take_offer(IncomingMessage& message, PayloadSink& sink, std::uint64_t bytes);
   static void claim_rest_of_head(IncomingMessage& message);
   bool may_write(const Endpoint& peer, std::uint64_t run_bytes) const;
   void open_window(IncomingMessage& message);

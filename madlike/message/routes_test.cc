@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,26 @@ class OneWayDriver final : public LateDriver {
   Result<ConnectionId> connect(const std::byte*, std::size_t) override {
     return Status(StatusCode::kUnreachable, "there is no way out");
   }
+};
+
+/// Says in every poll that a connection of it is there, once one is.
+class BusyDriver final : public LoopbackDriver {
+ public:
+  using LoopbackDriver::LoopbackDriver;
+  std::size_t poll(Completion* out, std::size_t capacity) override {
+    const std::size_t count = LoopbackDriver::poll(out, capacity);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (out[i].kind == Completion::Kind::kConnected) connection_ = out[i].connection;
+    }
+    if (count > 0 || !connection_) return count;
+    out[0] = Completion();
+    out[0].kind = Completion::Kind::kConnected;
+    out[0].connection = *connection_;
+    return 1;
+  }
+
+ private:
+  std::optional<ConnectionId> connection_;
 };
 
 class RoutesTest : public ::testing::Test {
@@ -81,6 +102,16 @@ TEST_F(RoutesTest, TheFirstIsTakenIfItLeadsThere) {
   EXPECT_GT(carried(b_, 0).packets_received, 5u);
   EXPECT_EQ(carried(a_, 1).packets_sent, 0u);
   EXPECT_EQ(carried(b_, 1).packets_received, 0u);
+}
+
+TEST_F(RoutesTest, OneThatAlwaysHasSomethingDoesNotKeepUsFromTheOthers) {
+  Side busy(with_second(std::make_unique<BusyDriver>(first_))), by_second({second_});
+  ASSERT_TRUE(busy.messenger->touch(busy.to(b_)).ok());
+  settle(busy, b_, [&] { return busy.messenger->progress() > 0; });
+  for (int i = 0; i < 10; ++i) EXPECT_GT(busy.messenger->progress(), 0u);
+  send_some(by_second, *by_second.messenger->connect({{0, busy.routes[1].address}}).value(), 0, 5);
+  settle(busy, by_second, [&] { return busy.arrived.size() == 5 && busy.arrived[4].done > 0; });
+  expect_some(busy, 5);
 }
 
 TEST_F(RoutesTest, OneThatDoesNotLeadThereIsPassedOver) {

@@ -152,11 +152,11 @@ bool Sender::is_written_whole(const Endpoint& to, const OutgoingMessage& message
   return from > 0 && message.payload_bytes >= from && to.link.prefers_writes(message.run_bytes);
 }
 
-// What has a checksum travels in packets.
+// What has a checksum travels in packets, and who chose an eager limit meant it.
 bool Sender::may_be_offered(const Endpoint& to, const OutgoingMessage& message) const {
   const std::uint64_t bytes = message.payload_bytes;
-  return !core_.config.checksum && message.run != nullptr && bytes > 0 &&
-         bytes >= to.link.offered_from && bytes <= to.link.most_offered;
+  return !core_.config.checksum && !core_.config.eager_limit && message.run != nullptr &&
+         bytes > 0 && bytes >= to.link.offered_from && bytes <= to.link.most_offered;
 }
 
 bool Sender::is_offered(const Endpoint& to, const OutgoingMessage& message) const {
@@ -168,9 +168,9 @@ bool Sender::is_offered(const Endpoint& to, const OutgoingMessage& message) cons
 // piece of lent memory, as a header must.
 std::uint64_t Sender::head_limit(const Endpoint& to, const OutgoingMessage& message,
                                  std::size_t before) const {
-  // Who chose an eager limit meant it, and what has a checksum travels in packets.
   const bool may_stay = !core_.config.checksum && !core_.config.eager_limit;
-  if (may_stay && (is_offered(to, message) || is_written_whole(to, message))) return 0;
+  if (may_stay && is_written_whole(to, message)) return 0;
+  if (is_offered(to, message)) return 0;
   const std::uint64_t limit = std::min<std::uint64_t>(
       {message.payload_bytes, to.credit.available(), eager_limit(core_.config, to.link)});
   const std::size_t lent = to.link.lent_bytes;

@@ -48,8 +48,7 @@ mad_status to_mad_status(StatusCode code) {
 }
 
 int failure_to_abi(const Status& status) {
-  const mad_status code = to_mad_status(status.code());
-  return code < 0 ? fail(code, std::string(status.message())) : code;
+  return fail(to_mad_status(status.code()), std::string(status.message()));
 }
 
 }  // namespace mad

@@ -297,6 +297,7 @@ inline LoopbackOptions random_fabric(Random& random) {
   options.max_write_iov = 1 + up_to(random, 15);
   options.max_write_bytes = std::size_t{4096} << up_to(random, 6);
   if (chance(random, 30)) options.most_offered = up_to(random, 200000);
+  options.weighs_offers = options.most_offered > 0 && options.most_offered % 2 == 0;
   if (chance(random, 50)) options.piece_bytes = 256 + up_to(random, options.max_packet_bytes / 2);
   return options;
 }

@@ -43,12 +43,13 @@ typedef struct Receive {
 /* A thread's. */
 static _Thread_local MPI_Comm comms[kComms], control;
 static _Thread_local Random program;
+static _Thread_local int number;
 static int rank;
 
 static int any(int n) { return (int)random_below(&program, (uint32_t)n); }
 
 static unsigned char byte_of(int round, int message, int i) {
-  return (unsigned char)(round * 31 + message * 7 + i + i / 251);
+  return (unsigned char)(number * 101 + round * 31 + message * 7 + i + i / 251);
 }
 
 static Message random_message(void) {
@@ -203,18 +204,20 @@ static void receive_all(int round, Message* messages, int count, Receive* posted
 }
 
 typedef struct Thread {
+  int number;
   uint64_t seed;
   MPI_Comm comms[kComms], control;
 } Thread;
 
-static Thread thread_from(uint64_t seed) {
-  Thread thread = {.seed = seed, .control = check_comm(MPI_COMM_WORLD)};
+static Thread make_thread(int its_number, uint64_t seed) {
+  Thread thread = {.number = its_number, .seed = seed, .control = check_comm(MPI_COMM_WORLD)};
   for (int c = 0; c < kComms; c++) thread.comms[c] = check_comm(MPI_COMM_WORLD);
   return thread;
 }
 
 static void* run_rounds(void* argument) {
   const Thread* thread = argument;
+  number = thread->number;
   control = thread->control;
   for (int c = 0; c < kComms; c++) comms[c] = thread->comms[c];
   for (int round = 0; round < kRounds && check_failures() == 0; round++) {
@@ -235,8 +238,12 @@ static void* run_rounds(void* argument) {
 static void run_threads(uint64_t seed, int count) {
   pthread_t handles[kMostThreads];
   Thread threads[kMostThreads];
-  for (int t = 0; t < count; t++) threads[t] = thread_from(seed + (uint64_t)t * kRounds);
-  for (int t = 1; t < count; t++) pthread_create(&handles[t], NULL, run_rounds, &threads[t]);
+  for (int t = 0; t < count; t++) threads[t] = make_thread(t, seed + (uint64_t)t * kRounds);
+  for (int t = 1; t < count; t++) {
+    if (pthread_create(&handles[t], NULL, run_rounds, &threads[t]) == 0) continue;
+    fprintf(stderr, "thread %d of %d cannot be had\n", t, count);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
   (void)run_rounds(&threads[0]);
   for (int t = 1; t < count; t++) pthread_join(handles[t], NULL);
   for (int t = 0; t < count; t++) {

@@ -34,6 +34,13 @@ enum class ShmLaneState : std::uint32_t {
   kAbandoned  // its engine ended without a word
 };
 
+/// What a reader takes from the writer's process itself.
+enum class ShmReads : std::uint32_t {
+  kNothing,
+  kOffers,  // contiguous payload
+  kRuns     // and what is written, in runs
+};
+
 /// What a place begins with.
 struct ShmLaneHead {
   // The writer's words.
@@ -46,7 +53,7 @@ struct ShmLaneHead {
   // The reader's.
   alignas(kShmLine) std::atomic<std::uint64_t> tail;
   alignas(kShmLine) std::atomic<std::uint32_t> attention;  // an Attention
-  std::atomic<std::uint32_t> reads;                        // 1: it can read the writer's process
+  std::atomic<std::uint32_t> reads;                        // of the writer's process: a ShmReads
   std::atomic<std::uint64_t> dropped_session;              // the session whose reader looks no more
   std::atomic<std::uint64_t> pulled;                       // writes that it has read
   alignas(kShmLine) std::byte unused[kShmLine];

@@ -136,7 +136,10 @@ Status ShmDriver::map(ShmConnection& connection, const ShmGreeting& greeting, co
   connection.in.emplace(ShmMemory(&theirs, page, bell, &connection.waker), kShmRingBytes);
   connection.process_name = {greeting.sender.pid, theirs.word_address.load(), theirs.word.load()};
   connection.we_read = reads_memory() && check_readable(connection.process_name).ok();
-  theirs.reads.store(connection.we_read ? 1 : 0, std::memory_order_relaxed);
+  const ShmReads reads = !connection.we_read ? ShmReads::kNothing
+                         : reads_runs()      ? ShmReads::kRuns
+                                             : ShmReads::kOffers;
+  theirs.reads.store(static_cast<std::uint32_t>(reads), std::memory_order_relaxed);
   ours.peer_session.store(greeting.session, std::memory_order_release);
   return {};
 }
@@ -202,8 +205,10 @@ void ShmDriver::advance_unsettled() {
       if (connection.in) (void)end_if_over(connection);
       continue;
     }
-    connection.they_read =
-        connection.out->memory().head().reads.load(std::memory_order_relaxed) != 0;
+    const auto reads = static_cast<ShmReads>(
+        connection.out->memory().head().reads.load(std::memory_order_relaxed));
+    connection.they_read = reads == ShmReads::kOffers || reads == ShmReads::kRuns;
+    connection.they_read_runs = reads == ShmReads::kRuns;
     connection.link = link_of(connection);
     set_state(connection, State::kConnected);
     connection.told = true;

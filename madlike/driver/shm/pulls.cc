@@ -29,12 +29,14 @@ constexpr std::chrono::milliseconds kProofStands{10};
 
 LinkCaps ShmDriver::link_of(const ShmConnection& connection) const {
   LinkCaps link = caps_.nearest();
-  if (reads_runs() && connection.we_read && connection.they_read) link.write_runs_from = kRunsFrom;
+  if (reads_runs() && connection.we_read && connection.they_read_runs) {
+    link.write_runs_from = kRunsFrom;
+  }
   if (connection.they_read) {
     link.offered_from = reads_runs() ? kOfferedFrom : kWeighedFrom;
     link.most_offered = kMostPull;
   }
-  link.weighs_offers = !reads_runs();
+  link.weighs_offers = connection.we_read && !reads_runs();
   return link;
 }
 
@@ -47,7 +49,7 @@ Status ShmDriver::post_write(ConnectionId id, SegmentList packet, const Exposure
       bytes == 0) {
     return {StatusCode::kInvalidArgument, "write beyond the limits of shm"};
   }
-  if (!found->they_read) {
+  if (!found->they_read_runs) {
     return {StatusCode::kInvalidArgument, "shm: the peer cannot read this process's memory"};
   }
   if (found->pulls.size() == ShmPulls::kMost) return StatusCode::kAgain;

@@ -104,7 +104,7 @@ TEST_F(ShmPullsTest, AnOfferIsOfWhoIsStillThere) {
 }
 
 TEST_F(ShmPullsTest, AreOfNobodyWhoDoesNotRead) {
-  at_a().they_read = false;
+  at_a().they_read_runs = false;
   EXPECT_EQ(write().code(), StatusCode::kInvalidArgument);
 }
 
@@ -130,16 +130,21 @@ TEST_F(ShmPullsTest, AreOfPayloadThatIsWorthAReading) {
 
 // It is a matter of the two: either may have been asked for it or not.
 TEST_F(ShmPullsTest, AreOfThoseWhoWantThem) {
-  ShmOptions never;
-  never.single_copy = ShmOptions::SingleCopy::kNever;
-  ShmEngine plain(never);
-  const ConnectionId to_plain = a().connect(plain), to_a = plain.connect(a());
-  ASSERT_TRUE(pump({&a(), &plain}, [&] {
-    return a().station.connected.count(to_plain) == 1 && plain.station.connected.count(to_a) == 1;
-  }));
-  EXPECT_FALSE(plain.driver->caps().remote_write);
-  EXPECT_FALSE(a().driver->link(to_plain).prefers_writes(1 << 20));
-  EXPECT_FALSE(plain.driver->link(to_a).prefers_writes(1 << 20));
+  for (const auto wish : {ShmOptions::SingleCopy::kNever, ShmOptions::SingleCopy::kIfFaster}) {
+    const bool offers = wish == ShmOptions::SingleCopy::kIfFaster;
+    ShmOptions options;
+    options.single_copy = wish;
+    ShmEngine plain(options);
+    const ConnectionId to_plain = a().connect(plain), to_a = plain.connect(a());
+    ASSERT_TRUE(pump({&a(), &plain}, [&] {
+      return a().station.connected.count(to_plain) == 1 && plain.station.connected.count(to_a) == 1;
+    }));
+    EXPECT_FALSE(plain.driver->caps().remote_write);
+    EXPECT_FALSE(a().driver->link(to_plain).prefers_writes(1 << 20));
+    EXPECT_FALSE(plain.driver->link(to_a).prefers_writes(1 << 20));
+    EXPECT_EQ(a().driver->link(to_plain).most_offered > 0, offers);
+    EXPECT_EQ(plain.driver->link(to_a).weighs_offers, offers);
+  }
 }
 
 TEST_F(ShmPullsTest, AWriteOfNothingOrOfTooManyRunsIsInvalid) {

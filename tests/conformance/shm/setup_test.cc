@@ -47,23 +47,33 @@ TEST(ShmSetup, TheMemoryLimitIsANumberOfMebibytes) {
   EXPECT_NE(why.message().find(" 1024 KiB"), std::string_view::npos) << why.message();
 }
 
-/// The shortest runs that a link of two such engines would rather have read; kNever: none.
-std::uint64_t single_copy_from() {
+/// The link of two such engines.
+LinkCaps link_of_two() {
   ShmEngine a, b;
   const ConnectionId to_b = a.connect(b);
   EXPECT_TRUE(pump({&a, &b}, [&] { return a.station.connected.count(to_b) == 1; }));
   EXPECT_EQ(a.driver->caps().remote_write,
             a.driver->link(to_b).write_runs_from != LinkCaps::kNever);
-  return a.driver->link(to_b).write_runs_from;
+  return a.driver->link(to_b);
 }
 
 TEST(ShmSetup, SingleCopyIsAsTheEnvironmentSays) {
   const char* const variable = "MAD_SHM_SINGLE_COPY";
-  EXPECT_EQ(single_copy_from(), LinkCaps::kNever);
+  const LinkCaps unset = link_of_two();
+  EXPECT_EQ(unset.write_runs_from, LinkCaps::kNever);
+  EXPECT_EQ(unset.offered_from, 256u * 1024);
+  EXPECT_EQ(unset.most_offered, 1024u * 1024);
+  EXPECT_TRUE(unset.weighs_offers);
   ASSERT_EQ(setenv(variable, "1", 1), 0);
-  EXPECT_EQ(single_copy_from(), 4096u);
+  const LinkCaps always = link_of_two();
+  EXPECT_EQ(always.write_runs_from, 4096u);
+  EXPECT_EQ(always.offered_from, 12u * 1024);
+  EXPECT_FALSE(always.weighs_offers);
   ASSERT_EQ(setenv(variable, "0", 1), 0);
-  EXPECT_EQ(single_copy_from(), LinkCaps::kNever);
+  const LinkCaps never = link_of_two();
+  EXPECT_EQ(never.write_runs_from, LinkCaps::kNever);
+  EXPECT_EQ(never.most_offered, 0u);
+  EXPECT_FALSE(never.weighs_offers);
   for (const char* const text : {"", "yes", "11"}) {
     ASSERT_EQ(setenv(variable, text, 1), 0);
     const Status why = open_shm({}).status();
