@@ -73,8 +73,8 @@ struct LinkCaps {
   std::size_t offered_from = 0;
   std::size_t most_offered = 0;
   /// Whether reading what the peer offers is faster than to have it sent is to be found out: it
-  /// depends on whose pages it is in.
-  bool weighs_offers = false;
+  /// depends on whose pages it is in; and whether the peer does so with what we offer.
+  bool weighs_offers = false, offers_are_weighed = false;
 };
 
 /// Facts of a fabric, fixed once its driver is open.
@@ -85,7 +85,7 @@ struct DriverCaps {
   bool scattered_writes = false;  // expose_scattered() works
   /// The kinds of links that it may have, the nearest peers' first.  A link can do what its kind
   /// can, and perhaps more, which the two find out when they meet: what is read or written directly
-  /// (write_runs_from, offered_from, most_offered, weighs_offers), and longer writes
+  /// (write_runs_from, offered_from, most_offered, offers_are_weighed), and longer writes
   /// (max_write_bytes).
   std::vector<LinkCaps> links{1};
 

@@ -36,6 +36,19 @@ TEST_F(CoreTest, TheSmallestBudgetStillMovesEverything) {
   EXPECT_EQ(poor.credit_threshold, 1u);
 }
 
+TEST_F(CoreTest, WhatArrivesIsCountedOverAllDrivers) {
+  const OfferTimes::Clock::time_point before = OfferTimes::Clock::now();
+  core_.counters.drivers[0].bytes_received = 5;
+  core_.counters.drivers[1].bytes_received = 7;
+  core_.counters.drivers[1].bytes_sent = 100;
+  core_.reading = std::chrono::milliseconds(3);
+  const ArrivalMark mark = core_.arrival_mark();
+  EXPECT_EQ(mark.bytes, 12u);
+  EXPECT_EQ(mark.reading, std::chrono::milliseconds(3));
+  EXPECT_GE(mark.at, before);
+  EXPECT_LE(mark.at, OfferTimes::Clock::now());
+}
+
 TEST_F(CoreTest, AnEndpointIsActiveOnce) {
   core_.activate(endpoint_);
   core_.activate(endpoint_);

@@ -18,14 +18,14 @@ namespace mad {
 struct ArrivalMark {
   std::chrono::steady_clock::time_point at;
   std::chrono::steady_clock::duration reading{};  // spent so far on reading what was offered
-  std::uint64_t bytes = 0;                        // received so far, of all peers, read ones not
+  std::uint64_t bytes = 0;  // received so far, of all peers, without those read or written
 };
 
 class OfferTimes {
  public:
   using Clock = std::chrono::steady_clock;
   /// So many of each way are tried first, and the least of their times counts: the first one of all
-  /// takes the memory, too.
+  /// also pays for pages that nobody had touched.
   static constexpr std::uint32_t kFirst = 3;
   /// Of offers that are better read one in so many is sent, and of those that are better sent,
   /// which are few by then (OffersMade), one in so many is read: that may be the faster way by now.
@@ -47,16 +47,19 @@ class OfferTimes {
 
  private:
   struct Way {
-    // A single one that took long says little: somebody else was on the core.
+    // A single one that took long says little: somebody else was on the core, or this process did
+    // something else meanwhile.
     void add(std::uint64_t bytes, Clock::duration took) {
-      constexpr double kFaster = 0.5, kSlower = 0.125;  // weights of the last one
+      constexpr double kFaster = 0.5, kSlower = 0.125;  // weights of the last one,
+      constexpr double kMost = 2;                       // which counts as so much slower at most
       const double last = std::chrono::duration<double, std::nano>(took).count() /
                           static_cast<double>(std::max<std::uint64_t>(bytes, 1));
       if (count < kFirst) {
         per_byte = count == 0 ? last : std::min(per_byte, last);
         ++count;
       } else {
-        per_byte += (last - per_byte) * (last < per_byte ? kFaster : kSlower);
+        const double change = std::min(last, kMost * per_byte) - per_byte;
+        per_byte += change * (change < 0 ? kFaster : kSlower);
       }
     }
     double per_byte = 0;  // ns
@@ -70,9 +73,10 @@ class OfferTimes {
 /// What became of payload that we offered to a peer.
 class OffersMade {
  public:
-  /// A peer that had some in a row sent is offered one message in so many, until it reads some in a
-  /// row: a single one may be a try.
-  static constexpr std::uint32_t kInARow = 2, kOfferEvery = 16;
+  /// A peer that had so many in a row sent, more than it tries at first, is offered one message in
+  /// kOfferEvery, until it reads so many in a row: a single one may be a try.
+  static constexpr std::uint32_t kSentInARow = OfferTimes::kFirst + 1, kReadInARow = 2;
+  static constexpr std::uint32_t kOfferEvery = 16;
 
   bool is_worth_another() const { return !few_ || messages_ % kOfferEvery == 0; }
   /// A message left, offered or not.
@@ -81,7 +85,7 @@ class OffersMade {
   void count_answer(bool read) {
     in_a_row_ = read == read_ ? in_a_row_ + 1 : 1;
     read_ = read;
-    if (in_a_row_ >= kInARow) few_ = !read;
+    if (in_a_row_ >= (read ? kReadInARow : kSentInARow)) few_ = !read;
   }
 
  private:

@@ -7,8 +7,7 @@ namespace mad {
 namespace {
 
 constexpr int kPollsPerDriver = 4;
-// After fewer turns than that in which not all fabrics were polled, since one before them had
-// something, all are.
+// Of so many turns in a row at least one polls all fabrics.
 constexpr std::uint32_t kTurnsWithoutAll = 8;
 // Turns that a driver which refused a post has to say that the connection ended, after what
 // arrived before; drivers may look for that rarely.
@@ -43,7 +42,7 @@ std::size_t Progress::turn() {
   return handled;
 }
 
-// Those behind one that has something are left out, a few times at most.
+// Those behind one that has something, though not a full batch, are left out, a few times at most.
 std::size_t Progress::poll_fabrics() {
   std::size_t handled = 0;
   const std::size_t fabrics = peers_.fabrics();
@@ -51,7 +50,8 @@ std::size_t Progress::poll_fabrics() {
     const std::size_t count = peers_.driver(fabric).poll(batch_.data(), batch_.size());
     if (count == 0) continue;
     handled += handle_all(fabric, count);
-    if (count < batch_.size() && ++turns_without_all_ < kTurnsWithoutAll) return handled;
+    const bool all = fabric + 1 == fabrics || count == batch_.size();
+    if (!all && ++turns_without_all_ < kTurnsWithoutAll) return handled;
   }
   turns_without_all_ = 0;
   return handled;

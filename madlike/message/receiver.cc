@@ -10,6 +10,8 @@ namespace {
 
 // Runs of memory that are worth being written one by one: docs/adr/0020-windows-of-runs.md.
 constexpr std::uint64_t kLeastStridedRun = 64 * 1024;
+// Of an offer of which less is wanted nothing is learned.
+constexpr std::uint64_t kLeastWeighed = 16 * 1024;
 
 Status violation(const char* what) {
   return {StatusCode::kProtocol, std::string("the peer sent ") + what};
@@ -282,17 +284,16 @@ bool Receiver::take_offer(IncomingMessage& message, PayloadSink& sink, std::uint
   Segment first;
   if (sink.runs(0, bytes, &first, 1) == 0) return false;
   if (first.size < bytes && !from.link.prefers_writes(first.size)) return false;
-  const auto read = [&] {
-    return from.driver->read_offered(from.state.connection(), message.offered_at, bytes, sink).ok();
-  };
-  if (!from.link.weighs_offers || bytes < from.link.offered_from) return read();
+  const bool weighs = from.link.weighs_offers && bytes >= kLeastWeighed;
   message.weighed_from = core_.arrival_mark();
-  message.weighed = !from.offers.reads();
-  if (message.weighed || !read()) return false;
+  message.weighed = weighs && !from.offers.reads();
+  if (message.weighed) return false;
+  const Status read =
+      from.driver->read_offered(from.state.connection(), message.offered_at, bytes, sink);
   const auto took = OfferTimes::Clock::now() - message.weighed_from.at;
   core_.reading += took;
-  from.offers.was_read(bytes, took);
-  return true;
+  if (weighs && read.ok()) from.offers.was_read(bytes, took);
+  return read.ok();
 }
 
 // The rest of the head is read by the driver, if it can do that, to where it belongs.  What is

@@ -160,7 +160,8 @@ bool Sender::may_be_offered(const Endpoint& to, const OutgoingMessage& message) 
 }
 
 bool Sender::is_offered(const Endpoint& to, const OutgoingMessage& message) const {
-  return may_be_offered(to, message) && (!to.link.weighs_offers || to.offered.is_worth_another());
+  return may_be_offered(to, message) &&
+         (!to.link.offers_are_weighed || to.offered.is_worth_another());
 }
 
 // How much of the payload may travel with the frame and header of `before` bytes, if a packet

@@ -124,7 +124,7 @@ LoopbackNetwork::LoopbackNetwork(const LoopbackOptions& options)
   }
   link.offered_from = options.offered_from;
   link.most_offered = options.most_offered;
-  link.weighs_offers = options.weighs_offers;
+  link.weighs_offers = link.offers_are_weighed = options.weighs_offers;
 }
 
 LoopbackNetwork::~LoopbackNetwork() = default;

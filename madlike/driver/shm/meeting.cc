@@ -207,8 +207,9 @@ void ShmDriver::advance_unsettled() {
     }
     const auto reads = static_cast<ShmReads>(
         connection.out->memory().head().reads.load(std::memory_order_relaxed));
-    connection.they_read = reads == ShmReads::kOffers || reads == ShmReads::kRuns;
-    connection.they_read_runs = reads == ShmReads::kRuns;
+    connection.they_read_runs = reads_memory() && reads == ShmReads::kRuns;
+    connection.they_read =
+        connection.they_read_runs || (reads_memory() && reads == ShmReads::kOffers);
     connection.link = link_of(connection);
     set_state(connection, State::kConnected);
     connection.told = true;

@@ -36,7 +36,8 @@ LinkCaps ShmDriver::link_of(const ShmConnection& connection) const {
     link.offered_from = reads_runs() ? kOfferedFrom : kWeighedFrom;
     link.most_offered = kMostPull;
   }
-  link.weighs_offers = connection.we_read && !reads_runs();
+  link.weighs_offers = !reads_runs();
+  link.offers_are_weighed = connection.they_read && !connection.they_read_runs;
   return link;
 }
 
@@ -50,7 +51,8 @@ Status ShmDriver::post_write(ConnectionId id, SegmentList packet, const Exposure
     return {StatusCode::kInvalidArgument, "write beyond the limits of shm"};
   }
   if (!found->they_read_runs) {
-    return {StatusCode::kInvalidArgument, "shm: the peer cannot read this process's memory"};
+    return {StatusCode::kInvalidArgument,
+            "shm: the peer does not read runs of this process's memory"};
   }
   if (found->pulls.size() == ShmPulls::kMost) return StatusCode::kAgain;
   const PullHead head{token.key, token.address + offset};
@@ -75,7 +77,7 @@ Status ShmDriver::take_pull(ShmConnection& connection, Segment record) {
   const bool listed =
       record.size > sizeof(head) &&
       runs_.take({record.begin() + sizeof(head), record.size - sizeof(head)}, kMostPull);
-  if (!listed || !connection.we_read) {
+  if (!listed || !connection.we_read || !reads_runs()) {
     return {StatusCode::kProtocol, who + " wants what no engine reads"};
   }
   std::memcpy(&head, record.data, sizeof(head));

@@ -63,17 +63,17 @@ TEST(ShmSetup, SingleCopyIsAsTheEnvironmentSays) {
   EXPECT_EQ(unset.write_runs_from, LinkCaps::kNever);
   EXPECT_EQ(unset.offered_from, 256u * 1024);
   EXPECT_EQ(unset.most_offered, 1024u * 1024);
-  EXPECT_TRUE(unset.weighs_offers);
+  EXPECT_TRUE(unset.weighs_offers && unset.offers_are_weighed);
   ASSERT_EQ(setenv(variable, "1", 1), 0);
   const LinkCaps always = link_of_two();
   EXPECT_EQ(always.write_runs_from, 4096u);
   EXPECT_EQ(always.offered_from, 12u * 1024);
-  EXPECT_FALSE(always.weighs_offers);
+  EXPECT_FALSE(always.weighs_offers || always.offers_are_weighed);
   ASSERT_EQ(setenv(variable, "0", 1), 0);
   const LinkCaps never = link_of_two();
   EXPECT_EQ(never.write_runs_from, LinkCaps::kNever);
   EXPECT_EQ(never.most_offered, 0u);
-  EXPECT_FALSE(never.weighs_offers);
+  EXPECT_FALSE(never.offers_are_weighed);
   for (const char* const text : {"", "yes", "11"}) {
     ASSERT_EQ(setenv(variable, text, 1), 0);
     const Status why = open_shm({}).status();
