@@ -52,8 +52,10 @@ class OfferTimes {
     void add(std::uint64_t bytes, Clock::duration took) {
       constexpr double kFaster = 0.5, kSlower = 0.125;  // weights of the last one,
       constexpr double kMost = 2;                       // which counts as so much slower at most
-      const double last = std::chrono::duration<double, std::nano>(took).count() /
-                          static_cast<double>(std::max<std::uint64_t>(bytes, 1));
+      constexpr double kLeast = 1e-3;                   // ns: a clock may not have moved
+      const double last =
+          std::max(kLeast, std::chrono::duration<double, std::nano>(took).count() /
+                               static_cast<double>(std::max<std::uint64_t>(bytes, 1)));
       if (count < kFirst) {
         per_byte = count == 0 ? last : std::min(per_byte, last);
         ++count;

@@ -87,6 +87,13 @@ TEST_F(OfferTimesTest, TheFirstOneMayTakeLong) {
   EXPECT_EQ(count_read(10, microseconds(30), microseconds(40)), 10);
 }
 
+TEST_F(OfferTimesTest, AClockThatDidNotMoveDecidesNothingForEver) {
+  begin(microseconds(0), microseconds(40));
+  EXPECT_GE(count_read(10, microseconds(100), microseconds(40)), 9);
+  (void)count_read(2 * kSendEvery, microseconds(100), microseconds(40));
+  EXPECT_LE(count_read(10, microseconds(100), microseconds(40)), 1);
+}
+
 // One sent takes 40, eight at once 320 for all of them, in whatever order they are complete.
 TEST_F(OfferTimesTest, SeveralAtOnceTakeNoLongerEach) {
   for (int i = 0; i < kFirst; ++i) read(microseconds(50));
