@@ -1,0 +1,382 @@
+#include "tests/strict/domain.h"
+
+#include <rdma/fi_cm.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+namespace mad::strict {
+namespace {
+
+template <typename Calls>
+StrictDomain& domain_of(const Calls* calls) {
+  return *Hooked<Calls, StrictDomain>::of(calls).owner;
+}
+template <typename Calls>
+const Calls& real(const Calls* calls) {
+  return *Hooked<Calls, StrictDomain>::of(calls).real;
+}
+
+// Calls that no user of ours makes: nothing is unwatched.
+template <typename... Arguments>
+ssize_t not_watched(Arguments...) {
+  return -FI_ENOSYS;
+}
+
+/// All endpoints of this process, so that each finds its peer's receive buffers.
+class Endpoints {
+ public:
+  static Endpoints& all() {
+    static Endpoints here;
+    return here;
+  }
+  std::uint32_t add(StrictEndpoint& endpoint, StrictDomain& domain) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    by_number_[++last_] = {&endpoint, &domain};
+    return last_;
+  }
+  void remove(std::uint32_t number) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    by_number_.erase(number);
+  }
+  StrictEndpoint* find(std::uint32_t number) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = by_number_.find(number);
+    return found == by_number_.end() ? nullptr : found->second.endpoint;
+  }
+  /// The buffers of the endpoint at the other end, or null: it is in another process.
+  Buffers* peer_of(fid_ep* endpoint) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const Name here = name(endpoint, false), there = name(endpoint, true);
+    for (auto& [number, each] : by_number_) {
+      if (name(each.endpoint->object, false) == there &&
+          name(each.endpoint->object, true) == here) {
+        return &each.domain->rules().buffers();
+      }
+    }
+    return nullptr;
+  }
+
+ private:
+  using Name = std::vector<char>;
+  struct Entry {
+    StrictEndpoint* endpoint;
+    StrictDomain* domain;
+  };
+  static Name name(fid_ep* endpoint, bool of_peer) {
+    sockaddr_storage address{};
+    std::size_t size = sizeof(address);
+    const int error = of_peer ? fi_getpeer(endpoint, &address, &size)
+                              : fi_getname(&endpoint->fid, &address, &size);
+    const char* const bytes = reinterpret_cast<const char*>(&address);
+    return error == 0 ? Name(bytes, bytes + size) : Name();
+  }
+
+  std::mutex mutex_;
+  std::map<std::uint32_t, Entry> by_number_;
+  std::uint32_t last_ = 0;
+};
+
+// What travels with a message of tcp's: the endpoint, whether its user gave data, and these.
+constexpr std::uint64_t kHasData = 1u << 31;
+
+ssize_t send_message(fid_ep* ep, const fi_msg* message, std::uint64_t flags) {
+  StrictDomain& domain = domain_of(ep->msg);
+  const Persona& persona = domain.persona();
+  StrictEndpoint& endpoint = *domain.endpoint(ep);
+  if (!endpoint.peer_looked_for) {
+    endpoint.receiver = Endpoints::all().peer_of(ep);
+    endpoint.peer_looked_for = true;
+  }
+  fi_msg passed = *message;
+  passed.desc = nullptr;
+  passed.data = std::uint64_t{endpoint.number} << 32;
+  if ((flags & FI_REMOTE_CQ_DATA) != 0) {
+    const std::size_t bits = 8 * persona.cq_data_bytes;
+    if (bits == 0 || (bits < 64 && message->data >> bits != 0)) {
+      return refuse(persona, "data of more than " + std::to_string(persona.cq_data_bytes) +
+                                 " bytes with a message");
+    }
+    passed.data |= (kHasData << 32) | message->data;
+  }
+  if (domain.rules().is_full(endpoint)) return -FI_EAGAIN;
+  const std::string wrong =
+      domain.rules().send(endpoint, message->msg_iov, message->desc, message->iov_count, FI_SEND,
+                          (flags & FI_INJECT) != 0, message->context);
+  if (!wrong.empty()) return refuse(persona, wrong);
+  const ssize_t error = real(ep->msg).sendmsg(ep, &passed, flags | FI_REMOTE_CQ_DATA);
+  if (error != 0) domain.rules().taken_back(endpoint, FI_SEND, message->context);
+  return error;
+}
+
+ssize_t send(fid_ep* ep, const void* bytes, std::size_t size, void* descriptor, fi_addr_t,
+             void* context) {
+  const iovec iov{const_cast<void*>(bytes), size};
+  fi_msg message{};
+  message.msg_iov = &iov;
+  message.desc = &descriptor;
+  message.iov_count = 1;
+  message.context = context;
+  return send_message(ep, &message, FI_COMPLETION);
+}
+
+ssize_t receive(fid_ep* ep, void* bytes, std::size_t size, void* descriptor, fi_addr_t from,
+                void* context) {
+  StrictDomain& domain = domain_of(ep->msg);
+  if (domain.rules().has_all_buffers()) return -FI_EAGAIN;
+  const std::string wrong = domain.rules().receive({bytes, size}, descriptor, context);
+  if (!wrong.empty()) return refuse(domain.persona(), wrong);
+  const ssize_t error = real(ep->msg).recv(ep, bytes, size, nullptr, from, context);
+  if (error != 0) domain.rules().completed(context);
+  return error;
+}
+
+ssize_t write_message(fid_ep* ep, const fi_msg_rma* message, std::uint64_t flags) {
+  StrictDomain& domain = domain_of(ep->rma);
+  StrictEndpoint& endpoint = *domain.endpoint(ep);
+  if (message->rma_iov_count != 1) return refuse(domain.persona(), "a write to several places");
+  if (domain.rules().is_full(endpoint)) return -FI_EAGAIN;
+  const std::string wrong =
+      domain.rules().send(endpoint, message->msg_iov, message->desc, message->iov_count, FI_WRITE,
+                          (flags & FI_INJECT) != 0, message->context);
+  if (!wrong.empty()) return refuse(domain.persona(), wrong);
+  fi_msg_rma passed = *message;
+  passed.desc = nullptr;
+  const ssize_t error = real(ep->rma).writemsg(ep, &passed, flags);
+  if (error != 0) domain.rules().taken_back(endpoint, FI_WRITE, message->context);
+  return error;
+}
+
+bool too_long(const Persona& persona, std::size_t bytes) {
+  return bytes > persona.connect_data_bytes;
+}
+
+std::string why_too_long(const Persona& persona, std::size_t bytes) {
+  return std::to_string(bytes) + " bytes of a connection's data, at most " +
+         std::to_string(persona.connect_data_bytes);
+}
+
+std::size_t entry_bytes(fi_cq_format format) {
+  switch (format) {
+    case FI_CQ_FORMAT_CONTEXT:
+      return sizeof(fi_cq_entry);
+    case FI_CQ_FORMAT_MSG:
+      return sizeof(fi_cq_msg_entry);
+    default:
+      return sizeof(fi_cq_data_entry);
+  }
+}
+
+}  // namespace
+
+int refuse(const Persona& persona, const std::string& why) {
+  std::fprintf(stderr, "strict provider (%s): %s\n", persona.name.data(), why.c_str());
+  return -FI_EINVAL;
+}
+
+void watch_reject(HookedTables<const Persona>& tables, fi_ops_cm*& place) {
+  fi_ops_cm* const calls = tables.hook(place);
+  if (calls == nullptr) return;
+  calls->reject = [](fid_pep* pep, fid_t handle, const void* data, std::size_t size) {
+    const auto& hooked = Hooked<fi_ops_cm, const Persona>::of(pep->cm);
+    if (too_long(*hooked.owner, size))
+      return refuse(*hooked.owner, why_too_long(*hooked.owner, size));
+    return hooked.real->reject(pep, handle, data, size);
+  };
+}
+
+StrictDomain::StrictDomain(fid_domain& domain, const Persona& persona)
+    : persona_(persona), rules_(persona) {
+  watch_domain(domain);
+}
+
+StrictDomain::~StrictDomain() {
+  for (auto& [object, endpoint] : endpoints_) Endpoints::all().remove(endpoint.number);
+}
+
+StrictEndpoint* StrictDomain::endpoint(const fid_ep* object) {
+  const auto found = endpoints_.find(object);
+  return found == endpoints_.end() ? nullptr : &found->second;
+}
+
+void StrictDomain::watch_domain(fid_domain& domain) {
+  if (fi_ops* const object = tables_.hook(domain.fid.ops)) {
+    object->close = [](fid* closed) {
+      const auto& calls = real(closed->ops);
+      StrictDomain* const owner = &domain_of(closed->ops);
+      const int error = calls.close(closed);
+      if (error == 0) delete owner;
+      return error;
+    };
+  }
+  fi_ops_domain* const opens = tables_.hook(domain.ops);
+  opens->endpoint = [](fid_domain* object, fi_info* info, fid_ep** out, void* context) {
+    StrictDomain& owner = domain_of(object->ops);
+    if (info->dest_addr == nullptr && info->handle == nullptr) {
+      return refuse(owner.persona(), "an endpoint to connect, without its destination");
+    }
+    fi_info* const tcp = as_tcp(*info);
+    if (tcp == nullptr) return -FI_ENOMEM;
+    const int error = real(object->ops).endpoint(object, tcp, out, context);
+    fi_freeinfo(tcp);
+    if (error == 0) owner.watch_endpoint(**out);
+    return error;
+  };
+  opens->srx_ctx = [](fid_domain* object, fi_rx_attr* attr, fid_ep** out, void* context) {
+    fi_rx_attr tcp = *attr;
+    tcp.mode = 0;
+    const int error = real(object->ops).srx_ctx(object, &tcp, out, context);
+    if (error == 0) domain_of(object->ops).watch_receives(**out);
+    return error;
+  };
+  opens->cq_open = [](fid_domain* object, fi_cq_attr* attr, fid_cq** out, void* context) {
+    fi_cq_attr tcp = *attr;
+    tcp.format = FI_CQ_FORMAT_DATA;
+    if (tcp.wait_obj == FI_WAIT_NONE) tcp.wait_obj = FI_WAIT_FD;  // else tcp does not connect
+    const int error = real(object->ops).cq_open(object, &tcp, out, context);
+    if (error == 0) domain_of(object->ops).watch_queue(**out, attr->format);
+    return error;
+  };
+  fi_ops_mr* const regions = tables_.hook(domain.mr);
+  regions->reg = [](fid* object, const void* memory, std::size_t size, std::uint64_t access,
+                    std::uint64_t offset, std::uint64_t key, std::uint64_t flags, fid_mr** out,
+                    void* context) {
+    const fi_ops_mr* const calls = reinterpret_cast<fid_domain*>(object)->mr;
+    const int error =
+        real(calls).reg(object, memory, size, access, offset, key, flags, out, context);
+    if (error == 0) domain_of(calls).watch_region(**out, memory, size, access);
+    return error;
+  };
+  regions->regv = [](fid*, const iovec*, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t,
+                     std::uint64_t, fid_mr**, void*) { return -FI_ENOSYS; };
+  regions->regattr = [](fid* object, const fi_mr_attr* attr, std::uint64_t flags, fid_mr** out) {
+    const fi_ops_mr* const calls = reinterpret_cast<fid_domain*>(object)->mr;
+    if (attr->iov_count != 1) return -FI_ENOSYS;
+    const int error = real(calls).regattr(object, attr, flags, out);
+    if (error == 0) {
+      const iovec& memory = attr->mr_iov[0];
+      domain_of(calls).watch_region(**out, memory.iov_base, memory.iov_len, attr->access);
+    }
+    return error;
+  };
+}
+
+void StrictDomain::watch_region(fid_mr& region, const void* memory, std::size_t bytes,
+                                std::uint64_t access) {
+  region.mem_desc = &region;
+  rules_.add_region(&region, memory, bytes, access);
+  fi_ops* const calls = tables_.hook(region.fid.ops);
+  if (calls == nullptr) return;
+  calls->close = [](fid* object) {
+    StrictDomain& owner = domain_of(object->ops);
+    const std::string wrong = owner.rules().remove_region(object);
+    return wrong.empty() ? real(object->ops).close(object) : refuse(owner.persona(), wrong);
+  };
+}
+
+void StrictDomain::watch_receives(fid_ep& context) {
+  if (fi_ops_msg* const calls = tables_.hook(context.msg)) {
+    calls->recv = receive;
+    calls->recvv = not_watched;
+    calls->recvmsg = not_watched;
+  }
+  if (fi_ops* const calls = tables_.hook(context.fid.ops)) {
+    calls->close = [](fid* object) {
+      domain_of(object->ops).rules().no_receives();
+      return real(object->ops).close(object);
+    };
+  }
+}
+
+void StrictDomain::watch_endpoint(fid_ep& opened) {
+  StrictEndpoint& endpoint = endpoints_[&opened];
+  endpoint.object = &opened;
+  endpoint.number = Endpoints::all().add(endpoint, *this);
+  if (fi_ops* const calls = tables_.hook(opened.fid.ops)) {
+    calls->close = [](fid* object) {
+      StrictDomain& owner = domain_of(object->ops);
+      auto* const closed = reinterpret_cast<fid_ep*>(object);
+      StrictEndpoint& endpoint = *owner.endpoint(closed);
+      Endpoints::all().remove(endpoint.number);
+      owner.rules().closed(endpoint);
+      owner.endpoints_.erase(closed);
+      return real(object->ops).close(object);
+    };
+  }
+  if (fi_ops_cm* const calls = tables_.hook(opened.cm)) {
+    calls->connect = [](fid_ep* ep, const void* address, const void* data, std::size_t size) {
+      const Persona& persona = domain_of(ep->cm).persona();
+      if (too_long(persona, size)) return refuse(persona, why_too_long(persona, size));
+      return real(ep->cm).connect(ep, address, data, size);
+    };
+    calls->accept = [](fid_ep* ep, const void* data, std::size_t size) {
+      const Persona& persona = domain_of(ep->cm).persona();
+      if (too_long(persona, size)) return refuse(persona, why_too_long(persona, size));
+      return real(ep->cm).accept(ep, data, size);
+    };
+  }
+  if (fi_ops_ep* const calls = tables_.hook(opened.ops)) {
+    calls->getopt = [](fid* object, int level, int name, void* value, std::size_t* size) {
+      const fi_ops_ep* const own = reinterpret_cast<fid_ep*>(object)->ops;
+      const int error = real(own).getopt(object, level, name, value, size);
+      if (error == 0 && name == FI_OPT_CM_DATA_SIZE) {
+        const std::size_t bytes = domain_of(own).persona().connect_data_bytes;
+        std::memcpy(value, &bytes, sizeof(bytes));
+      }
+      return error;
+    };
+  }
+  if (fi_ops_msg* const calls = tables_.hook(opened.msg)) {
+    const std::size_t size = calls->size;
+    *calls = {size,        not_watched,  not_watched, not_watched, send,
+              not_watched, send_message, not_watched, not_watched, not_watched};
+  }
+  if (fi_ops_rma* const calls = tables_.hook(opened.rma)) {
+    const std::size_t size = calls->size;
+    *calls = {size,        not_watched,   not_watched, not_watched, not_watched,
+              not_watched, write_message, not_watched, not_watched, not_watched};
+  }
+}
+
+void StrictDomain::watch_queue(fid_cq& queue, fi_cq_format format) {
+  queues_[&queue] = format;
+  fi_ops_cq* const calls = tables_.hook(queue.ops);
+  if (calls == nullptr) return;
+  calls->read = [](fid_cq* object, void* out, std::size_t capacity) -> ssize_t {
+    StrictDomain& owner = domain_of(object->ops);
+    const std::size_t stride = entry_bytes(owner.queues_.at(object));
+    std::array<fi_cq_data_entry, 16> entries{};
+    const ssize_t count =
+        real(object->ops).read(object, entries.data(), std::min(capacity, entries.size()));
+    for (ssize_t i = 0; i < count; ++i) {
+      fi_cq_data_entry& entry = entries[static_cast<std::size_t>(i)];
+      owner.rules().completed(entry.op_context);
+      if ((entry.flags & FI_RECV) != 0) {
+        const std::uint64_t whose = entry.data >> 32;
+        owner.rules().received(
+            Endpoints::all().find(static_cast<std::uint32_t>(whose & ~kHasData)));
+        if ((whose & kHasData) == 0) entry.flags &= ~std::uint64_t{FI_REMOTE_CQ_DATA};
+        entry.data &= 0xffffffffu;
+      }
+      std::memcpy(static_cast<char*>(out) + static_cast<std::size_t>(i) * stride, &entry, stride);
+    }
+    return count;
+  };
+  calls->readerr = [](fid_cq* object, fi_cq_err_entry* out, std::uint64_t flags) -> ssize_t {
+    const ssize_t count = real(object->ops).readerr(object, out, flags);
+    if (count > 0) domain_of(object->ops).rules().completed(out->op_context);
+    return count;
+  };
+  calls->sread = [](fid_cq*, void*, std::size_t, const void*, int) -> ssize_t {
+    return -FI_ENOSYS;
+  };
+}
+
+}  // namespace mad::strict

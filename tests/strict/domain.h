@@ -1,0 +1,63 @@
+// StrictDomain: libfabric's objects of one domain of the provider "tcp", watched by a persona's
+// rules.
+#ifndef TESTS_STRICT_DOMAIN_H_
+#define TESTS_STRICT_DOMAIN_H_
+
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "tests/strict/hooked.h"
+#include "tests/strict/persona.h"
+#include "tests/strict/rules.h"
+
+namespace mad::strict {
+
+/// One connected endpoint.
+struct StrictEndpoint : Sender {
+  fid_ep* object = nullptr;
+  std::uint32_t number = 0;  // in the data of its messages: whose they are
+  bool peer_looked_for = false;
+};
+
+class StrictDomain {
+ public:
+  StrictDomain(fid_domain& domain, const Persona& persona);
+  ~StrictDomain();
+  StrictDomain(const StrictDomain&) = delete;
+  StrictDomain& operator=(const StrictDomain&) = delete;
+
+  const Persona& persona() const { return persona_; }
+  Rules& rules() { return rules_; }
+  StrictEndpoint* endpoint(const fid_ep* object);
+
+ private:
+  void watch_domain(fid_domain& domain);
+  void watch_endpoint(fid_ep& endpoint);
+  void watch_receives(fid_ep& context);
+  void watch_queue(fid_cq& queue, fi_cq_format format);
+  void watch_region(fid_mr& region, const void* memory, std::size_t bytes, std::uint64_t access);
+
+  const Persona& persona_;
+  Rules rules_;
+  HookedTables<StrictDomain> tables_{this};
+  std::map<const fid_ep*, StrictEndpoint> endpoints_;
+  std::map<const fid_cq*, fi_cq_format> queues_;
+};
+
+/// Tells of it, so that whoever reads a test's output sees why; -FI_EINVAL.
+int refuse(const Persona& persona, const std::string& why);
+
+/// The same object as the provider "tcp" knows it; free with fi_freeinfo(); null: no memory.
+fi_info* as_tcp(const fi_info& strict);
+
+/// Refuses data of a connection that are too long; the calls of `place` are watched from now on.
+void watch_reject(HookedTables<const Persona>& tables, fi_ops_cm*& place);
+
+}  // namespace mad::strict
+
+#endif  // TESTS_STRICT_DOMAIN_H_
