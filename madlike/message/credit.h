@@ -18,6 +18,8 @@ class Credit {
   void grant(std::uint64_t bytes) { granted_ = available_ = bytes; }
   /// Bytes that we may send.
   std::uint64_t available() const { return available_; }
+  /// Whether so much was granted, but is not there now.
+  bool is_short_of(std::uint64_t bytes) const { return bytes > available_ && bytes <= granted_; }
   void spend(std::uint64_t bytes) { available_ -= bytes; }
   /// Whether the peer has so much of what it granted.
   bool may_regain(std::uint64_t bytes) const { return bytes <= granted_ - available_; }

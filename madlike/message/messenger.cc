@@ -198,6 +198,10 @@ std::size_t Messenger::max_at_once(const Endpoint& to, bool one_run) {
   return one_run && to.link.most_offered > 0 ? std::min(most, to.link.offered_from) : most;
 }
 
+bool Messenger::waits_for_credit(const Endpoint& to, std::uint64_t bytes) {
+  return bytes <= to.link.lent_bytes && to.state.may_send() && to.credit.is_short_of(bytes);
+}
+
 Status Messenger::send_at_once(Endpoint& to, std::uint8_t handler, Segment header,
                                PayloadSource& source, std::uint64_t payload_bytes,
                                std::uint64_t run_bytes) {

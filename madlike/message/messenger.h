@@ -212,6 +212,10 @@ class Messenger {
   /// of one run, they are as many as are not better offered to it.
   static std::size_t max_at_once(const Endpoint& to, bool one_run);
 
+  /// Whether a message with `bytes` of payload could leave at once if the peer had given back
+  /// credit that it granted, which progress() may bring.
+  static bool waits_for_credit(const Endpoint& to, std::uint64_t bytes);
+
   /// Sends a message with payload if all of it can leave at once, in one packet.  kAgain: nothing
   /// was done, though `source` may have been read, as it has to wait or to be sent by send(); else
   /// as send_header().  `run_bytes` is how long the payload's runs are in memory, about.

@@ -406,6 +406,10 @@ MAD_API void mad_discard(mad_engine* engine, mad_incoming* incoming);
 MAD_API int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_envelope* envelope,
                             uint32_t flags, const uint64_t note[2], const void* base,
                             uint64_t count, const mad_type* type, mad_path path, mad_op* op);
+/* Whether the peer has granted what a message of `bytes` needs to leave at once, but has not yet
+ * said that it took enough of what was sent before; mad_engine_progress() may bring that.  1 or 0.
+ */
+MAD_API int mad_peer_is_full(const mad_peer* peer, uint64_t bytes);
 /* Receives the message that `wanted` matches, now or when it comes; memory and path as mad_recv().
  * MAD_SUCCESS: done, *arrival says what.  MAD_IN_PROGRESS: on_tagged() follows; until then
  * *receive names it.  An error of a message that was matched, which is gone: *arrival says which.

@@ -85,6 +85,13 @@ extern "C" int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_env
   });
 }
 
+extern "C" int mad_peer_is_full(const mad_peer* peer, uint64_t bytes) {
+  return peer != nullptr && peer->endpoint != nullptr &&
+                 mad::Messenger::waits_for_credit(*peer->endpoint, bytes)
+             ? 1
+             : 0;
+}
+
 extern "C" int mad_tagged_receive(mad_engine* engine, const mad_envelope* wanted, void* base,
                                   uint64_t count, const mad_type* type, mad_path path, mad_op* op,
                                   mad_receive** receive, mad_arrival* arrival) {

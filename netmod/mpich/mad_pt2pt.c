@@ -87,6 +87,21 @@ static int failed_send(MPIR_Comm* comm, int error, MPIR_Request** request) {
   return MPID_Request_complete(sreq);
 }
 
+/* The message, if it can leave at once.  What the peer has taken of earlier ones may have been said
+ * meanwhile: to look is cheaper than to let the message wait for it. */
+static bool sent_at_once(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
+                         const uint64_t* note, const MPIDI_MAD_layout_t* layout, mad_path path) {
+  mad_engine* engine = MPIDI_MAD_global.engine;
+
+  for (int looked = 0;; looked++) {
+    if (mad_tagged_send(engine, peer, envelope, flags, note, layout->base, layout->count,
+                        layout->type, path, NULL) == MAD_SUCCESS)
+      return true;
+    if (looked || !mad_peer_is_full(peer, layout->bytes)) return false;
+    (void)mad_engine_progress(engine, NULL);
+  }
+}
+
 static int start_send(const void* buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
                       MPIR_Comm* comm, int context_offset, MPIDI_av_entry_t* addr, uint32_t flags,
                       MPIR_Request** request) {
@@ -110,8 +125,7 @@ static int start_send(const void* buf, MPI_Aint count, MPI_Datatype datatype, in
   if (unlikely(path == MAD_PATH_OFF && layout.type)) {
     mpi_errno = MPIDI_MAD_pack_whole(buf, count, datatype, &layout, &buffer);
     MPIR_ERR_CHECK(mpi_errno);
-  } else if (mad_tagged_send(MPIDI_MAD_global.engine, peer, &envelope, flags, note, layout.base,
-                             layout.count, layout.type, path, NULL) == MAD_SUCCESS) {
+  } else if (sent_at_once(peer, &envelope, flags, note, &layout, path)) {
     *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
     return MPI_SUCCESS;
   }

@@ -267,6 +267,36 @@ TEST_P(Tagged, WithoutASlotTheyLeaveAtOnceOrNotAtAll) {
   EXPECT_EQ(b.counters().waiting_messages, 0u) << "nothing was sent twice";
 }
 
+TEST_P(Tagged, APeerIsFullUntilItsWordThatItTookThemIsRead) {
+  const Bytes out = pattern(8192, 5);
+  const mad_envelope to = envelope(0, 1);
+  const auto at_once = [&] {
+    return mad_tagged_send(a.engine(), to_b, &to, 0, nullptr, out.data(), out.size(), nullptr,
+                           MAD_PATH_AUTO, nullptr);
+  };
+  EXPECT_EQ(mad_peer_is_full(nullptr, 1), 0);
+  EXPECT_EQ(mad_peer_is_full(to_b, out.size()), 0);
+  std::uint64_t sent = 0;
+  while (sent < 1000 && at_once() == MAD_SUCCESS) {
+    ++sent;
+    ASSERT_TRUE(both_until([&] { return b.counters().waiting_messages == sent; }));
+  }
+  const bool lends = std::string(GetParam()) == "shm" || std::string(GetParam()) == "ucx:posix,cma";
+  EXPECT_EQ(sent > 0, lends);
+  EXPECT_LT(sent, 1000u) << "nobody received any";
+  EXPECT_EQ(mad_peer_is_full(to_b, out.size()), lends ? 1 : 0);
+  EXPECT_EQ(mad_peer_is_full(to_b, UINT64_MAX), 0) << "it never has room for that";
+  Bytes in(out.size());
+  for (std::uint64_t i = 0; i < sent; ++i) {
+    Operation received;
+    b.receive_tagged(to, in.data(), in.size(), nullptr, MAD_PATH_AUTO, &received);
+    ASSERT_TRUE(progress_until({&b}, [&] { return received.done; }));
+  }
+  EXPECT_EQ(mad_peer_is_full(to_b, out.size()), lends ? 1 : 0) << "nobody looked";
+  ASSERT_TRUE(both_until([&] { return mad_peer_is_full(to_b, out.size()) == 0; }));
+  EXPECT_EQ(at_once() == MAD_SUCCESS, lends);
+}
+
 // What waits for a message of the dead is its owner's affair; what had come of one is still there.
 TEST_P(Tagged, OfOneWhoIsGoneTheyFailOrAreThere) {
   const Bytes whole = pattern(100, 1), rest = pattern(4 << 20, 2);
