@@ -20,7 +20,7 @@ _NO_TIME_LEFT = 124  # as timeout(1)
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
         "lab", help="run a program in an emulated machine with an RDMA device",
-        description="Boots a machine in QEMU (5 s) with the RoCE device rxe0, made in software, on its card roce0 with the "
+        description="Boots a machine in QEMU (10 s) with the RoCE device rxe0, made in software, on its card roce0 with the "
         "address 10.79.0.1, and runs a command there, whose output and exit code are passed on, e.g. `tools/mad lab "
         "ibv_devinfo`. It sees this machine's files as they are; what it writes is gone afterwards, except in /lab. Time "
         "means nothing there. Debian packages that are missing are installed first (as root; otherwise they are named).",
@@ -45,7 +45,8 @@ def script(words: Sequence[str], account: Account, directory: Path) -> str:
     runner: List[str] = ["bash"] if first.is_file() and not os.access(first, os.X_OK) else []
     if "/" not in words[0] and first.is_file():
         words = [f"./{words[0]}", *words[1:]]
-    return become(account) + f"cd {shlex.quote(str(directory))} || exit\n" + f"as_account {shlex.join([*runner, *words])}\n"
+    move = f"cd {shlex.quote(str(directory))} || exit\n"
+    return become(account, [directory]) + move + f"as_account {shlex.join([*runner, *words])}\n"
 
 
 def _give(text: str) -> None:

@@ -69,6 +69,7 @@ def command(lab: Lab, shared: Path, number: int, memory_mib: int, link: Optional
 def _prepare(shared: Path, job: Job, number: int) -> None:
     shutil.rmtree(shared, ignore_errors=True)
     shared.mkdir(parents=True)
+    shared.chmod(0o755)  # whatever the umask: ordinary users enter it there
     shutil.copyfile(SCRIPTS / "network.sh", shared / "network")
     (shared / "number").write_text(f"{number}\n")
     (shared / "script").write_text(job.script)
@@ -126,7 +127,7 @@ class Machine:
         except (OSError, ValueError):
             pass
         if time.monotonic() - self._begin > self._limit_s:
-            return Outcome(None, f"the machine did not end within {clock(self._limit_s)}", self.shared, out_of_time=True)
+            return Outcome(None, f"the machine did not end within {clock(self._limit_s)}", self.shared, True)
         console = self.shared / "console"
         return Outcome(None, f"the machine ended without an exit code; last lines of {console}:\n{tail(console)}",
                        self.shared)  # fmt: skip
