@@ -70,18 +70,24 @@ def become(account: Account, reached: Sequence[Path] = ()) -> str:
 
 _PRELUDE = """\
 counters() { (cd /sys/class/infiniband/rxe0/ports/1/hw_counters && grep . *); }
-# SERVER CLIENT: the client is tried until the server listens.
-pair() {
-  eval "$1 &"; local server=$! i
-  for i in $(seq 10); do
-    if eval "$2"; then wait "$server"; return; fi
-    kill -0 "$server" || break
+# COMMAND: is tried until it succeeds, but not without its server, where $server is one.
+again() {
+  local i
+  for i in $(seq 60); do
+    eval "$1" && return
+    [ -z "$server" ] || kill -0 "$server" 2> /dev/null || return
     sleep 1
   done
-  kill "$server"
   return 1
 }
-export -f pair
+# SERVER CLIENT: the client is tried until the server listens.
+pair() {
+  eval "$1 &"; local server=$!
+  if again "$2"; then wait "$server"; return; fi
+  kill "$server" 2> /dev/null
+  return 1
+}
+export -f again pair
 check() {  # NAME SECONDS COMMAND
   echo "== $1"
   counters > "$checks/$1.before"

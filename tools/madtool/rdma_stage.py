@@ -29,8 +29,8 @@ LAB = (
 )  # fmt: skip
 # Between two machines: what lab1 runs, and lab2.
 TWO_MACHINES = (
-    (Check("two_machines", f"ibv_rc_pingpong {_INDEX}"),
-     Check("two_machines", f"pair : 'ibv_rc_pingpong {_INDEX} lab1'")),
+    (Check("two_machines", f"ibv_rc_pingpong {_INDEX}", limit_s=120),
+     Check("two_machines", f"again 'ibv_rc_pingpong {_INDEX} lab1'", limit_s=120)),
 )  # fmt: skip
 
 
@@ -86,7 +86,9 @@ def _mpi() -> "Tuple[List[Check], List[Path], Tally]":
     fabrics = [f"--fabric={fabric}" for fabric in MPI_FABRICS]
     run_logged([sys.executable, "-B", str(mpi_stages.PROGRAMS), f"--prefix={prefix}", f"--build={place}", "--smoke",
                 *fabrics, "--only-build"], logs_dir() / "rdma-mpi-build.log", "MPI programs")  # fmt: skip
-    return [_mpi_check(prefix, place)], [prefix, place, mpi_stages.PROGRAMS.parent], Tally()
+    python = Path(sys.executable)
+    reached = [prefix, place, mpi_stages.PROGRAMS.parent, python.parent, python.resolve().parent]
+    return [_mpi_check(prefix, place)], reached, Tally()
 
 
 def _counted(checks: Sequence[Check], outcome: Outcome) -> Tally:

@@ -160,6 +160,17 @@ class Checks(CacheTest):
             self.assertEqual("setpriv" in text, account is USER)
             self.assertEqual("reach '/built/a b'" in text, account is USER)
 
+    def _bash(self, command: str) -> "subprocess.CompletedProcess[str]":
+        text = rdma_checks._PRELUDE.replace('mkdir -p "$checks"; chmod 1777 "$checks"; cd /tmp', f"cd {self.scratch}")
+        return subprocess.run(["bash", "-c", text + command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, check=False)  # fmt: skip
+
+    def test_clients_are_tried_until_their_server_listens(self) -> None:
+        self.assertEqual(self._bash("pair 'sleep 0.3; touch up; sleep 0.2' 'test -e up'").returncode, 0)
+        self.assertEqual(self._bash("pair 'exit 3' 'sleep 0.2'").returncode, 3)
+        self.assertEqual(self._bash("pair 'exit 0' 'sleep 0.2; false'").returncode, 1)
+        self.assertEqual(self._bash("again 'test -e there || { touch there; false; }'").returncode, 0)
+
     def test_targets_of_bazel(self) -> None:
         check = rdma_stage.Test("//tests/conformance:ofi_post_test", ("--gtest_filter=*x*",)).check(Path("/built"))
         self.assertEqual(check.name, "ofi_post_test")
