@@ -4,6 +4,7 @@ The kernel is the one of Debian's archive, downloaded and unpacked but not insta
 the modules. The initial file system is busybox, those modules and tools/rdma_lab/init.sh.
 """
 
+import os
 import platform
 import re
 import shutil
@@ -84,15 +85,26 @@ def kernel_package(depends: str) -> str:
 
 def _unpacked_kernel(beside: Path) -> Path:
     """A directory in `beside` with what the kernel's package has."""
-    package = kernel_package(_answer(["apt-cache", "depends", _KERNEL_PACKAGE]))
-    # apt's own user, who downloads for root, may not enter root's directories.
-    download = ["apt-get", "-o", "APT::Sandbox::User=", "download", package]
-    run_logged(download, logs_dir() / "rdma-kernel.log", f"apt-get download {package}", cwd=beside)
-    archive = next(beside.glob("*.deb"))
+    try:
+        archive = _downloaded(beside)
+    except Failure:
+        if os.geteuid() != 0:
+            raise
+        # The machine's lists may be missing or old.
+        run_logged(["apt-get", "update"], logs_dir() / "apt-update.log", "apt-get update")
+        archive = _downloaded(beside)
     unpacked = beside / "unpacked"
     run_logged(["dpkg-deb", "-x", str(archive), str(unpacked)], logs_dir() / "rdma-unpack.log", "dpkg-deb")
     archive.unlink()
     return unpacked
+
+
+def _downloaded(beside: Path) -> Path:
+    package = kernel_package(_answer(["apt-cache", "depends", _KERNEL_PACKAGE]))
+    # apt's own user, who downloads for root, may not enter root's directories.
+    download = ["apt-get", "-o", "APT::Sandbox::User=", "download", package]
+    run_logged(download, logs_dir() / "rdma-kernel.log", f"apt-get download {package}", cwd=beside)
+    return next(beside.glob("*.deb"))
 
 
 def _answer(command: Sequence[str]) -> str:
