@@ -103,7 +103,7 @@ class Builder:
 
     def binary(self, program: str) -> Path:
         """The built program; Skip or a RuntimeError with the compiler's words."""
-        if self._results[program]:
+        if self._results.get(program):
             raise RuntimeError(self._results[program])
         binary = self._build / program
         if not binary.exists():
@@ -301,6 +301,8 @@ def main() -> int:
                         "than so many seconds after the command")  # fmt: skip
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="so many tests at a time")
     parser.add_argument("--patience", type=float, default=1.0, metavar="X", help="all time limits times X")
+    parser.add_argument("--only-build", action="store_true", help="build the programs, run none")
+    parser.add_argument("--built", action="store_true", help="the programs are in --build, built before")
     parser.add_argument("--list", action="store_true", help="print the tests' names")
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these tests")
     arguments = parser.parse_args()
@@ -311,6 +313,8 @@ def main() -> int:
         return 0
     if arguments.smoke and not arguments.fabric:
         parser.error("--smoke needs a --fabric")
+    if (arguments.only_build or arguments.built) and not arguments.build:
+        parser.error("--only-build and --built need --build")
     if arguments.prefix is None or not (arguments.prefix / "bin" / "mpicc").exists():
         parser.error("--prefix must name a directory with bin/mpicc and bin/mpiexec")
     prefix = arguments.prefix.resolve()
@@ -319,8 +323,11 @@ def main() -> int:
         build.mkdir(parents=True, exist_ok=True)
         builder = Builder(prefix, build)
         programs = sorted({test.program for test in tests})
-        builder.build(programs)
-        print(f"built {len(programs)} programs in {time.monotonic() - begin:.1f} s", flush=True)
+        if not arguments.built:
+            builder.build(programs)
+            print(f"built {len(programs)} programs in {time.monotonic() - begin:.1f} s", flush=True)
+        if arguments.only_build:
+            return 0
         counts = run_all(tests, prefix, builder, arguments.patience, begin + arguments.last_start,
                          arguments.jobs)  # fmt: skip
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")

@@ -20,6 +20,7 @@ from madtool import (
     fabrics,
     hosts,
     info,
+    lab_command,
     manual,
     mpich_build,
     netmod_install,
@@ -66,7 +67,8 @@ def _install_into(arguments: argparse.Namespace) -> int:
 def _test(arguments: argparse.Namespace) -> int:
     if arguments.list:
         for stage in test_command.stages():
-            print(f"{stage.name:<12} {stage.budget_min:>3g} min  {stage.what}")
+            when = " (only where it is named)" if stage.asked_only else ""
+            print(f"{stage.name:<12} {stage.budget_min:>3g} min  {stage.what}{when}")
         return 0
     report = test_command.run(arguments.stages)
     for line in report.lines():
@@ -157,6 +159,7 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_parser(commands)
     info.add_parser(commands)
     package.add_parser(commands)
+    lab_command.add_parser(commands)
 
     pages = commands.add_parser("manual", help="show a manual page: mad(1), mad(7), mpix_mad(3), madeleine(3)",
                                 description="Shows a manual page with man(1). `build` installs them below "
@@ -171,7 +174,8 @@ def _parser() -> argparse.ArgumentParser:
     test = commands.add_parser("test", help="run the tests (what the continuous integration runs)",
                                description="Sets the machine up and runs all tests, stage by stage. The "
                                "last line counts what passed, failed and was skipped.")  # fmt: skip
-    test.add_argument("stages", nargs="*", metavar="STAGE", help="only these stages and those they need (default: all)")
+    test.add_argument("stages", nargs="*", metavar="STAGE", help="only these stages and those they need (default: all "
+                      "but those that --list says run only where they are named)")
     test.add_argument("--list", action="store_true", help="print the stages and their time budgets")
     test.set_defaults(function=_test)
 

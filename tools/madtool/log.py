@@ -87,7 +87,7 @@ class LineCounter:
 
 
 @contextmanager
-def _interrupts_held_back() -> Iterator[None]:
+def interrupts_held_back() -> Iterator[None]:
     """An interrupt within comes at the end, so that a child is never started and not known."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -133,7 +133,7 @@ def run_logged(
         counter = LineCounter(counted_in or log, count) if count else None
         next_beat = begin + HEARTBEAT_S
         try:
-            with _interrupts_held_back():
+            with interrupts_held_back():
                 child = subprocess.Popen(
                     list(command),
                     cwd=cwd,

@@ -51,7 +51,8 @@ def build_mpich() -> Tally:
     return tally
 
 
-def _count(text: str, log: Path, code: int) -> Tally:
+def count(text: str, log: Path, code: int) -> Tally:
+    """What tests/mpi/run.py said, ended with `code` and has in `log`."""
     counts = _LAST_LINE.findall(text)
     if not counts:
         return Tally(failed=1, notes=(f"ended with {code}; last lines of {log}:\n{tail(log, 60)}",))
@@ -70,7 +71,7 @@ def _programs(what: str, *options: str) -> Tally:
                f"--jobs={conformance_lanes.lanes()}", *options]  # fmt: skip
     code = run_logged(command, log, what, count=r" ranks +(passed|failed|skipped) ", unit="programs",
                       check=False)  # fmt: skip
-    return _count(log.read_text(errors="replace"), log, code)
+    return count(log.read_text(errors="replace"), log, code)
 
 
 def run_programs(end: float = float("inf")) -> Tally:

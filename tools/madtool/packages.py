@@ -27,6 +27,10 @@ PEERS = "mpich libmpich-dev openmpi-bin libopenmpi-dev".split()
 # programs built against Debian's MPICH, which they bring along (tools/mad test debian)
 DEBIAN_PROGRAMS = "mpich netpipe-mpich2 nwchem-mpich scalapack-mpi-test".split()
 CMAKE = ["cmake"]
+# the emulated machine with a RoCE device (tools/mad lab, tools/mad test rdma): the emulator, what its initial file system
+# is made of, and what is used inside
+RDMA = ("qemu-system-x86 busybox-static kmod cpio rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest "
+        "iproute2 libfabric-bin ucx-utils util-linux").split()  # fmt: skip
 
 
 def missing(wanted: Sequence[str] = PACKAGES) -> List[str]:

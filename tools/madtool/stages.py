@@ -38,6 +38,7 @@ class Stage:
     what: str
     run: Callable[[], Tally]
     needs: Tuple[str, ...] = ()
+    asked_only: bool = False  # runs where it is named, and not with all of them
 
 
 @dataclass

@@ -3,7 +3,7 @@
 import time
 from typing import List, Optional, Sequence
 
-from madtool import bazel_tests, debian_programs, generic_matching, installed_mpi, mpi_stages, packages, style, unit_tests
+from madtool import bazel_tests, debian_programs, generic_matching, installed_mpi, mpi_stages, packages, rdma_stage, style, unit_tests
 from madtool.errors import Missing
 from madtool.stages import Report, Stage, Tally, run_all
 
@@ -50,6 +50,8 @@ def stages() -> List[Stage]:
         Stage("suite", 12, "MPICH's own test suite", lambda: mpi_stages.run_suite(end), ("mpich",)),
         Stage("fabrics", 3, "of MPICH's suite what differs over each other fabric",
               lambda: mpi_stages.run_fabrics(end), ("mpich",)),
+        Stage("rdma", 10, "what needs an RDMA device, in an emulated machine with RoCE in software", rdma_stage.run, have,
+              asked_only=True),
     ]  # fmt: skip
 
 
@@ -68,5 +70,5 @@ def choose(only: Sequence[str]) -> List[Stage]:
 
 
 def run(only: Optional[Sequence[str]]) -> Report:
-    """Runs all stages, or those named with what they need."""
-    return run_all(choose(only) if only else stages())
+    """Runs all stages but those that want to be asked for, or those named with what they need."""
+    return run_all(choose(only) if only else [stage for stage in stages() if not stage.asked_only])

@@ -1,0 +1,137 @@
+"""The stage `rdma` of `tools/mad test`: what needs an RDMA device, in the RDMA lab.
+
+Everything runs twice: as root with as much locked memory as it wants, and as an ordinary user with 8 MiB.
+"""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import List, Mapping, Sequence, Tuple
+
+from madtool import bazel, lock, mpi_stages, mpich_build, rdma_lab, rdma_machine
+from madtool.log import run_logged, say
+from madtool.paths import cache_root, digest, logs_dir
+from madtool.rdma_checks import CHECKS, GTEST, MPI, ROOT, USER, Account, Check, judge, limit_s, script, table
+from madtool.rdma_machine import Job, Outcome
+from madtool.stages import Tally
+
+_BOOT_S = 120.0  # it takes 10 on a machine of its own
+# Index 1 of a RoCE device's table of addresses is its IPv4 address.
+_INDEX = "-g 1"
+# Of one length: of all lengths its buffers are more than an ordinary user may lock.
+_FI_PINGPONG = "fi_pingpong -p verbs -e msg -I 10 -S 65536"
+
+LAB = (
+    Check("active", "rdma link show rxe0/1 | grep 'state ACTIVE'"),
+    Check("ibv_rc_pingpong", f"pair 'ibv_rc_pingpong {_INDEX}' 'ibv_rc_pingpong {_INDEX} lab1'"),
+    Check("fi_pingpong", f"pair '{_FI_PINGPONG}' '{_FI_PINGPONG} lab1'"),
+    Check("rping", "pair 'rping -s -a 10.79.0.1 -C 10' 'rping -c -a 10.79.0.1 -C 10'"),
+)  # fmt: skip
+# Between two machines: what lab1 runs, and lab2.
+TWO_MACHINES = (
+    (Check("two_machines", f"ibv_rc_pingpong {_INDEX}", limit_s=120),
+     Check("two_machines", f"again 'ibv_rc_pingpong {_INDEX} lab1'", limit_s=120)),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Test:
+    """A Bazel target, a GoogleTest program; `clean` of Check."""
+
+    label: str
+    args: Tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    limit_s: int = 600
+    clean: bool = False
+
+    @property
+    def path(self) -> str:
+        """Below Bazel's outputs."""
+        return self.label.lstrip("/").replace(":", "/")
+
+    def check(self, built: Path) -> Check:
+        """Its name is the target's: two of a name are not told apart."""
+        words = " ".join([str(built / self.path), "--gtest_output=xml:$REPORT", *(f"'{arg}'" for arg in self.args)])
+        env = {"TEST_TMPDIR": "/tmp", **self.env}
+        return Check(self.label.rpartition(":")[2], words, GTEST, self.limit_s, env, self.clean)
+
+
+# As netmod/abi/ucx_loader.cc has it.
+_UNPATCHED = {"UCX_MEM_MMAP_HOOK_MODE": "none"}
+TESTS = (
+    Test("//tests/conformance:ofi_post_test"),
+    Test("//tests/conformance:ucx_agreement_test", env=_UNPATCHED),
+)  # fmt: skip
+
+# Over these tests/mpi/run.py runs a little of everything, with 2 to 4 ranks.
+MPI_FABRICS: Tuple[str, ...] = ()
+_MPI_PATIENCE = 10  # times as long as elsewhere
+
+
+def _mpi_check(prefix: Path, place: Path) -> Check:
+    words = [sys.executable, "-B", str(mpi_stages.PROGRAMS), f"--prefix={prefix}", f"--build={place}", "--smoke",
+             *(f"--fabric={fabric}" for fabric in MPI_FABRICS), f"--patience={_MPI_PATIENCE}"]  # fmt: skip
+    env = {"MPIR_CVAR_CH4_MAD_INTERFACE": "roce0"}
+    return Check("mpi", " ".join([*words, "--built"]), MPI, 3600, env)
+
+
+def _mpi() -> "Tuple[List[Check], List[Path], Tally]":
+    """MPI programs, compiled here, where that takes seconds; the directories with what they need."""
+    if not MPI_FABRICS:
+        return [], [], Tally()
+    prefix = mpich_build.built_prefix()
+    if prefix is None:
+        return [], [], Tally(skipped=1, notes=("mpi: not built yet; run: tools/mad build",))
+    place = cache_root() / "mpi-tests" / digest(str(prefix))
+    fabrics = [f"--fabric={fabric}" for fabric in MPI_FABRICS]
+    run_logged([sys.executable, "-B", str(mpi_stages.PROGRAMS), f"--prefix={prefix}", f"--build={place}", "--smoke",
+                *fabrics, "--only-build"], logs_dir() / "rdma-mpi-build.log", "MPI programs")  # fmt: skip
+    python = Path(sys.executable)
+    reached = [prefix, place, mpi_stages.PROGRAMS.parent, python.parent, python.resolve().parent]
+    return [_mpi_check(prefix, place)], reached, Tally()
+
+
+def _counted(checks: Sequence[Check], outcome: Outcome) -> Tally:
+    directory = outcome.shared / Path(CHECKS).name
+    tally = sum((judge(check, directory) for check in checks), Tally())
+    if outcome.code is None:
+        tally += Tally(failed=1, notes=(outcome.why,))
+    return tally
+
+
+def _run_as(lab: rdma_lab.Lab, account: Account, checks: Sequence[Check], reached: Sequence[Path]) -> Tally:
+    job = Job(script(checks, account, reached), limit_s(checks, _BOOT_S))
+    outcome = rdma_machine.run(lab, [job], logs_dir() / f"rdma-{account.name}", f"rdma: as {account.name}")[0]
+    tally = _counted(checks, outcome)
+    try:
+        seen = table((outcome.shared / Path(CHECKS).name / "counters").read_text())
+    except OSError:
+        seen = ()
+    say(f"rdma: as {account.name}: {tally}; {', '.join(seen) or 'nothing counted'}")
+    return Tally(tally.passed, tally.failed, tally.skipped, tuple(f"as {account.name}: {note}" for note in tally.notes))
+
+
+def _run_two(lab: rdma_lab.Lab) -> Tally:
+    sides = list(zip(*TWO_MACHINES))
+    jobs = [Job(script(side, ROOT), limit_s(side, 2 * _BOOT_S)) for side in sides]
+    outcomes = rdma_machine.run(lab, jobs, logs_dir() / "rdma-two", "rdma: two machines")
+    tally = sum((_counted(side, outcome) for side, outcome in zip(sides, outcomes)), Tally())
+    say(f"rdma: two machines: {tally}")
+    return tally
+
+
+def run() -> Tally:
+    """Skipped where the lab cannot be had."""
+    try:
+        lab = rdma_lab.ensure()
+    except rdma_lab.NoLab as reason:
+        return Tally(skipped=1, notes=(f"no RDMA lab here: {reason}",))
+    bazel.build([test.label for test in TESTS], "rdma-tests")
+    built = bazel.bin_dir()
+    mpi_checks, reached, tally = _mpi()
+    checks = [*LAB, *(test.check(built) for test in TESTS), *mpi_checks]
+    reached += [(built / test.path).parent for test in TESTS]
+    with lock.held(cache_root() / "rdma-lab" / "stage.lock", "rdma"):
+        for account in (ROOT, USER):
+            tally += _run_as(lab, account, checks, reached)
+        return tally + _run_two(lab)
