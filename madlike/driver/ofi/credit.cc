@@ -15,14 +15,14 @@ void OfiDriver::is_due(OfiConnection& connection) {
 }
 
 void OfiDriver::post_due() {
-  std::vector<ConnectionId> due;
-  due.swap(due_);
-  for (const ConnectionId id : due) {
-    OfiConnection* const connection = find(id);
+  const std::size_t count = due_.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    OfiConnection* const connection = find(due_[i]);
     if (!connection) continue;
     connection->is_due = false;
-    look_after(*connection);
+    look_after(*connection);  // may find it due again, behind these
   }
+  due_.erase(due_.begin(), due_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 // Who has left still gives credit until its last packet: its peer may have to send to end.
@@ -30,10 +30,14 @@ void OfiDriver::look_after(OfiConnection& connection) {
   const bool stands =
       connection.endpoint && !connection.last_posted && connection.peer_tag != 0 &&
       (connection.state == State::kConnected || connection.state == State::kClosing);
-  if (stands && post_unposted(connection)) post_credit(connection);
+  if (stands && post_earlier(connection)) post_credit(connection);
 }
 
-// False: it is not posted yet.
+// What was accepted and leaves before anything else.  False: some of it is not posted yet.
+bool OfiDriver::post_earlier(OfiConnection& connection) {
+  return post_unposted(connection) && post_staged(connection);
+}
+
 bool OfiDriver::post_unposted(OfiConnection& connection) {
   if (connection.unposted == nullptr) return true;
   const Status status = post_copy(connection, connection.unposted);

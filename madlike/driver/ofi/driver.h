@@ -107,10 +107,18 @@ class OfiDriver : public Driver {
   Status post_copy(OfiConnection& connection, OfiOperation* operation);
   ssize_t post_alone(OfiConnection& connection, OfiOperation* operation, OfiHeader::Kind kind);
 
+  // writes.cc
+  Status post_in_place(OfiConnection& connection, SegmentList packet, const ExposureToken& target,
+                       void* context);
+  Status post_registered(OfiConnection& connection, SegmentList packet, const ExposureToken& target,
+                         void* context);
+  bool post_staged(OfiConnection& connection);
+
   // credit.cc
   void is_due(OfiConnection& connection);
   void post_due();
   void look_after(OfiConnection& connection);
+  bool post_earlier(OfiConnection& connection);
   bool post_unposted(OfiConnection& connection);
   void post_credit(OfiConnection& connection);
 
@@ -139,6 +147,7 @@ class OfiDriver : public Driver {
   SendPool sends_;
   CreditPool credits_;
   RegisteredRegions regions_;
+  std::size_t registered_ = 0;  // bytes of the caller's that are registered for writes under way
   ConnectionTable<OfiConnection> connections_;  // live: not kClosing, not kGone
   OfiOpenings openings_;
   std::vector<ConnectionId> due_;  // OfiConnection::is_due

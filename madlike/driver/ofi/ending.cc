@@ -52,7 +52,7 @@ void OfiDriver::disconnect(ConnectionId id) {
 }
 
 void OfiDriver::post_last(OfiConnection& connection) {
-  if (!post_unposted(connection)) return;
+  if (!post_earlier(connection)) return;
   OfiOperation* operation = connection.take_operation(OfiOperation::Kind::kLast, nullptr);
   if (!operation) return;  // cannot be: one record is kept for it
   const ssize_t error = post_alone(connection, operation, OfiHeader::Kind::kLast);
@@ -75,6 +75,10 @@ void OfiDriver::end(OfiConnection& connection, Status why) {
   if (connection.unposted != nullptr) {
     Completion none;
     (void)returned(std::exchange(connection.unposted, nullptr), why, &none);
+  }
+  if (connection.staged.left() > 0) {
+    completions_.push(Completion::Kind::kWritten, connection.id, connection.staged.context(), why);
+    connection.staged = {};
   }
   connection.credit.end(&credits_);
   (void)connections_.retire(connection);

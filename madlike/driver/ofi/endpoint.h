@@ -14,6 +14,7 @@
 #include "madlike/driver/ofi/fabric.h"
 #include "madlike/driver/ofi/header.h"
 #include "madlike/driver/ofi/memory.h"
+#include "madlike/driver/ofi/staged_write.h"
 
 namespace mad {
 
@@ -21,7 +22,8 @@ struct OfiOperation : OfiContext {
   enum class Kind : std::uint8_t {
     kSend,    // a packet in the caller's memory; its completion goes to the caller
     kCopy,    // a packet in a buffer of ours; the caller is done with it
-    kWrite,   // a remote write; its completion goes to the caller
+    kWrite,   // a remote write, or its last part; its completion goes to the caller
+    kPart,    // a part of one, in a buffer of ours
     kCredit,  // a packet without bytes
     kLast     // the packet that ends a connection in good order
   };
@@ -31,8 +33,9 @@ struct OfiOperation : OfiContext {
   ConnectionId connection = 0;
   void* context = nullptr;                          // the caller's
   std::array<std::byte, OfiHeader::kBytes> header;  // kSend, kCredit, kLast
-  std::byte* buffer = nullptr;                      // kCopy: of the send pool; header and bytes
-  std::size_t bytes = 0;                            // kCopy: of them, without the header
+  std::byte* buffer = nullptr;                      // of the send pool; kCopy: header and bytes
+  std::size_t bytes = 0;  // kCopy: of them, without the header; with a region, all of it
+  FidPtr<fid_mr> region;  // kWrite: the caller's memory, registered for this write
 };
 
 struct OfiConnection : ConnectionRecord {
@@ -74,6 +77,7 @@ struct OfiConnection : ConnectionRecord {
   Credit credit;
   std::uint32_t rest = 0;            // bytes of a packet that is here in part
   OfiOperation* unposted = nullptr;  // a kCopy that the provider did not take
+  StagedWrite staged;                // a write, as long as some of it is not copied
   bool is_due = false;               // something is to be sent that the caller did not post
 
   // Of the peer, once it is known.

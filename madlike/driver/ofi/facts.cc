@@ -9,11 +9,11 @@
 namespace mad {
 namespace {
 
-// Of a device: 2 MiB to receive into and 1 MiB to send from, whatever the number of peers.  Two
+// Of a device: 2 MiB to receive into and 512 KiB to send from, whatever the number of peers.  Three
 // engines of a process stay within 8 MiB of locked memory, which is many a host's limit.
 constexpr std::size_t kBufferBytes = 8 * 1024;
 constexpr std::size_t kReceiveBuffers = 256;
-constexpr std::size_t kSendBuffers = 128;
+constexpr std::size_t kSendBuffers = 64;
 
 // Ready at once elsewhere, besides those that stalled peers keep.  More than a poll usually brings;
 // few enough that their memory stays in the cache.

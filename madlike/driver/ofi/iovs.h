@@ -19,14 +19,16 @@ class OfiIovs {
   void add(SegmentList segments) {
     for (const Segment& segment : segments) {
       if (segment.size > 0) iovs_[size_++] = {segment.data, segment.size};
+      bytes_ += segment.size;
     }
   }
   const iovec* data() const { return iovs_.data(); }
   std::size_t size() const { return size_; }
+  std::size_t bytes() const { return bytes_; }
 
  private:
   std::array<iovec, kMost> iovs_;
-  std::size_t size_ = 0;
+  std::size_t size_ = 0, bytes_ = 0;
 };
 
 }  // namespace mad

@@ -82,7 +82,7 @@ Status OfiDriver::post_lent(ConnectionId id, PacketWriter& writer) {
 }
 
 Status OfiDriver::post_copied(OfiConnection& connection, PacketWriter& writer) {
-  if (!connection.credit.may_send() || !post_unposted(connection)) return StatusCode::kAgain;
+  if (!connection.credit.may_send() || !post_earlier(connection)) return StatusCode::kAgain;
   OfiOperation* const operation = connection.take_operation(OfiOperation::Kind::kCopy, nullptr);
   if (!operation) return StatusCode::kAgain;
   operation->buffer = sends_.take();

@@ -76,6 +76,8 @@ bool OfiDriver::translate(const fi_cq_msg_entry& entry, Completion* out) {
 bool OfiDriver::returned(OfiOperation* operation, Status status, Completion* out) {
   const bool news = finish(operation, std::move(status), out);
   if (operation->buffer != nullptr) sends_.give_back(std::exchange(operation->buffer, nullptr));
+  if (operation->region) registered_ -= operation->bytes;
+  operation->region.reset();
   find(operation->connection)->free_operation(operation);
   return news;
 }
@@ -96,6 +98,7 @@ bool OfiDriver::finish(OfiOperation* operation, Status status, Completion* out) 
       if (connection.peer_finished || status.error()) end_soon(connection.id, connection.gone);
       return false;
     case OfiOperation::Kind::kCopy:
+    case OfiOperation::Kind::kPart:
     case OfiOperation::Kind::kCredit:
       return false;
     case OfiOperation::Kind::kSend:

@@ -20,7 +20,11 @@
 namespace mad {
 namespace {
 
+// On devices: packets of so many segments; and what is better written, as registering it pays on
+// both sides (writes.cc), in bytes of a run and of a payload.
 constexpr std::size_t kSegmentsCopied = 4;
+constexpr std::size_t kWriteRunsFrom = 64 * 1024;
+constexpr std::size_t kWriteWholeFrom = 256 * 1024;
 
 bool settled(OfiConnection::State state) {
   return state == OfiConnection::State::kConnected || state == OfiConnection::State::kGone;
@@ -43,19 +47,22 @@ OfiDriver::OfiDriver(const OfiOptions& options, std::unique_ptr<OfiFabric> fabri
   link.prices = caps_.name;
   link.max_packet_bytes = facts.packet_bytes;
   receives_.replenish(fabric_->receives(), endpoints_.size());
+  caps_.remote_write = true;
+  // A connection carries one thing at a time: a longer write would keep small packets waiting.
+  link.max_write_bytes = std::min<std::size_t>(info.ep_attr->max_msg_size, 1024 * 1024);
+  const std::size_t most_iov = std::min(info.tx_attr->iov_limit, OfiIovs::kMost);
   if (facts.by_device) {
     link.max_iov = kSegmentsCopied;
     link.inject_bytes = link.piece_bytes = link.lent_bytes = facts.packet_bytes;
+    link.max_write_iov = std::min(most_iov, StagedWrite::kMostSegments);
+    link.write_runs_from = kWriteRunsFrom;
+    link.write_whole_from = kWriteWholeFrom;
     return;
   }
-  const std::size_t most_iov = std::min(info.tx_attr->iov_limit, OfiIovs::kMost);
   link.max_iov = most_iov - 1;  // the header is one of them
   const std::size_t inject = std::max(info.tx_attr->inject_size, OfiHeader::kBytes);
   link.inject_bytes = std::min(inject - OfiHeader::kBytes, link.max_packet_bytes);
-  caps_.remote_write = true;
   link.max_write_iov = most_iov;
-  // A connection carries one thing at a time: a longer write would keep small packets waiting.
-  link.max_write_bytes = std::min<std::size_t>(info.ep_attr->max_msg_size, 1024 * 1024);
   link.write_runs_from = 0;
 }
 

@@ -35,7 +35,7 @@ class DevicePair : public OfiPair {
 TEST_F(DevicePair, WhatIsSentAndReceivedIsRegisteredOnceAndBounded) {
   const std::size_t registered = a.provider.registered_bytes;
   EXPECT_GT(registered, 0u);
-  EXPECT_LE(registered, 4u * 1024 * 1024) << "two engines of a process within 8 MiB";
+  EXPECT_LE(registered, 4u * 1024 * 1024) << "two engines of a process, and windows, within 8 MiB";
   std::vector<std::unique_ptr<OfiEngine>> others;
   for (int i = 0; i < 5; ++i) {
     others.push_back(std::make_unique<OfiEngine>(as_device()));
@@ -119,6 +119,96 @@ TEST_F(DevicePair, APacketThatTheProviderDoesNotTakeAtOnceLeavesBeforeTheLastOne
   ASSERT_TRUE(pump(both, [&] { return b.station.disconnected.count(to_a) == 1; }));
   EXPECT_EQ(b.station.received.size(), 1u);
   EXPECT_EQ(b.station.disconnected[to_a].code(), StatusCode::kClosed);
+}
+
+/// Writes of 1 MiB, in segments, into memory of the peer.
+class DeviceWrites : public DevicePair {
+ protected:
+  void SetUp() override {
+    DevicePair::SetUp();
+    token_ = b.driver->expose(to_a, {target_.data(), target_.size()});
+    ASSERT_TRUE(token_.ok());
+    a.provider.registered_bytes = 0;
+  }
+  void TearDown() override {
+    if (b.driver) b.driver->withdraw(to_a, *token_);
+  }
+  Status write(const std::vector<Segment>& segments, int* context) {
+    return a.driver->post_write(to_b, list(segments), *token_, kOffset, context);
+  }
+  bool is_written(const std::vector<Segment>& segments) {
+    int context = 0;
+    const Status posted = write(segments, &context);
+    if (!posted.in_progress()) return false;
+    Bytes word(8);
+    const std::size_t before = b.station.received.size();
+    if (send(a, to_b, word, both).error()) return false;
+    const bool came = pump(both, [&] { return b.station.received.size() == before + 1; });
+    Bytes bytes;
+    for (const Segment& each : segments) bytes.insert(bytes.end(), each.begin(), each.end());
+    const bool placed = std::equal(bytes.begin(), bytes.end(), target_.begin() + kOffset);
+    return came && placed && pump(both, [&] { return a.station.finished.count(&context) == 1; }) &&
+           a.station.finished_status[&context].ok();
+  }
+
+  static constexpr std::size_t kMiB = 1024 * 1024, kOffset = 24;
+  Bytes source_ = pattern(8 * kMiB, 3);
+  Bytes target_ = Bytes(kMiB + 64);
+  Result<ExposureToken> token_{Status(StatusCode::kNotFound)};
+};
+
+TEST_F(DeviceWrites, LongOnesAreRegisteredWithAllTheySpan) {
+  EXPECT_TRUE(is_written({{source_.data(), kMiB}}));
+  EXPECT_EQ(a.provider.registered_bytes, kMiB);
+  EXPECT_TRUE(is_written({{source_.data() + kMiB, kMiB / 2}, {source_.data(), kMiB / 4}}));
+  EXPECT_EQ(a.provider.registered_bytes, kMiB + kMiB + kMiB / 2);
+  EXPECT_EQ(a.provider.without_descriptor, 0u);
+}
+
+TEST_F(DeviceWrites, ShortOnesAndThoseOfFarSegmentsAreStaged) {
+  EXPECT_TRUE(is_written({{source_.data(), 100}, {source_.data() + 200, 20000}}));
+  EXPECT_TRUE(is_written({{source_.data(), kMiB / 2}, {source_.data() + 7 * kMiB, kMiB / 2}}));
+  EXPECT_EQ(a.provider.registered_bytes, 0u);
+  EXPECT_EQ(a.provider.without_descriptor, 0u);
+}
+
+TEST_F(DeviceWrites, WhereNoMoreMemoryMayBeLockedTheyAreStaged) {
+  a.provider.expose = -FI_ENOMEM;
+  EXPECT_TRUE(is_written({{source_.data(), kMiB}}));
+  EXPECT_EQ(a.provider.without_descriptor, 0u);
+}
+
+// No more than the engine's share is registered at once, and all are written.
+TEST_F(DeviceWrites, ManyTakeTurns) {
+  constexpr std::size_t kWrites = 40;
+  std::vector<int> contexts(kWrites);
+  std::size_t posted = 0;
+  a.provider.holds = true;
+  for (; posted < kWrites; ++posted) {
+    if (!write({{source_.data(), kMiB}}, &contexts[posted]).in_progress()) break;
+  }
+  EXPECT_EQ(a.provider.registered_bytes, 4 * kMiB);
+  a.provider.holds = false;
+  ASSERT_TRUE(pump(both, [&] {
+    while (posted < kWrites && write({{source_.data(), kMiB}}, &contexts[posted]).in_progress()) {
+      ++posted;
+    }
+    return a.station.finished.size() == kWrites;
+  }));
+}
+
+TEST_F(DeviceWrites, AStagedOneIsToldOfWhenItsConnectionEnds) {
+  a.provider.expose = -FI_ENOMEM;
+  a.provider.holds = true;  // so that its buffers do not come back
+  int context = 0;
+  ASSERT_TRUE(write({{source_.data(), kMiB}}, &context).in_progress());
+  Bytes word(8);
+  EXPECT_TRUE(post(word).again()) << "it would overtake";
+  b.driver.reset();
+  ASSERT_TRUE(pump({&a}, [&] { return a.station.disconnected.count(to_b) == 1; }));
+  EXPECT_EQ(a.station.finished.count(&context), 1u);
+  EXPECT_TRUE(a.station.finished_status[&context].error());
+  a.provider.holds = false;
 }
 
 // A device that gave up sending takes nothing more, and need not tell otherwise.

@@ -73,7 +73,7 @@ class Provider {
   static constexpr std::chrono::milliseconds kSlow{1500};
   std::vector<std::byte> slow_to;      // opening an endpoint to this address takes so long
   std::size_t registered_bytes = 0;    // ever
-  std::size_t without_descriptor = 0;  // packets that are neither injected nor registered
+  std::size_t without_descriptor = 0;  // packets and writes of memory that is not registered
 
   int endpoint = 0, enable = 0, connect = 0, accept = 0;
   int expose = 0, send = 0, write = 0;
@@ -146,6 +146,9 @@ class Provider {
     hook(opened.rma)->writemsg = [](fid_ep* ep, const fi_msg_rma* packet,
                                     std::uint64_t flags) -> ssize_t {
       const auto& hooked = of(ep->rma);
+      if (packet->desc == nullptr || packet->desc[0] == nullptr) {
+        ++hooked.provider->without_descriptor;
+      }
       const int error = hooked.provider->write;
       return error != 0 ? error : hooked.real->writemsg(ep, packet, flags);
     };
