@@ -138,6 +138,7 @@ class DeviceWrites : public DevicePair {
   }
   bool is_written(const std::vector<Segment>& segments) {
     int context = 0;
+    a.station.finished.clear();
     const Status posted = write(segments, &context);
     if (!posted.in_progress()) return false;
     Bytes word(8);
