@@ -1,6 +1,7 @@
 // OfiDriver: the class behind open_ofi().  Its parts stand in one file each: setup.cc (connections
-// come), ending.cc (and end), events.cc (what the provider's event queue says), post.cc (sends and
-// writes), progress.cc (the poll path).
+// come), ending.cc (and end), events.cc (what the provider's event queue says), post.cc (packets),
+// writes.cc (memory that peers write), credit.cc (what goes without the caller's doing),
+// progress.cc (the poll path), receive.cc (what came).
 #ifndef MADLIKE_DRIVER_OFI_DRIVER_H_
 #define MADLIKE_DRIVER_OFI_DRIVER_H_
 
@@ -13,11 +14,13 @@
 #include "madlike/base/clock.h"
 #include "madlike/driver/connections/table.h"
 #include "madlike/driver/driver.h"
+#include "madlike/driver/ofi/credit.h"
 #include "madlike/driver/ofi/endpoint.h"
 #include "madlike/driver/ofi/fabric.h"
 #include "madlike/driver/ofi/greeting.h"
 #include "madlike/driver/ofi/memory.h"
 #include "madlike/driver/ofi/ofi.h"
+#include "madlike/driver/ofi/opening.h"
 
 namespace mad {
 
@@ -35,6 +38,7 @@ class OfiDriver : public Driver {
     return caps_.nearest();  // all are alike
   }
   Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
+  Status post_lent(ConnectionId connection, PacketWriter& writer) override;
   Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
   void withdraw(ConnectionId connection, const ExposureToken& token) override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
@@ -70,7 +74,9 @@ class OfiDriver : public Driver {
   void refuse(fi_info* request, Greeting::Kind why);
   void accept(OfiConnection& connection, const Greeting& greeting, InfoPtr request);
   void set_state(OfiConnection& connection, State state);
-  bool attach_endpoint(OfiConnection& connection, fi_info* request);
+  void take_opened();
+  void ask(OfiConnection& connection);
+  Status attach(OfiConnection& connection, Result<FidPtr<fid_ep>> opened);
   void check_deadlines();
   void on_deadline(OfiConnection& connection, Clock::time_point now);
 
@@ -95,26 +101,56 @@ class OfiDriver : public Driver {
   void on_connected(OfiConnection& connection, const Event& event);
   void on_refused(OfiConnection& connection, const Event& event);
 
+  // post.cc
+  Status post_gathered(OfiConnection& connection, SegmentList packet, void* context);
+  Status post_copied(OfiConnection& connection, PacketWriter& writer);
+  Status post_copy(OfiConnection& connection, OfiOperation* operation);
+  ssize_t post_alone(OfiConnection& connection, OfiOperation* operation, OfiHeader::Kind kind);
+
+  // writes.cc
+  Status post_in_place(OfiConnection& connection, SegmentList packet, const ExposureToken& target,
+                       void* context);
+  Status post_registered(OfiConnection& connection, SegmentList packet, const ExposureToken& target,
+                         void* context);
+  bool post_staged(OfiConnection& connection);
+
+  // credit.cc
+  void is_due(OfiConnection& connection);
+  void post_due();
+  void look_after(OfiConnection& connection);
+  bool post_earlier(OfiConnection& connection);
+  bool post_unposted(OfiConnection& connection);
+  void post_credit(OfiConnection& connection);
+
   // progress.cc
   bool events_due();
   void slow_progress();
-  bool translate(const fi_cq_data_entry& entry, Completion* out);
-  bool translate_receive(const fi_cq_data_entry& entry, Completion* out);
+  bool translate(const fi_cq_msg_entry& entry, Completion* out);
   bool returned(OfiOperation* operation, Status status, Completion* out);
   bool finish(OfiOperation* operation, Status status, Completion* out);
   void read_error();
   void drain_completions();
 
+  // receive.cc
+  bool translate_receive(ReceiveBuffer* buffer, std::size_t bytes, Completion* out);
+  bool take_header(OfiConnection& connection, const OfiHeader& header, std::size_t bytes);
+  void on_last(OfiConnection& connection);
+
   OfiOptions options_;
   DriverCaps caps_;
   std::unique_ptr<OfiFabric> fabric_;
   std::uint64_t incarnation_;
-  std::uint64_t next_sequence_ = 1;
+  std::uint32_t next_sequence_ = 1;
 
   // Declared after fabric_: regions close before their domain, endpoints before their queues.
   ReceivePool receives_;
+  SendPool sends_;
+  CreditPool credits_;
   RegisteredRegions regions_;
+  std::size_t registered_ = 0;  // bytes of the caller's that are registered for writes under way
   ConnectionTable<OfiConnection> connections_;  // live: not kClosing, not kGone
+  OfiOpenings openings_;
+  std::vector<ConnectionId> due_;  // OfiConnection::is_due
   std::unordered_map<const fid*, ConnectionId> endpoints_;
 
   std::deque<Event> events_;

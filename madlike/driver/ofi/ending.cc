@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "madlike/driver/libfabric/status.h"
 #include "madlike/driver/ofi/driver.h"
@@ -51,20 +52,12 @@ void OfiDriver::disconnect(ConnectionId id) {
 }
 
 void OfiDriver::post_last(OfiConnection& connection) {
+  if (!post_earlier(connection)) return;
   OfiOperation* operation = connection.take_operation(OfiOperation::Kind::kLast, nullptr);
   if (!operation) return;  // cannot be: one record is kept for it
-  std::uint64_t nothing = 0;
-  iovec iov{&nothing, sizeof(nothing)};
-  fi_msg message{};
-  message.msg_iov = &iov;
-  message.iov_count = 1;
-  message.context = static_cast<OfiContext*>(operation);
-  message.data = connection.peer_tag | OfiTag::kLast;
-  const ssize_t error = fi_sendmsg(connection.endpoint.get(), &message,
-                                   FI_COMPLETION | FI_INJECT | FI_REMOTE_CQ_DATA);
+  const ssize_t error = post_alone(connection, operation, OfiHeader::Kind::kLast);
   connection.last_posted = error == 0;
   if (error == 0) return;
-  connection.free_operation(operation);
   if (error != -FI_EAGAIN) end_soon(connection.id, StatusCode::kClosed);
 }
 
@@ -79,6 +72,15 @@ void OfiDriver::end(OfiConnection& connection, Status why) {
     Completion completion;
     if (finish(&operation, why, &completion)) completions_.push(std::move(completion));
   }
+  if (connection.unposted != nullptr) {
+    Completion none;
+    (void)returned(std::exchange(connection.unposted, nullptr), why, &none);
+  }
+  if (connection.staged.left() > 0) {
+    completions_.push(Completion::Kind::kWritten, connection.id, connection.staged.context(), why);
+    connection.staged = {};
+  }
+  connection.credit.end(&credits_);
   (void)connections_.retire(connection);
   connections_.ended(connection, why, &completions_);
   set_state(connection, State::kGone);
@@ -100,6 +102,7 @@ void OfiDriver::linger() {
       if (dropped.kind == Completion::Kind::kReceived) release(dropped.buffer);
     }
     receives_.replenish(fabric_->receives(), endpoints_.size());
+    post_due();
     closing = connections_.any_closing();
     if (closing) std::this_thread::yield();
   } while (closing && Clock::now() < deadline);

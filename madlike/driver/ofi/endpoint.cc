@@ -3,10 +3,17 @@
 #include <utility>
 
 namespace mad {
+namespace {
+
+bool is_callers(OfiOperation::Kind kind) {
+  return kind != OfiOperation::Kind::kCredit && kind != OfiOperation::Kind::kLast;
+}
+
+}  // namespace
 
 OfiConnection::OfiConnection(ConnectionId id, std::vector<std::byte> address, std::uint64_t secret)
     : ConnectionRecord(id, std::move(address)), tag(OfiTag::make(id, secret)) {
-  operations.resize(kQueueDepth + 1);
+  operations.resize(kOperations);
   for (OfiOperation& operation : operations) {
     operation.connection = id;
     free_operations.push_back(&operation);
@@ -14,8 +21,10 @@ OfiConnection::OfiConnection(ConnectionId id, std::vector<std::byte> address, st
 }
 
 OfiOperation* OfiConnection::take_operation(OfiOperation::Kind kind, void* context) {
-  const bool callers = kind == OfiOperation::Kind::kSend || kind == OfiOperation::Kind::kWrite;
-  if (free_operations.empty() || (callers && queued == kQueueDepth)) return nullptr;
+  // What it is that may fill the queue: whatever the caller has posted, the rest has its record.
+  const bool callers = is_callers(kind);
+  const std::size_t left = kind == OfiOperation::Kind::kCredit ? 1 : 0;
+  if (free_operations.size() <= left || (callers && queued == kQueueDepth)) return nullptr;
   OfiOperation* operation = free_operations.back();
   free_operations.pop_back();
   operation->kind = kind;
@@ -32,8 +41,7 @@ void OfiConnection::free_operation(OfiOperation* operation) {
 
 void OfiConnection::abandon_operation(OfiOperation* operation) {
   operation->busy = false;
-  const OfiOperation::Kind kind = operation->kind;
-  if (kind == OfiOperation::Kind::kSend || kind == OfiOperation::Kind::kWrite) --queued;
+  if (is_callers(operation->kind)) --queued;
 }
 
 }  // namespace mad

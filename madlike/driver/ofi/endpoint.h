@@ -3,39 +3,39 @@
 #ifndef MADLIKE_DRIVER_OFI_ENDPOINT_H_
 #define MADLIKE_DRIVER_OFI_ENDPOINT_H_
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <vector>
 
 #include "madlike/driver/connections/table.h"
 #include "madlike/driver/driver.h"
+#include "madlike/driver/ofi/credit.h"
 #include "madlike/driver/ofi/fabric.h"
+#include "madlike/driver/ofi/header.h"
 #include "madlike/driver/ofi/memory.h"
+#include "madlike/driver/ofi/staged_write.h"
 
 namespace mad {
 
-/// The data that travels with every packet: whose packet it is, and whether it is the last one.
-/// The receiver chose the tag: its number of the connection, a secret, and the lowest bit for
-/// "last".
-struct OfiTag {
-  static constexpr std::uint64_t kLast = 1;
-  static std::uint64_t make(ConnectionId id, std::uint64_t secret) {
-    return (std::uint64_t{id} << 32) | (secret & 0xFFFFFFFEu);
-  }
-  static ConnectionId connection(std::uint64_t tag) { return static_cast<ConnectionId>(tag >> 32); }
-};
-
 struct OfiOperation : OfiContext {
   enum class Kind : std::uint8_t {
-    kSend,   // a packet; its completion goes to the caller
-    kWrite,  // a remote write; its completion goes to the caller
-    kLast    // the packet that ends a connection in good order
+    kSend,    // a packet in the caller's memory; its completion goes to the caller
+    kCopy,    // a packet in a buffer of ours; the caller is done with it
+    kWrite,   // a remote write, or its last part; its completion goes to the caller
+    kPart,    // a part of one, in a buffer of ours
+    kCredit,  // a packet without bytes
+    kLast     // the packet that ends a connection in good order
   };
   OfiOperation() : OfiContext(Role::kOperation) {}
   Kind kind = Kind::kSend;
   bool busy = false;
   ConnectionId connection = 0;
-  void* context = nullptr;  // the caller's
+  void* context = nullptr;                          // the caller's
+  std::array<std::byte, OfiHeader::kBytes> header;  // kSend, kCredit, kLast
+  std::byte* buffer = nullptr;                      // of the send pool; kCopy: header and bytes
+  std::size_t bytes = 0;  // kCopy: of them, without the header; with a region, all of it
+  FidPtr<fid_mr> region;  // kWrite: the caller's memory, registered for this write
 };
 
 struct OfiConnection : ConnectionRecord {
@@ -51,6 +51,8 @@ struct OfiConnection : ConnectionRecord {
 
   // Packets and writes in the provider's hands.  tcp takes any number, so the bound is ours.
   static constexpr std::size_t kQueueDepth = 32;
+  // One for the last packet, and one for one that gives credit.
+  static constexpr std::size_t kOperations = kQueueDepth + 2;
 
   // After a crossing refusal the peer's request normally comes at once.
   static constexpr std::chrono::milliseconds kAskAgain{250};
@@ -69,18 +71,24 @@ struct OfiConnection : ConnectionRecord {
 
   State state = State::kConnecting;
   FidPtr<fid_ep> endpoint;
+  std::uint32_t requests = 0;  // tells an endpoint of a former request from that of this one
   std::uint32_t endpoints_opened = 0;  // tells events of a former endpoint from those of this one
   std::uint64_t tag;                   // in packets to us
+  Credit credit;
+  std::uint32_t rest = 0;            // bytes of a packet that is here in part
+  OfiOperation* unposted = nullptr;  // a kCopy that the provider did not take
+  StagedWrite staged;                // a write, as long as some of it is not copied
+  bool is_due = false;               // something is to be sent that the caller did not post
 
   // Of the peer, once it is known.
   std::uint64_t peer_tag = 0;  // in packets to it
   std::uint64_t peer_incarnation = 0;
-  std::uint64_t peer_sequence = 0;
+  std::uint32_t peer_sequence = 0;
 
   /// kConnecting: give up unless the host answered; kAwaiting: ask again; kAccepting: the peer has
   /// given up; kClosing: it takes nothing.
   Clock::time_point deadline;
-  std::size_t queued = 0;   // kSend and kWrite in the provider's hands
+  std::size_t queued = 0;   // kSend, kCopy and kWrite in the provider's hands
   std::size_t exposed = 0;  // regions that the peer may write
   bool last_posted = false;
   bool last_sent = false;

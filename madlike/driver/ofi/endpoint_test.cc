@@ -12,18 +12,6 @@ using Kind = OfiOperation::Kind;
 
 OfiConnection connection() { return {5, std::vector<std::byte>(), 4711}; }
 
-TEST(OfiTag, NamesTheConnectionAndKeepsTheLastBitFree) {
-  for (const ConnectionId id : {0u, 1u, 77u, ~0u}) {
-    for (const std::uint64_t secret : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}}) {
-      const std::uint64_t tag = OfiTag::make(id, secret);
-      EXPECT_EQ(OfiTag::connection(tag), id);
-      EXPECT_EQ(tag & OfiTag::kLast, 0u);
-      EXPECT_EQ(OfiTag::connection(tag | OfiTag::kLast), id);
-    }
-  }
-  EXPECT_NE(OfiTag::make(1, 2), OfiTag::make(1, 4)) << "the secret is in the tag";
-}
-
 TEST(OfiConnection, BeginsUnderWayWithoutOperations) {
   OfiConnection made = connection();
   EXPECT_TRUE(made.under_way());
@@ -61,10 +49,12 @@ TEST(OfiConnection, PacketsAndWritesShareTheQueue) {
 }
 
 // Whatever the caller has posted, the connection can end in good order.
-TEST(OfiConnection, AFullQueueLeavesARecordForTheLastPacket) {
+TEST(OfiConnection, AFullQueueLeavesRecordsForCreditAndTheLastPacket) {
   OfiConnection made = connection();
   while (made.take_operation(Kind::kSend, nullptr)) {
   }
+  EXPECT_NE(made.take_operation(Kind::kCredit, nullptr), nullptr);
+  EXPECT_EQ(made.take_operation(Kind::kCredit, nullptr), nullptr);
   OfiOperation* const last = made.take_operation(Kind::kLast, nullptr);
   ASSERT_NE(last, nullptr);
   EXPECT_EQ(made.take_operation(Kind::kLast, nullptr), nullptr);
@@ -86,6 +76,7 @@ TEST(OfiConnection, AnAbandonedOperationIsNotUsedBeforeItComesBack) {
   while (OfiOperation* const other = made.take_operation(Kind::kSend, nullptr)) {
     EXPECT_NE(other, operation);
   }
+  EXPECT_NE(made.take_operation(Kind::kLast, nullptr), operation);
   made.free_operation(operation);
   EXPECT_EQ(made.take_operation(Kind::kLast, nullptr), operation);
 }

@@ -15,7 +15,7 @@ namespace mad {
 namespace {
 
 constexpr std::uint32_t kError = 0;     // Event::type of what fi_eq_readerr() said
-constexpr std::size_t kMostData = 256;  // bytes of connection data on tcp and sockets
+constexpr std::size_t kMostData = 256;  // bytes of connection data on any provider
 
 }  // namespace
 
@@ -135,6 +135,7 @@ void OfiDriver::on_connected(OfiConnection& connection, const Event& event) {
     connection.peer_tag = answer->tag;
     connection.peer_incarnation = answer->incarnation;
     connection.peer_sequence = answer->sequence;
+    connection.credit.set_given(answer->credit);
   } else if (connection.state == State::kClosing) {
     post_last(connection);  // disconnected while accepting
     return;
@@ -144,6 +145,7 @@ void OfiDriver::on_connected(OfiConnection& connection, const Event& event) {
   set_state(connection, State::kConnected);
   connection.told = true;
   completions_.push(Completion::Kind::kConnected, connection.id, nullptr, {});
+  look_after(connection);  // packets may have come before
 }
 
 void OfiDriver::on_refused(OfiConnection& connection, const Event& event) {

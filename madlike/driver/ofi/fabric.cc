@@ -3,11 +3,13 @@
 #include <rdma/fi_errno.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <set>
 #include <string>
 
+#include "madlike/driver/door/sockets.h"
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/libfabric/status.h"
 
@@ -16,19 +18,23 @@ namespace {
 
 constexpr std::uint32_t kApi = FI_VERSION(1, 11);
 
+// Of what is received and sent: more than there are buffers, and last packets.
+constexpr std::size_t kCompletions = 2048;
+
+// Sends and writes of one connection, its last packet, and one that waits for credit.
+constexpr std::size_t kQueueOfDevice = 64;
+
 // What the driver needs of a provider: connected endpoints with a shared receive context, messages
-// and remote writes, data of 8 bytes with each message (it names the connection), and no
-// registration of local memory.
+// and remote writes.  It registers memory where that is asked for.
 InfoPtr make_hints(const std::string& provider) {
   InfoPtr hints(fi_allocinfo());
   if (!hints) return hints;
   hints->caps = FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_WRITE | FI_REMOTE_WRITE;
-  hints->mode = 0;
+  hints->mode = FI_RX_CQ_DATA;  // no completion data is sent, so that nothing follows from it
   hints->addr_format = FI_SOCKADDR;
   hints->ep_attr->type = FI_EP_MSG;
   hints->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
-  hints->domain_attr->mr_mode = 0;
-  hints->domain_attr->cq_data_size = 8;
+  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
   // One thread at a time uses a driver: the provider may leave its locks out.
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
@@ -98,15 +104,31 @@ Result<InfoPtr> find_provider(const OfiOptions& options) {
 // that, so nothing is staged.  Where the socket has room, tcp sends directly in any case.
 void stage_nothing() { setenv("FI_TCP_STAGING_SBUF_SIZE", "0", 0); }
 
+// verbs (1.17, ofi_mr_cache_search()) keeps regions registered that were closed, so that peers
+// could still write where they were told to once.
+void cache_no_regions() { setenv("FI_MR_CACHE_MAX_COUNT", "0", 0); }
+
+// What a device is asked for.  Its queues are locked memory, too, and one of each is enough for
+// what the driver keeps in it.
+void fit_to_device(const OfiFacts& facts, fi_info* info) {
+  // A thread of its own opens endpoints (opening.h).
+  info->domain_attr->threading = FI_THREAD_SAFE;
+  info->tx_attr->size = std::min(info->tx_attr->size, kQueueOfDevice);
+  info->rx_attr->size = facts.receive_buffers;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<OfiFabric>> OfiFabric::open(const OfiOptions& options) {
-  stage_nothing();  // read once, when libfabric starts
+  stage_nothing();  // both are read once, when libfabric starts
+  cache_no_regions();
   Result<InfoPtr> info = find_provider(options);
   if (!info.ok()) return info.status();
   std::unique_ptr<OfiFabric> fabric(new OfiFabric());
   fabric->info_ = std::move(*info);
   fabric->info_->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
+  fabric->facts_ = OfiFacts::of(*fabric->info_, options);
+  if (fabric->facts_.by_device) fit_to_device(fabric->facts_, fabric->info_.get());
   // tcp polls descriptors anyway.  Others would pay for them at every completion.
   if (options.provider == "tcp") fabric->wait_object_ = FI_WAIT_FD;
   Status status = fabric->open_objects();
@@ -119,9 +141,9 @@ Status OfiFabric::open_objects() {
   fi_eq_attr eq_attr{};
   eq_attr.wait_obj = wait_object_;
   fi_cq_attr cq_attr{};
-  cq_attr.format = FI_CQ_FORMAT_DATA;
+  cq_attr.format = FI_CQ_FORMAT_MSG;
   cq_attr.wait_obj = wait_object_;
-  cq_attr.size = 1024;
+  cq_attr.size = kCompletions;
   Status status = open_one(fabric_, "fi_fabric", [&](fid_fabric** out) {
     return fi_fabric(info_->fabric_attr, out, nullptr);
   });
@@ -160,19 +182,34 @@ Status OfiFabric::listen() {
   return {};
 }
 
+Result<FidPtr<fid_ep>> OfiFabric::open_endpoint(const std::vector<std::byte>& peer) {
+  const InfoPtr info(fi_dupinfo(info_.get()));
+  if (info) info->dest_addr = std::malloc(peer.size());
+  if (!info || info->dest_addr == nullptr) {
+    return Status(StatusCode::kNoMemory, "no memory for fi_info");
+  }
+  std::memcpy(info->dest_addr, peer.data(), peer.size());
+  info->dest_addrlen = peer.size();
+  return open_endpoint(info.get());
+}
+
 Result<FidPtr<fid_ep>> OfiFabric::open_endpoint(fi_info* request) {
   fid_ep* object = nullptr;
-  int error = fi_endpoint(domain_.get(), request ? request : info_.get(), &object, nullptr);
-  if (error != 0) return ofi_status(StatusCode::kNoMemory, "opening an endpoint", error);
-  FidPtr<fid_ep> endpoint(object);
-  error = fi_ep_bind(object, &eq_->fid, 0);
+  const int error = fi_endpoint(domain_.get(), request, &object, nullptr);
+  if (error != 0) return tcp_dial_status("opening an endpoint", std::abs(error));
+  return FidPtr<fid_ep>(object);
+}
+
+Status OfiFabric::enable(fid_ep* endpoint) {
+  int error = fi_ep_bind(endpoint, &eq_->fid, 0);
   // Bound apart: sends are completed only where they ask for it, receives always.
-  if (error == 0) error = fi_ep_bind(object, &cq_->fid, FI_TRANSMIT | FI_SELECTIVE_COMPLETION);
-  if (error == 0) error = fi_ep_bind(object, &cq_->fid, FI_RECV);
-  if (error == 0) error = fi_ep_bind(object, &srx_->fid, 0);
-  if (error == 0) error = fi_enable(object);
+  if (error == 0) error = fi_ep_bind(endpoint, &cq_->fid, FI_TRANSMIT | FI_SELECTIVE_COMPLETION);
+  if (error == 0) error = fi_ep_bind(endpoint, &cq_->fid, FI_RECV);
+  if (error == 0) error = fi_ep_bind(endpoint, &srx_->fid, 0);
+  if (error == 0) error = fi_enable(endpoint);
+  if (error == -FI_ENOMEM) return ofi_status(StatusCode::kNoMemory, "enabling an endpoint", error);
   if (error != 0) return ofi_status(StatusCode::kInternal, "enabling an endpoint", error);
-  return endpoint;
+  return {};
 }
 
 Status OfiFabric::watch(std::vector<pollfd>* out) {

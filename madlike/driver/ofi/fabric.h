@@ -17,6 +17,7 @@
 
 #include "madlike/base/status.h"
 #include "madlike/driver/libfabric/fid.h"
+#include "madlike/driver/ofi/facts.h"
 #include "madlike/driver/ofi/ofi.h"
 
 namespace mad {
@@ -25,8 +26,13 @@ class OfiFabric {
  public:
   static Result<std::unique_ptr<OfiFabric>> open(const OfiOptions& options);
 
-  /// An enabled endpoint.  `request` is the fi_info of a connection request, or null to connect.
+  /// An endpoint that is to be connected to the engine at `peer`.  Blocks if facts().by_device, and
+  /// may then be called by any thread.
+  Result<FidPtr<fid_ep>> open_endpoint(const std::vector<std::byte>& peer);
+  /// One for the fi_info of a connection request.
   Result<FidPtr<fid_ep>> open_endpoint(fi_info* request);
+  /// Binds an endpoint to the queues, and enables it.
+  Status enable(fid_ep* endpoint);
 
   /// The descriptors behind both queues, see Driver::watch().
   Status watch(std::vector<pollfd>* out);
@@ -34,6 +40,7 @@ class OfiFabric {
   void watched_by(std::vector<int>* out) const;
 
   const fi_info& info() const { return *info_; }
+  const OfiFacts& facts() const { return facts_; }
   const std::vector<std::byte>& address() const { return address_; }
   fid_domain* domain() { return domain_.get(); }
   fid_eq* events() { return eq_.get(); }
@@ -48,6 +55,7 @@ class OfiFabric {
 
   // In the order of opening: members are destroyed in the opposite one.
   InfoPtr info_;
+  OfiFacts facts_;
   FidPtr<fid_fabric> fabric_;
   FidPtr<fid_eq> eq_;
   FidPtr<fid_domain> domain_;

@@ -23,6 +23,13 @@ struct Lacks {
   int trywait = 0;  // and one of fi_trywait()
 } lacks;
 
+/// What a provider was asked for.
+struct Asked {
+  std::uint64_t mode = 0;
+  int registers = 0;
+  std::size_t data_bytes = 0;
+} asked;
+
 template <typename Function>
 Function* real(Function*, const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
@@ -45,6 +52,9 @@ extern "C" fi_info* fi_dupinfo(const fi_info* info) {
 
 extern "C" int fi_getinfo(std::uint32_t version, const char* node, const char* service,
                           std::uint64_t flags, const fi_info* hints, fi_info** list) {
+  if (hints != nullptr) {
+    asked = {hints->mode, hints->domain_attr->mr_mode, hints->domain_attr->cq_data_size};
+  }
   const Lacks ours = std::exchange(lacks, {});  // what libfabric calls itself lacks nothing
   const int error = real(&fi_getinfo, "fi_getinfo")(version, node, service, flags, hints, list);
   lacks = ours;
@@ -102,6 +112,14 @@ TEST_F(OfiFabricTest, WithoutMemoryThereIsNone) {
   lacks = {};
   lacks.memory_for_copies = true;
   EXPECT_EQ(code(), StatusCode::kNoMemory);
+}
+
+// verbs takes none but who can do without completion data, and registers what is sent and received.
+TEST_F(OfiFabricTest, WhatDevicesWantIsOffered) {
+  EXPECT_EQ(code(), StatusCode::kOk);
+  EXPECT_EQ(asked.data_bytes, 0u);
+  EXPECT_EQ(asked.mode, FI_RX_CQ_DATA);
+  EXPECT_EQ(asked.registers, FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY);
 }
 
 TEST_F(OfiFabricTest, AProviderWithoutAnAddressIsNone) {

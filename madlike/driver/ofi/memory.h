@@ -1,5 +1,5 @@
-// Memory of an ofi engine: the receive buffers of all its peers, and the regions its peers may
-// write.
+// Memory of an ofi engine: the buffers that its packets are received into and sent from, and the
+// regions its peers may write.
 #ifndef MADLIKE_DRIVER_OFI_MEMORY_H_
 #define MADLIKE_DRIVER_OFI_MEMORY_H_
 
@@ -30,15 +30,37 @@ struct OfiContext {
 struct ReceiveBuffer : OfiContext {
   ReceiveBuffer() : OfiContext(Role::kReceive) {}
   std::byte* bytes = nullptr;
+  ConnectionId connection = 0;  // whose packet it holds, while the caller has it
 };
 
-/// A fixed number of receive buffers in one slab.  A few of them stand in the shared receive
-/// context; the buffer released last is posted first, so that few buffers stay in use and in the
-/// cache.  A provider takes a buffer when the head of a packet has come, so a peer that stops in
-/// the middle of one keeps it: there is one more for each connection, as far as there are buffers.
+/// A number of buffers in one run of memory, which is registered where a device reads or writes it.
+class Slab {
+ public:
+  /// Throws std::bad_alloc, or std::runtime_error with the sentence of a registration that failed.
+  Slab(OfiFabric& fabric, std::size_t buffers, std::size_t bytes_each, std::uint64_t access);
+
+  std::byte* at(std::size_t buffer) const { return bytes_.get() + buffer * bytes_each_; }
+  std::size_t bytes_each() const { return bytes_each_; }
+  /// What the provider wants with it; null: nothing.
+  void* descriptor() const { return descriptor_; }
+
+ private:
+  struct Freer {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+  std::size_t bytes_each_;
+  std::unique_ptr<std::byte, Freer> bytes_;
+  FidPtr<fid_mr> region_;
+  void* descriptor_ = nullptr;
+};
+
+/// A fixed number of receive buffers.  Some or all of them stand in the shared receive context; the
+/// buffer released last is posted first, so that few buffers stay in use and in the cache.  A
+/// provider may take a buffer when the head of a packet has come, so a peer that stops in the
+/// middle of one keeps it: there is one more for each connection, as far as there are buffers.
 class ReceivePool {
  public:
-  ReceivePool(std::size_t buffers, std::size_t bytes_each);
+  explicit ReceivePool(OfiFabric& fabric);
 
   /// Posts free buffers until enough of them stand ready for so many connections.
   void replenish(fid_ep* shared_context, std::size_t connections);
@@ -47,28 +69,34 @@ class ReceivePool {
   /// Its packet has been dealt with.
   void give_back(ReceiveBuffer* buffer) { free_.push_back(buffer); }
 
-  std::size_t buffer_bytes() const { return bytes_each_; }
-
  private:
-  // Ready at once, besides those that stalled peers keep.  More than a poll usually brings; few
-  // enough that their memory stays in the cache.
-  static constexpr std::size_t kPosted = 16;
-
-  struct Freer {
-    void operator()(void* memory) const { std::free(memory); }
-  };
-  std::size_t bytes_each_;
-  std::unique_ptr<std::byte, Freer> slab_;
+  Slab slab_;
+  std::size_t ready_;
   std::vector<ReceiveBuffer> buffers_;
   std::vector<ReceiveBuffer*> free_;
   std::size_t posted_ = 0;
 };
 
-/// Regions that peers may write, by key.  Keys are not guessable: a peer writes only where it was
-/// told.
+/// The buffers that packets to a device's peers stand in until the device has sent them.
+class SendPool {
+ public:
+  explicit SendPool(OfiFabric& fabric);
+
+  /// Null: all are in use.
+  std::byte* take();
+  void give_back(std::byte* buffer) { free_.push_back(buffer); }
+  void* descriptor() const { return slab_ ? slab_->descriptor() : nullptr; }
+
+ private:
+  std::unique_ptr<Slab> slab_;
+  std::vector<std::byte*> free_;
+};
+
+/// Regions that peers may write, by key.  Keys are not guessable where the provider lets us choose
+/// them: a peer writes only where it was told.
 class RegisteredRegions {
  public:
-  Result<ExposureToken> add(fid_domain* domain, bool virtual_addresses, Segment memory);
+  Result<ExposureToken> add(OfiFabric& fabric, Segment memory);
   /// False when there is no such region.
   bool remove(const ExposureToken& token) { return regions_.erase(token.key) > 0; }
 

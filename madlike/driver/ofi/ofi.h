@@ -15,10 +15,13 @@
 namespace mad {
 
 struct OfiOptions {
-  std::string provider = "tcp";  // "tcp", or another that fi_info names
+  std::string provider = "tcp";  // "tcp", "verbs", or another that fi_info names
   std::string interface;         // network interface, e.g. "lo"; empty: the provider's choice
   std::size_t max_packet_bytes = 65 * 1024;  // 64 KiB of payload and the headers before it
   std::size_t receive_buffers = 64;  // packets of all peers together that are not yet released
+  /// For tests: the provider is used as one of an RDMA device, which has packets and buffers of its
+  /// own number and size (facts.h).
+  bool as_device = false;
   /// How long a host may leave a connection attempt, or our acceptance of its own, without any
   /// answer.  A host that answered may take its time: its engine accepts when it is polled.
   std::chrono::milliseconds connect_timeout{10000};

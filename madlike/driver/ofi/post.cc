@@ -1,27 +1,39 @@
-// Posting: packets and remote writes.
+// Posting packets: gathered from where they lie, or, to a device, copied to a buffer of ours.
 #include <rdma/fi_errno.h>
-#include <rdma/fi_rma.h>
 
-#include <array>
-#include <cstdint>
+#include <algorithm>
+#include <cstring>
+#include <utility>
 
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/libfabric/status.h"
 #include "madlike/driver/ofi/driver.h"
+#include "madlike/driver/ofi/iovs.h"
 
 namespace mad {
 namespace {
 
-constexpr std::size_t kMostSegments = 64;
-using IovArray = std::array<iovec, kMostSegments>;
-
-// The segments that have bytes; returns their number.
-std::size_t to_iov(SegmentList packet, IovArray& iov) {
-  std::size_t count = 0;
-  for (const Segment& segment : packet) {
-    if (segment.size > 0) iov[count++] = {segment.data, segment.size};
+/// Writes a packet of segments, which is no longer than the room.
+class SegmentsWriter final : public PacketWriter {
+ public:
+  explicit SegmentsWriter(SegmentList packet) : packet_(packet), left_(packet.bytes()) {}
+  std::size_t left() const override { return left_; }
+  void write(Segment room) override {
+    std::byte* out = room.begin();
+    for (const Segment& segment : packet_) {
+      if (segment.size > 0) std::memcpy(out, segment.data, segment.size);
+      out += segment.size;
+    }
+    left_ = 0;
   }
-  return count;
+
+ private:
+  const SegmentList packet_;
+  std::size_t left_;
+};
+
+Status sending_failed(const OfiConnection& connection, ssize_t error) {
+  return ofi_status(StatusCode::kPeerFailed, "sending to " + to_text(connection.address), error);
 }
 
 }  // namespace
@@ -29,71 +41,108 @@ std::size_t to_iov(SegmentList packet, IovArray& iov) {
 Status OfiDriver::post_send(ConnectionId id, SegmentList packet, void* context) {
   OfiConnection* const found = find(id);
   if (!found || found->state != State::kConnected) return not_connected(found);
-  OfiConnection& connection = *found;
-  const std::size_t bytes = packet.bytes();
-  if (packet.count > caps_.nearest().max_iov || bytes > caps_.nearest().max_packet_bytes) {
+  const LinkCaps& link = caps_.nearest();
+  if (packet.count > link.max_iov || packet.bytes() > link.max_packet_bytes ||
+      packet.bytes() == 0) {
     return Status(StatusCode::kInvalidArgument, "packet beyond the limits of " + caps_.name);
   }
+  if (!fabric_->facts().by_device) return post_gathered(*found, packet, context);
+  SegmentsWriter writer(packet);
+  return post_copied(*found, writer);
+}
+
+Status OfiDriver::post_gathered(OfiConnection& connection, SegmentList packet, void* context) {
   // Injected packets, too: the provider keeps copies of what the fabric does not take.
-  const std::uint64_t inject = bytes <= caps_.nearest().inject_bytes ? FI_INJECT : 0;
+  const std::uint64_t inject = packet.bytes() <= caps_.nearest().inject_bytes ? FI_INJECT : 0;
   OfiOperation* operation = connection.take_operation(OfiOperation::Kind::kSend, context);
   if (!operation) return StatusCode::kAgain;
-  IovArray iov;
+  OfiHeader header;
+  header.tag = connection.peer_tag;
+  header.write(operation->header.data());
+  const Segment first{operation->header.data(), operation->header.size()};
+  OfiIovs iov;
+  iov.add({&first, 1});
+  iov.add(packet);
   fi_msg message{};
   message.msg_iov = iov.data();
-  message.iov_count = to_iov(packet, iov);
+  message.iov_count = iov.size();
   message.context = static_cast<OfiContext*>(operation);
-  message.data = connection.peer_tag;
-  const ssize_t error =
-      fi_sendmsg(connection.endpoint.get(), &message, inject | FI_COMPLETION | FI_REMOTE_CQ_DATA);
+  const ssize_t error = fi_sendmsg(connection.endpoint.get(), &message, inject | FI_COMPLETION);
   if (error == 0) return StatusCode::kInProgress;
   connection.free_operation(operation);
   if (error == -FI_EAGAIN) return StatusCode::kAgain;
-  return ofi_status(StatusCode::kPeerFailed, "sending to " + to_text(connection.address), error);
+  return sending_failed(connection, error);
 }
 
-Result<ExposureToken> OfiDriver::expose(ConnectionId id, Segment memory) {
-  OfiConnection* const found = find(id);
-  if (!found || found->state == State::kGone || found->state == State::kClosing) {
-    return not_connected(found);
-  }
-  const bool virtual_addresses =
-      (fabric_->info().domain_attr->mr_mode & (FI_MR_VIRT_ADDR | FI_MR_BASIC)) != 0;
-  Result<ExposureToken> token = regions_.add(fabric_->domain(), virtual_addresses, memory);
-  if (token.ok()) ++found->exposed;
-  return token;
-}
-
-void OfiDriver::withdraw(ConnectionId id, const ExposureToken& token) {
-  OfiConnection* const connection = find(id);
-  if (connection && regions_.remove(token)) --connection->exposed;
-}
-
-Status OfiDriver::post_write(ConnectionId id, SegmentList packet, const ExposureToken& token,
-                             std::uint64_t offset, void* context) {
+Status OfiDriver::post_lent(ConnectionId id, PacketWriter& writer) {
   OfiConnection* const found = find(id);
   if (!found || found->state != State::kConnected) return not_connected(found);
-  OfiConnection& connection = *found;
-  const std::size_t bytes = packet.bytes();
-  if (packet.count > caps_.nearest().max_write_iov || bytes > caps_.nearest().max_write_bytes ||
-      bytes == 0) {
-    return Status(StatusCode::kInvalidArgument, "write beyond the limits of " + caps_.name);
-  }
-  OfiOperation* operation = connection.take_operation(OfiOperation::Kind::kWrite, context);
+  if (!fabric_->facts().by_device) return Driver::post_lent(id, writer);
+  return post_copied(*found, writer);
+}
+
+Status OfiDriver::post_copied(OfiConnection& connection, PacketWriter& writer) {
+  if (!connection.credit.may_send() || !post_earlier(connection)) return StatusCode::kAgain;
+  OfiOperation* const operation = connection.take_operation(OfiOperation::Kind::kCopy, nullptr);
   if (!operation) return StatusCode::kAgain;
-  IovArray iov;
-  fi_rma_iov target{token.address + offset, bytes, token.key};
-  fi_msg_rma message{};
-  message.msg_iov = iov.data();
-  message.iov_count = to_iov(packet, iov);
-  message.rma_iov = &target;
-  message.rma_iov_count = 1;
+  operation->buffer = sends_.take();
+  if (operation->buffer == nullptr) {
+    connection.free_operation(operation);
+    return StatusCode::kAgain;
+  }
+  const std::size_t bytes = std::min(writer.left(), fabric_->facts().packet_bytes);
+  writer.write({operation->buffer + OfiHeader::kBytes, fabric_->facts().packet_bytes});
+  OfiHeader header;
+  header.tag = connection.peer_tag;
+  header.rest = static_cast<std::uint32_t>(writer.left());
+  header.credit = connection.credit.give();
+  header.write(operation->buffer);
+  operation->bytes = bytes;
+  connection.credit.spend();
+  const Status posted = post_copy(connection, operation);
+  if (!posted.again()) return posted;
+  // The writer has written it: it is ours to post.
+  connection.unposted = operation;
+  is_due(connection);
+  return {};
+}
+
+// The device has it if this says ok.
+Status OfiDriver::post_copy(OfiConnection& connection, OfiOperation* operation) {
+  iovec iov{operation->buffer, OfiHeader::kBytes + operation->bytes};
+  void* descriptor = sends_.descriptor();
+  fi_msg message{};
+  message.msg_iov = &iov;
+  message.desc = &descriptor;
+  message.iov_count = 1;
   message.context = static_cast<OfiContext*>(operation);
-  const ssize_t error = fi_writemsg(connection.endpoint.get(), &message, FI_COMPLETION);
-  if (error == 0) return StatusCode::kInProgress;
-  connection.free_operation(operation);
+  const std::uint64_t inject = iov.iov_len <= fabric_->info().tx_attr->inject_size ? FI_INJECT : 0;
+  const ssize_t error = fi_sendmsg(connection.endpoint.get(), &message, inject | FI_COMPLETION);
+  if (error == 0) return {};
   if (error == -FI_EAGAIN) return StatusCode::kAgain;
-  return ofi_status(StatusCode::kPeerFailed, "writing to " + to_text(connection.address), error);
+  sends_.give_back(std::exchange(operation->buffer, nullptr));
+  connection.free_operation(operation);
+  return sending_failed(connection, error);
+}
+
+// A packet of nothing but a header.
+ssize_t OfiDriver::post_alone(OfiConnection& connection, OfiOperation* operation,
+                              OfiHeader::Kind kind) {
+  OfiHeader header;
+  header.tag = connection.peer_tag;
+  header.kind = kind;
+  header.credit = connection.credit.give();
+  header.write(operation->header.data());
+  iovec iov{operation->header.data(), operation->header.size()};
+  fi_msg message{};
+  message.msg_iov = &iov;
+  message.iov_count = 1;
+  message.context = static_cast<OfiContext*>(operation);
+  const ssize_t error = fi_sendmsg(connection.endpoint.get(), &message, FI_COMPLETION | FI_INJECT);
+  if (error == 0) return 0;
+  connection.credit.take_back(header.credit);
+  connection.free_operation(operation);
+  return error;
 }
 
 }  // namespace mad

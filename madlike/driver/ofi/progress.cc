@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/libfabric/status.h"
@@ -28,6 +29,7 @@ bool OfiDriver::events_due() {
 void OfiDriver::slow_progress() {
   polls_ = 0;
   events_soon_ = false;
+  take_opened();
   read_events();
   dispatch_events();
   if (deadline_timer_.ticked() && unsettled_ > 0) check_deadlines();
@@ -39,7 +41,7 @@ std::size_t OfiDriver::poll(Completion* out, std::size_t capacity) {
   if (events_due()) slow_progress();
   std::size_t count = completions_.take(out, capacity);
   if (count < capacity) {
-    std::array<fi_cq_data_entry, kBatch> entries;
+    std::array<fi_cq_msg_entry, kBatch> entries;
     const ssize_t found =
         fi_cq_read(fabric_->completions(), entries.data(), std::min(kBatch, capacity - count));
     for (ssize_t i = 0; i < found; ++i) {
@@ -49,58 +51,33 @@ std::size_t OfiDriver::poll(Completion* out, std::size_t capacity) {
     end_all_due();
   }
   receives_.replenish(fabric_->receives(), endpoints_.size());
+  if (!due_.empty()) post_due();
   return count;
 }
 
 Status OfiDriver::watch(std::vector<pollfd>* out) {
-  if (!completions_.empty() || !events_.empty() || connections_.has_due()) {
+  if (!completions_.empty() || !events_.empty() || connections_.has_due() || !due_.empty() ||
+      !openings_.empty()) {
     return StatusCode::kAgain;
   }
   events_soon_ = true;  // either queue may wake the caller
   return fabric_->watch(out);
 }
 
-bool OfiDriver::translate(const fi_cq_data_entry& entry, Completion* out) {
+bool OfiDriver::translate(const fi_cq_msg_entry& entry, Completion* out) {
   auto* context = static_cast<OfiContext*>(entry.op_context);
-  if (context->role == OfiContext::Role::kReceive) return translate_receive(entry, out);
+  if (context->role == OfiContext::Role::kReceive) {
+    return translate_receive(static_cast<ReceiveBuffer*>(context), entry.len, out);
+  }
   return returned(static_cast<OfiOperation*>(context), {}, out);
-}
-
-bool OfiDriver::translate_receive(const fi_cq_data_entry& entry, Completion* out) {
-  auto* buffer = static_cast<ReceiveBuffer*>(static_cast<OfiContext*>(entry.op_context));
-  receives_.taken();
-  const ConnectionId id = OfiTag::connection(entry.data);
-  OfiConnection* const connection = find(id);
-  // The tag alone tells: sockets 1.17 forgets FI_REMOTE_CQ_DATA, but not the data, of a packet that
-  // came while no receive was posted (sock_progress.c, sock_pe_progress_buffered_rx()).
-  const bool known = connection && (entry.data & ~OfiTag::kLast) == connection->tag &&
-                     connection->state != State::kGone;
-  const bool last = known && (entry.data & OfiTag::kLast);
-  if (last) {
-    connection->peer_finished = true;
-    if (connection->state != State::kClosing) {
-      end_soon(id, StatusCode::kClosed);
-    } else if (connection->last_sent) {
-      end_soon(id, connection->gone);
-    }
-  }
-  if (!known || last || connection->state == State::kClosing) {
-    receives_.give_back(buffer);
-    return false;
-  }
-  connection->told = true;
-  out->kind = Completion::Kind::kReceived;
-  out->connection = id;
-  out->context = nullptr;
-  out->bytes = {buffer->bytes, entry.len};
-  out->buffer = buffer;
-  out->status = Status();
-  return true;
 }
 
 // The provider is done with the operation.
 bool OfiDriver::returned(OfiOperation* operation, Status status, Completion* out) {
   const bool news = finish(operation, std::move(status), out);
+  if (operation->buffer != nullptr) sends_.give_back(std::exchange(operation->buffer, nullptr));
+  if (operation->region) registered_ -= operation->bytes;
+  operation->region.reset();
   find(operation->connection)->free_operation(operation);
   return news;
 }
@@ -119,6 +96,10 @@ bool OfiDriver::finish(OfiOperation* operation, Status status, Completion* out) 
     case OfiOperation::Kind::kLast:
       connection.last_sent = true;
       if (connection.peer_finished || status.error()) end_soon(connection.id, connection.gone);
+      return false;
+    case OfiOperation::Kind::kCopy:
+    case OfiOperation::Kind::kPart:
+    case OfiOperation::Kind::kCredit:
       return false;
     case OfiOperation::Kind::kSend:
     case OfiOperation::Kind::kWrite:
@@ -148,6 +129,12 @@ void OfiDriver::read_error() {
   auto* operation = static_cast<OfiOperation*>(context);
   const OfiConnection& connection = *find(operation->connection);
   const bool closing = connection.state == State::kClosing;
+  if (fabric_->facts().by_device && connection.state == State::kConnected && operation->busy) {
+    // Its device takes nothing more, and the event queue need not say so.
+    end_soon(connection.id,
+             ofi_status(StatusCode::kPeerFailed, "the connection to " + to_text(connection.address),
+                        error.err));
+  }
   Completion completion;
   if (returned(operation,
                ofi_status(closing ? StatusCode::kClosed : StatusCode::kPeerFailed,
@@ -157,12 +144,10 @@ void OfiDriver::read_error() {
   }
 }
 
-void OfiDriver::release(void* buffer) { receives_.give_back(static_cast<ReceiveBuffer*>(buffer)); }
-
 // Bounded: receive buffers are not posted meanwhile, and every operation completes once.
 void OfiDriver::drain_completions() {
   for (;;) {
-    std::array<fi_cq_data_entry, kBatch> entries;
+    std::array<fi_cq_msg_entry, kBatch> entries;
     const ssize_t found = fi_cq_read(fabric_->completions(), entries.data(), kBatch);
     if (found == -FI_EAVAIL) {
       read_error();

@@ -15,11 +15,16 @@
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/libfabric/status.h"
 #include "madlike/driver/ofi/driver.h"
+#include "madlike/driver/ofi/iovs.h"
 
 namespace mad {
 namespace {
 
-constexpr std::size_t kIovLimit = 64;  // what post.cc has room for
+// On devices: packets of so many segments; and what is better written, as registering it pays on
+// both sides (writes.cc), in bytes of a run and of a payload.
+constexpr std::size_t kSegmentsCopied = 4;
+constexpr std::size_t kWriteRunsFrom = 64 * 1024;
+constexpr std::size_t kWriteWholeFrom = 256 * 1024;
 
 bool settled(OfiConnection::State state) {
   return state == OfiConnection::State::kConnected || state == OfiConnection::State::kGone;
@@ -31,20 +36,34 @@ OfiDriver::OfiDriver(const OfiOptions& options, std::unique_ptr<OfiFabric> fabri
     : options_(options),
       fabric_(std::move(fabric)),
       incarnation_(random_number<std::uint64_t>()),
-      receives_(options.receive_buffers, options.max_packet_bytes) {
+      receives_(*fabric_),
+      sends_(*fabric_),
+      credits_(fabric_->facts().by_device ? fabric_->facts().receive_buffers : 0),
+      openings_(*fabric_) {
   const fi_info& info = fabric_->info();
+  const OfiFacts& facts = fabric_->facts();
   caps_.name = "ofi:" + options.provider;
-  caps_.remote_write = true;
   LinkCaps& link = caps_.links.front();
   link.prices = caps_.name;
-  link.max_iov = std::min(info.tx_attr->iov_limit, kIovLimit);
-  link.max_packet_bytes = std::min(options.max_packet_bytes, info.ep_attr->max_msg_size);
-  link.inject_bytes = std::min(info.tx_attr->inject_size, link.max_packet_bytes);
-  link.max_write_iov = link.max_iov;
+  link.max_packet_bytes = facts.packet_bytes;
+  receives_.replenish(fabric_->receives(), endpoints_.size());
+  caps_.remote_write = true;
   // A connection carries one thing at a time: a longer write would keep small packets waiting.
   link.max_write_bytes = std::min<std::size_t>(info.ep_attr->max_msg_size, 1024 * 1024);
+  const std::size_t most_iov = std::min(info.tx_attr->iov_limit, OfiIovs::kMost);
+  if (facts.by_device) {
+    link.max_iov = kSegmentsCopied;
+    link.inject_bytes = link.piece_bytes = link.lent_bytes = facts.packet_bytes;
+    link.max_write_iov = std::min(most_iov, StagedWrite::kMostSegments);
+    link.write_runs_from = kWriteRunsFrom;
+    link.write_whole_from = kWriteWholeFrom;
+    return;
+  }
+  link.max_iov = most_iov - 1;  // the header is one of them
+  const std::size_t inject = std::max(info.tx_attr->inject_size, OfiHeader::kBytes);
+  link.inject_bytes = std::min(inject - OfiHeader::kBytes, link.max_packet_bytes);
+  link.max_write_iov = most_iov;
   link.write_runs_from = 0;
-  receives_.replenish(fabric_->receives(), endpoints_.size());
 }
 
 Result<std::unique_ptr<Driver>> open_ofi(const OfiOptions& options) {
@@ -72,7 +91,9 @@ void OfiDriver::set_state(OfiConnection& connection, State state) {
 
 OfiConnection& OfiDriver::add_connection(const std::vector<std::byte>& address) {
   ++unsettled_;  // kConnecting
-  return connections_.add(address, random_number<std::uint64_t>());
+  OfiConnection& added = connections_.add(address, random_number<std::uint64_t>());
+  added.credit.set_grant(credits_.first());
+  return added;
 }
 
 Result<ConnectionId> OfiDriver::connect(const std::byte* address, std::size_t size) {
@@ -96,29 +117,50 @@ Result<ConnectionId> OfiDriver::connect(const std::byte* address, std::size_t si
   return connection.id;
 }
 
-bool OfiDriver::attach_endpoint(OfiConnection& connection, fi_info* request) {
+// Makes an endpoint that was opened the connection's.
+Status OfiDriver::attach(OfiConnection& connection, Result<FidPtr<fid_ep>> opened) {
+  if (!opened.ok()) return opened.status();
   // Events of an endpoint closed before must not be taken for those of a new one at the same place.
   read_events();
-  Result<FidPtr<fid_ep>> endpoint = fabric_->open_endpoint(request);
-  if (!endpoint.ok()) {
-    end_soon(connection.id, endpoint.status());
-    return false;
-  }
-  connection.endpoint = std::move(*endpoint);
+  Status enabled = fabric_->enable(opened->get());
+  if (!enabled.ok()) return enabled;
+  connection.endpoint = std::move(*opened);
   ++connection.endpoints_opened;
   endpoints_[&connection.endpoint->fid] = connection.id;
-  return true;
+  return {};
 }
 
 void OfiDriver::start_request(OfiConnection& connection) {
   set_state(connection, State::kConnecting);
   connection.deadline = Clock::now() + options_.connect_timeout;
-  if (!attach_endpoint(connection, nullptr)) return;
+  openings_.add(connection.id, ++connection.requests, connection.address);
+  take_opened();
+}
+
+void OfiDriver::take_opened() {
+  while (std::optional<OfiOpenings::Opened> opened = openings_.take()) {
+    OfiConnection* const connection = find(opened->connection);
+    // The peer's own request, or our caller, may have been faster.
+    if (!connection || connection->state != State::kConnecting ||
+        connection->requests != opened->number) {
+      continue;
+    }
+    Status attached = attach(*connection, std::move(opened->endpoint));
+    if (attached.ok()) {
+      ask(*connection);
+    } else {
+      end_soon(connection->id, std::move(attached));
+    }
+  }
+}
+
+void OfiDriver::ask(OfiConnection& connection) {
   Greeting greeting;
   greeting.kind = Greeting::Kind::kRequest;
   greeting.incarnation = incarnation_;
   greeting.sequence = next_sequence_++;
   greeting.tag = connection.tag;
+  greeting.credit = connection.credit.grant();
   greeting.address = fabric_->address();
   const std::vector<std::byte> data = greeting.pack();
   const int error =
@@ -140,9 +182,12 @@ void OfiDriver::accept(OfiConnection& connection, const Greeting& greeting, Info
   connection.peer_tag = greeting.tag;
   connection.peer_incarnation = greeting.incarnation;
   connection.peer_sequence = greeting.sequence;
+  connection.credit.set_given(greeting.credit);
   set_state(connection, State::kAccepting);
   connection.deadline = Clock::now() + options_.connect_timeout;
-  if (!attach_endpoint(connection, request.get())) {
+  Status attached = attach(connection, fabric_->open_endpoint(request.get()));
+  if (!attached.ok()) {
+    end_soon(connection.id, std::move(attached));
     refuse(request.get(), Greeting::Kind::kCrossing);  // so that it asks again
     return;
   }
@@ -151,6 +196,7 @@ void OfiDriver::accept(OfiConnection& connection, const Greeting& greeting, Info
   answer.incarnation = incarnation_;
   answer.sequence = next_sequence_++;
   answer.tag = connection.tag;
+  answer.credit = connection.credit.grant();
   const std::vector<std::byte> data = answer.pack();
   const int error = fi_accept(connection.endpoint.get(), data.data(), data.size());
   if (error != 0) {
@@ -177,7 +223,9 @@ void OfiDriver::on_deadline(OfiConnection& connection, Clock::time_point now) {
     case State::kConnecting: {
       sockaddr_storage peer;
       std::size_t size = sizeof(peer);
-      if (fi_getpeer(connection.endpoint.get(), &peer, &size) == 0) {
+      if (!connection.endpoint) {
+        connection.deadline = now + options_.connect_timeout;  // opening ends by itself
+      } else if (fi_getpeer(connection.endpoint.get(), &peer, &size) == 0) {
         connection.deadline = now + options_.connect_timeout;  // it answered, its engine is busy
       } else {
         end_soon(connection.id,

@@ -30,16 +30,24 @@ inline OfiOptions on_lo() {
   return options;
 }
 
-inline std::unique_ptr<OfiFabric> fabric_on_lo() {
-  auto fabric = OfiFabric::open(on_lo());
+/// The same, used as RDMA devices are.
+inline OfiOptions as_device() {
+  OfiOptions options = on_lo();
+  options.as_device = true;
+  return options;
+}
+
+inline std::unique_ptr<OfiFabric> fabric_on_lo(const OfiOptions& options = on_lo()) {
+  auto fabric = OfiFabric::open(options);
   if (!fabric.ok()) throw std::runtime_error(std::string(fabric.status().message()));
   return std::move(*fabric);
 }
 
 /// An open driver and what it said.
 struct OfiEngine {
-  explicit OfiEngine(const OfiOptions& options = on_lo(),
-                     std::unique_ptr<OfiFabric> fabric = fabric_on_lo())
+  explicit OfiEngine(const OfiOptions& options = on_lo())
+      : OfiEngine(options, fabric_on_lo(options)) {}
+  OfiEngine(const OfiOptions& options, std::unique_ptr<OfiFabric> fabric)
       : provider(*fabric),
         driver(std::make_unique<OfiDriver>(options, std::move(fabric))),
         station(*driver) {}

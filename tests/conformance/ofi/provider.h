@@ -5,9 +5,13 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "madlike/driver/ofi/fabric.h"
@@ -22,6 +26,7 @@ class Provider {
     hook(fabric.domain()->ops)->endpoint = [](fid_domain* domain, fi_info* info, fid_ep** endpoint,
                                               void* context) {
       const auto& hooked = of(domain->ops);
+      hooked.provider->wait_for_host(*info);
       int error = hooked.provider->endpoint;
       if (error == 0) error = hooked.real->endpoint(domain, info, endpoint, context);
       if (error == 0) hooked.provider->hook_endpoint(**endpoint);
@@ -32,6 +37,7 @@ class Provider {
                                         std::uint64_t key, std::uint64_t flags, fid_mr** region,
                                         void* context) {
       const auto& hooked = of(reinterpret_cast<fid_domain*>(domain)->mr);
+      hooked.provider->registered_bytes += size;
       const int error = hooked.provider->expose;
       return error != 0 ? error
                         : hooked.real->reg(domain, memory, size, access, offset, key, flags, region,
@@ -41,7 +47,7 @@ class Provider {
     completions->read = [](fid_cq* queue, void* out, std::size_t capacity) -> ssize_t {
       const auto& hooked = of(queue->ops);
       Provider& provider = *hooked.provider;
-      fi_cq_data_entry entry;
+      fi_cq_msg_entry entry;
       while (provider.holds && hooked.real->read(queue, &entry, 1) == 1) {
         provider.held_.push_back(entry);
       }
@@ -63,6 +69,11 @@ class Provider {
       return 1;
     };
   }
+
+  static constexpr std::chrono::milliseconds kSlow{1500};
+  std::vector<std::byte> slow_to;      // opening an endpoint to this address takes so long
+  std::size_t registered_bytes = 0;    // ever
+  std::size_t without_descriptor = 0;  // packets and writes of memory that is not registered
 
   int endpoint = 0, enable = 0, connect = 0, accept = 0;
   int expose = 0, send = 0, write = 0;
@@ -87,11 +98,19 @@ class Provider {
   }
   template <typename Calls>
   Calls* hook(Calls*& place) {
+    const std::lock_guard<std::mutex> lock(mutex_);  // endpoints of devices are opened by threads
     const auto made = std::make_shared<Hooked<Calls>>(Hooked<Calls>{*place, place, this});
     tables_.push_back(made);
     return place = &made->calls;
   }
 
+  void wait_for_host(const fi_info& info) const {
+    const auto* const peer = static_cast<const std::byte*>(info.dest_addr);
+    if (peer == nullptr || slow_to.empty()) return;
+    if (std::equal(slow_to.begin(), slow_to.end(), peer, peer + info.dest_addrlen)) {
+      std::this_thread::sleep_for(kSlow);
+    }
+  }
   void hook_endpoint(fid_ep& opened) {
     hook(opened.fid.ops)->control = [](fid* object, int command, void* argument) {
       const auto& hooked = of(object->ops);
@@ -114,6 +133,9 @@ class Provider {
                                    std::uint64_t flags) -> ssize_t {
       const auto& hooked = of(ep->msg);
       hooked.provider->flags = flags;
+      if ((flags & FI_INJECT) == 0 && (packet->desc == nullptr || packet->desc[0] == nullptr)) {
+        ++hooked.provider->without_descriptor;
+      }
       if (hooked.provider->swallows) {
         hooked.provider->swallowed.push_back(packet->context);
         return 0;
@@ -124,13 +146,17 @@ class Provider {
     hook(opened.rma)->writemsg = [](fid_ep* ep, const fi_msg_rma* packet,
                                     std::uint64_t flags) -> ssize_t {
       const auto& hooked = of(ep->rma);
+      if (packet->desc == nullptr || packet->desc[0] == nullptr) {
+        ++hooked.provider->without_descriptor;
+      }
       const int error = hooked.provider->write;
       return error != 0 ? error : hooked.real->writemsg(ep, packet, flags);
     };
   }
 
+  std::mutex mutex_;
   std::vector<std::shared_ptr<void>> tables_;
-  std::deque<fi_cq_data_entry> held_;
+  std::deque<fi_cq_msg_entry> held_;
 };
 
 }  // namespace mad

@@ -4,18 +4,23 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "madlike/driver/ofi/greeting.h"
+#include "madlike/driver/ofi/header.h"
 #include "tests/conformance/ofi/engine.h"
 
 namespace mad {
 
 class Stranger {
  public:
+  static constexpr std::uint16_t kCredit = 8;  // packets that the engine may send
+
   explicit Stranger(std::unique_ptr<OfiFabric> fabric = fabric_on_lo())
       : buffers_(64, Bytes(64)), fabric_(std::move(fabric)) {
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
@@ -36,6 +41,7 @@ class Stranger {
     Greeting greeting;
     greeting.incarnation = greeting.sequence = 1;
     greeting.tag = kTag;
+    greeting.credit = kCredit;
     greeting.address = address();
     return greeting;
   }
@@ -44,17 +50,18 @@ class Stranger {
     greeting.kind = Greeting::Kind::kAcceptance;
     greeting.incarnation = greeting.sequence = 1;
     greeting.tag = kTag;
+    greeting.credit = kCredit;
     return greeting;
   }
 
   void ask(const Bytes& engine, const Bytes& data) {
     event_ = {};
-    endpoint_ = std::move(*fabric_->open_endpoint(nullptr));
+    take(fabric_->open_endpoint(engine));
     EXPECT_EQ(fi_connect(endpoint_.get(), engine.data(), data.data(), data.size()), 0);
   }
   /// Of an engine that has asked.
   void accept(const Bytes& data) {
-    endpoint_ = std::move(*fabric_->open_endpoint(request_.get()));
+    take(fabric_->open_endpoint(request_.get()));
     request_.reset();
     EXPECT_EQ(fi_accept(endpoint_.get(), data.data(), data.size()), 0);
   }
@@ -86,9 +93,12 @@ class Stranger {
       event_ = Greeting::parse(bytes.data() + sizeof(*entry),
                                static_cast<std::size_t>(size) - sizeof(*entry));
     }
-    fi_cq_data_entry packet{};
+    fi_cq_msg_entry packet{};
     if (fi_cq_read(fabric_->completions(), &packet, 1) == 1 && (packet.flags & FI_RECV) != 0) {
-      tags_.push_back(packet.data);
+      const auto header =
+          OfiHeader::read({static_cast<Bytes*>(packet.op_context)->data(), packet.len});
+      EXPECT_TRUE(header);
+      if (header) headers_.push_back(*header);
     }
   }
   bool was_asked() const { return request_ != nullptr; }
@@ -97,18 +107,42 @@ class Stranger {
   /// What came with the last event, if that is a greeting.
   const std::optional<Greeting>& greeting() const { return event_; }
   /// Of the packets that came.
-  const std::vector<std::uint64_t>& tags() const { return tags_; }
+  const std::vector<OfiHeader>& headers() const { return headers_; }
 
+  void send(const OfiHeader& header, const Bytes& bytes = {}) {
+    Bytes packet(OfiHeader::kBytes);
+    header.write(packet.data());
+    packet.insert(packet.end(), bytes.begin(), bytes.end());
+    send(packet);
+  }
+  /// A packet of one word with this tag.
   void send(std::uint64_t tag, std::uint64_t word) {
-    iovec iov{&word, sizeof(word)};
-    fi_msg message{};
-    message.msg_iov = &iov;
-    message.iov_count = 1;
-    message.data = tag;
-    EXPECT_EQ(fi_sendmsg(endpoint_.get(), &message, FI_INJECT | FI_REMOTE_CQ_DATA), 0);
+    OfiHeader header;
+    header.tag = tag;
+    Bytes bytes(sizeof(word));
+    std::memcpy(bytes.data(), &word, sizeof(word));
+    send(header, bytes);
+  }
+  void send_last(std::uint64_t tag) {
+    OfiHeader header;
+    header.tag = tag;
+    header.kind = OfiHeader::Kind::kLast;
+    send(header);
+  }
+  void send(const Bytes& packet) {
+    sent_.push_back(packet);
+    EXPECT_EQ(fi_send(endpoint_.get(), sent_.back().data(), packet.size(), nullptr, FI_ADDR_UNSPEC,
+                      nullptr),
+              0);
   }
 
  private:
+  void take(Result<FidPtr<fid_ep>> opened) {
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    EXPECT_TRUE(fabric_->enable(opened->get()).ok());
+    endpoint_ = std::move(*opened);
+  }
+
   /// libfabric frees what it has of a request when that is answered; who asked may have left.
   void drop_request() {
     if (request_) (void)fi_reject(fabric_->listener(), request_->handle, nullptr, 0);
@@ -118,12 +152,13 @@ class Stranger {
   static constexpr std::uint64_t kTag = 0x1234567800;  // that the engine's packets are to have
 
   std::vector<Bytes> buffers_;
+  std::deque<Bytes> sent_;
   std::unique_ptr<OfiFabric> fabric_;
   FidPtr<fid_ep> endpoint_;
   InfoPtr request_;
   bool connected_ = false, refused_ = false;
   std::optional<Greeting> event_;
-  std::vector<std::uint64_t> tags_;
+  std::vector<OfiHeader> headers_;
 };
 
 inline bool pump(OfiEngine& engine, Stranger& stranger, const std::function<bool()>& done) {

@@ -150,7 +150,7 @@ class OfiAcquaintance : public ::testing::Test {
     }));
   }
   bool waits_for_the_last_packet() {
-    return pump(engine_, stranger_, [&] { return !stranger_.tags().empty(); });
+    return pump(engine_, stranger_, [&] { return !stranger_.headers().empty(); });
   }
   bool forgets() {
     return pump(engine_, stranger_, [&] { return engine_.driver->connections() == 0; });
@@ -164,7 +164,7 @@ class OfiAcquaintance : public ::testing::Test {
 
 TEST_F(OfiAcquaintance, PacketsWithoutTheTagAreDropped) {
   // Of the same connection, smaller and greater ones, and of another connection.
-  for (int bit = 1; bit < 33; ++bit) stranger_.send(tag_ ^ (std::uint64_t{1} << bit), 1);
+  for (int bit = 0; bit < 33; ++bit) stranger_.send(tag_ ^ (std::uint64_t{1} << bit), 1);
   stranger_.send(tag_, 2);
   ASSERT_TRUE(pump(engine_, stranger_, [&] { return !engine_.station.received.empty(); }));
   ASSERT_EQ(engine_.station.received.size(), 1u);
@@ -178,14 +178,14 @@ TEST_F(OfiAcquaintance, BothLastPacketsEndAConnectionThatWasLeft) {
   engine_.driver->disconnect(id_);
   ASSERT_TRUE(waits_for_the_last_packet());
   EXPECT_EQ(engine_.driver->connections(), 1u);
-  stranger_.send(tag_ | OfiTag::kLast, 0);
+  stranger_.send_last(tag_);
   EXPECT_TRUE(forgets());
 }
 
 TEST_F(OfiAcquaintance, ThePeersLastPacketMayComeBeforeOursLeaves) {
   engine_.provider.send = -FI_EAGAIN;
   engine_.driver->disconnect(id_);
-  stranger_.send(tag_ | OfiTag::kLast, 0);
+  stranger_.send_last(tag_);
   for (int i = 0; i < 1000; ++i) {
     engine_.station.poll();
     stranger_.look();
@@ -194,7 +194,8 @@ TEST_F(OfiAcquaintance, ThePeersLastPacketMayComeBeforeOursLeaves) {
   engine_.provider.send = 0;
   EXPECT_TRUE(forgets());
   ASSERT_TRUE(waits_for_the_last_packet());
-  EXPECT_EQ(stranger_.tags()[0], Stranger::acceptance().tag | OfiTag::kLast);
+  EXPECT_EQ(stranger_.headers()[0].tag, Stranger::acceptance().tag);
+  EXPECT_EQ(stranger_.headers()[0].kind, OfiHeader::Kind::kLast);
 }
 
 TEST_F(OfiAcquaintance, TheLastPacketIsSentOnce) {
@@ -202,7 +203,7 @@ TEST_F(OfiAcquaintance, TheLastPacketIsSentOnce) {
   ASSERT_TRUE(waits_for_the_last_packet());
   const auto later = Clock::now() + milliseconds(50);
   ASSERT_TRUE(pump(engine_, stranger_, [&] { return Clock::now() > later; }));
-  EXPECT_EQ(stranger_.tags().size(), 1u);
+  EXPECT_EQ(stranger_.headers().size(), 1u);
 }
 
 }  // namespace

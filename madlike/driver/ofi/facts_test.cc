@@ -1,0 +1,55 @@
+#include "madlike/driver/ofi/facts.h"
+
+#include <rdma/fi_domain.h>
+
+#include "gtest/gtest.h"
+#include "madlike/driver/libfabric/fid.h"
+#include "madlike/driver/ofi/header.h"
+
+namespace mad {
+namespace {
+
+OfiFacts facts(int registers, const OfiOptions& options = {}) {
+  const InfoPtr info(fi_allocinfo());
+  info->domain_attr->mr_mode = registers;
+  info->ep_attr->max_msg_size = 1 << 30;
+  return OfiFacts::of(*info, options);
+}
+
+TEST(OfiFacts, WhoWantsItsMemoryRegisteredIsADevice) {
+  EXPECT_FALSE(facts(0).by_device);
+  EXPECT_FALSE(facts(FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY).by_device);
+  EXPECT_TRUE(facts(FI_MR_LOCAL).by_device);
+  EXPECT_TRUE(facts(FI_MR_BASIC).by_device);
+  OfiOptions as_device;
+  as_device.as_device = true;
+  EXPECT_TRUE(facts(0, as_device).by_device);
+}
+
+TEST(OfiFacts, WritesGoToAddressesWhereTheProviderSaysSo) {
+  EXPECT_FALSE(facts(FI_MR_LOCAL).virtual_addresses);
+  EXPECT_TRUE(facts(FI_MR_VIRT_ADDR).virtual_addresses);
+  EXPECT_TRUE(facts(FI_MR_BASIC).virtual_addresses);
+}
+
+// 8 MiB may be locked on many hosts.
+TEST(OfiFacts, ThreeEnginesOnDevicesStayWithinTheLimitOfLockedMemory) {
+  const OfiFacts device = facts(FI_MR_LOCAL);
+  const std::size_t buffer = device.packet_bytes + OfiHeader::kBytes;
+  EXPECT_LE(3 * buffer * (device.receive_buffers + device.send_buffers), 8u * 1024 * 1024);
+  EXPECT_EQ(device.receives_ready, device.receive_buffers) << "what is granted stands ready";
+  EXPECT_EQ(device.packet_bytes % 8, 0u);
+}
+
+TEST(OfiFacts, ElsewhereTheOptionsCount) {
+  OfiOptions options;
+  options.receive_buffers = 5;
+  options.max_packet_bytes = 1000;
+  const OfiFacts other = facts(0, options);
+  EXPECT_EQ(other.receive_buffers, 5u);
+  EXPECT_EQ(other.packet_bytes, 1000u);
+  EXPECT_EQ(other.send_buffers, 0u);
+}
+
+}  // namespace
+}  // namespace mad
