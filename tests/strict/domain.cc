@@ -89,6 +89,7 @@ constexpr std::uint64_t kHasData = 1u << 31;
 
 ssize_t send_message(fid_ep* ep, const fi_msg* message, std::uint64_t flags) {
   StrictDomain& domain = domain_of(ep->msg);
+  const auto lock = domain.lock();
   const Persona& persona = domain.persona();
   StrictEndpoint& endpoint = *domain.endpoint(ep);
   if (!endpoint.peer_looked_for) {
@@ -130,6 +131,7 @@ ssize_t send(fid_ep* ep, const void* bytes, std::size_t size, void* descriptor, 
 ssize_t receive(fid_ep* ep, void* bytes, std::size_t size, void* descriptor, fi_addr_t from,
                 void* context) {
   StrictDomain& domain = domain_of(ep->msg);
+  const auto lock = domain.lock();
   if (domain.rules().has_all_buffers()) return -FI_EAGAIN;
   const std::string wrong = domain.rules().receive({bytes, size}, descriptor, context);
   if (!wrong.empty()) return refuse(domain.persona(), wrong);
@@ -140,6 +142,7 @@ ssize_t receive(fid_ep* ep, void* bytes, std::size_t size, void* descriptor, fi_
 
 ssize_t write_message(fid_ep* ep, const fi_msg_rma* message, std::uint64_t flags) {
   StrictDomain& domain = domain_of(ep->rma);
+  const auto lock = domain.lock();
   StrictEndpoint& endpoint = *domain.endpoint(ep);
   if (message->rma_iov_count != 1) return refuse(domain.persona(), "a write to several places");
   if (domain.rules().is_full(endpoint)) return -FI_EAGAIN;
@@ -226,7 +229,9 @@ void StrictDomain::watch_domain(fid_domain& domain) {
     if (tcp == nullptr) return -FI_ENOMEM;
     const int error = real(object->ops).endpoint(object, tcp, out, context);
     fi_freeinfo(tcp);
-    if (error == 0) owner.watch_endpoint(**out);
+    if (error != 0) return error;
+    const auto lock = owner.lock();
+    owner.watch_endpoint(**out);
     return error;
   };
   opens->srx_ctx = [](fid_domain* object, fi_rx_attr* attr, fid_ep** out, void* context) {
@@ -270,12 +275,14 @@ void StrictDomain::watch_domain(fid_domain& domain) {
 
 void StrictDomain::watch_region(fid_mr& region, const void* memory, std::size_t bytes,
                                 std::uint64_t access) {
+  const auto lock = this->lock();
   region.mem_desc = &region;
   rules_.add_region(&region, memory, bytes, access);
   fi_ops* const calls = tables_.hook(region.fid.ops);
   if (calls == nullptr) return;
   calls->close = [](fid* object) {
     StrictDomain& owner = domain_of(object->ops);
+    const auto lock = owner.lock();
     const std::string wrong = owner.rules().remove_region(object);
     return wrong.empty() ? real(object->ops).close(object) : refuse(owner.persona(), wrong);
   };
@@ -289,7 +296,9 @@ void StrictDomain::watch_receives(fid_ep& context) {
   }
   if (fi_ops* const calls = tables_.hook(context.fid.ops)) {
     calls->close = [](fid* object) {
-      domain_of(object->ops).rules().no_receives();
+      StrictDomain& owner = domain_of(object->ops);
+      const auto lock = owner.lock();
+      owner.rules().no_receives();
       return real(object->ops).close(object);
     };
   }
@@ -302,6 +311,7 @@ void StrictDomain::watch_endpoint(fid_ep& opened) {
   if (fi_ops* const calls = tables_.hook(opened.fid.ops)) {
     calls->close = [](fid* object) {
       StrictDomain& owner = domain_of(object->ops);
+      const auto lock = owner.lock();
       auto* const closed = reinterpret_cast<fid_ep*>(object);
       StrictEndpoint& endpoint = *owner.endpoint(closed);
       Endpoints::all().remove(endpoint.number);
@@ -351,6 +361,7 @@ void StrictDomain::watch_queue(fid_cq& queue, fi_cq_format format) {
   if (calls == nullptr) return;
   calls->read = [](fid_cq* object, void* out, std::size_t capacity) -> ssize_t {
     StrictDomain& owner = domain_of(object->ops);
+    const auto lock = owner.lock();
     const std::size_t stride = entry_bytes(owner.queues_.at(object));
     std::array<fi_cq_data_entry, 16> entries{};
     const ssize_t count =
@@ -371,7 +382,9 @@ void StrictDomain::watch_queue(fid_cq& queue, fi_cq_format format) {
   };
   calls->readerr = [](fid_cq* object, fi_cq_err_entry* out, std::uint64_t flags) -> ssize_t {
     const ssize_t count = real(object->ops).readerr(object, out, flags);
-    if (count > 0) domain_of(object->ops).rules().completed(out->op_context);
+    StrictDomain& owner = domain_of(object->ops);
+    const auto lock = owner.lock();
+    if (count > 0) owner.rules().completed(out->op_context);
     return count;
   };
   calls->sread = [](fid_cq*, void*, std::size_t, const void*, int) -> ssize_t {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <string>
 
 #include "tests/strict/hooked.h"
@@ -34,6 +35,10 @@ class StrictDomain {
   const Persona& persona() const { return persona_; }
   Rules& rules() { return rules_; }
   StrictEndpoint* endpoint(const fid_ep* object);
+  /// Endpoints are opened by other threads, too.
+  std::unique_lock<std::recursive_mutex> lock() {
+    return std::unique_lock<std::recursive_mutex>(mutex_);
+  }
 
  private:
   void watch_domain(fid_domain& domain);
@@ -42,6 +47,7 @@ class StrictDomain {
   void watch_queue(fid_cq& queue, fi_cq_format format);
   void watch_region(fid_mr& region, const void* memory, std::size_t bytes, std::uint64_t access);
 
+  std::recursive_mutex mutex_;
   const Persona& persona_;
   Rules rules_;
   HookedTables<StrictDomain> tables_{this};

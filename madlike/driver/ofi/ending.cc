@@ -20,6 +20,7 @@ OfiDriver::~OfiDriver() {
   for (Event& event : events_) {
     if (event.request) fi_reject(fabric_->listener(), event.request->handle, nullptr, 0);
   }
+  fabric_->end_receives();  // before the buffers that were posted go
 }
 
 void OfiDriver::close_endpoint(OfiConnection& connection) {

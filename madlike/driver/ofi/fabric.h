@@ -46,6 +46,8 @@ class OfiFabric {
   fid_eq* events() { return eq_.get(); }
   fid_cq* completions() { return cq_.get(); }
   fid_ep* receives() { return srx_.get(); }
+  /// What was posted to receives() is the caller's again.  All endpoints are closed.
+  void end_receives() { srx_.reset(); }
   fid_pep* listener() { return listener_.get(); }
 
  private:

@@ -77,7 +77,7 @@ SendPool::SendPool(OfiFabric& fabric) {
   const OfiFacts& facts = fabric.facts();
   if (facts.send_buffers == 0) return;
   slab_ = std::make_unique<Slab>(fabric, facts.send_buffers, facts.packet_bytes + OfiHeader::kBytes,
-                                 FI_SEND);
+                                 FI_SEND | FI_WRITE);
   free_.reserve(facts.send_buffers);
   for (std::size_t i = 0; i < facts.send_buffers; ++i) free_.push_back(slab_->at(i));
 }
