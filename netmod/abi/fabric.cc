@@ -80,8 +80,9 @@ Opened open_loopback_fabric(const std::string& /*name*/, const FabricOptions& /*
 /// What carries packets between processes of one host; for the tools.
 enum class Within { kMemory, kSockets };
 /// What the stages of the tests run over a fabric: everything; what differs for it; some things, or
-/// what tests another name; nothing so far, and no list of the fabrics names it.
-enum class Tested { kInFull, kDiffering, kByAnother, kNever };
+/// what tests another name; what the stage `rdma` does, in its lab; nothing so far, and no list of
+/// the fabrics names it.
+enum class Tested { kInFull, kDiffering, kByAnother, kInLab, kNever };
 /// Whether somebody is told of it who asks what this host has.
 enum class Asked { kYes, kNo };
 
@@ -101,7 +102,7 @@ constexpr Fabric kFabrics[] = {
     {"tcp", open_tcp_fabric, Within::kSockets, Tested::kInFull, Asked::kYes},
     {"shm", open_shm_fabric, Within::kMemory, Tested::kByAnother, Asked::kYes},
     {"ofi:tcp", open_ofi_fabric, Within::kSockets, Tested::kDiffering, Asked::kYes},
-    {"ofi:verbs", open_ofi_fabric, Within::kSockets, Tested::kNever, Asked::kYes},
+    {"ofi:verbs", open_ofi_fabric, Within::kSockets, Tested::kInLab, Asked::kYes},
     {"ofi", open_ofi_fabric, Within::kSockets, Tested::kNever, Asked::kNo},
     {"ofi:PROVIDER", open_ofi_fabric, Within::kSockets, Tested::kByAnother, Asked::kNo},
     {"ucx", open_ucx_fabric, Within::kMemory, Tested::kByAnother, Asked::kYes},

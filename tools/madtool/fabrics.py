@@ -20,7 +20,7 @@ class Fabric:
 
     name: str
     within: str  # Memory or Sockets: what carries packets between processes of one host
-    tested: str  # InFull, Differing, ByAnother, Never
+    tested: str  # InFull, Differing, ByAnother, InLab, Never
     asked: str
 
 
@@ -34,6 +34,7 @@ def _table(source: str) -> Tuple[Fabric, ...]:
 TABLE = _table(_TABLE.read_text())
 _FULL, OTHERS = (tuple(fabric.name for fabric in TABLE if fabric.tested == kind) for kind in ("InFull", "Differing"))
 FABRICS = (*_FULL, *OTHERS)
+IN_LAB = tuple(fabric.name for fabric in TABLE if fabric.tested == "InLab")
 _CANNOT = re.compile(r"^fabric (\S+) cannot be used: (.*)$", re.MULTILINE)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import List, Mapping, Sequence, Tuple
 
-from madtool import bazel, lock, mpi_stages, mpich_build, rdma_lab, rdma_machine
+from madtool import bazel, fabrics, lock, mpi_stages, mpich_build, rdma_lab, rdma_machine
 from madtool.log import run_logged, say
 from madtool.paths import cache_root, digest, logs_dir
 from madtool.rdma_checks import CHECKS, GTEST, MPI, ROOT, USER, Account, Check, judge, limit_s, script, table
@@ -59,33 +59,34 @@ class Test:
 # As netmod/abi/ucx_loader.cc has it.
 _UNPATCHED = {"UCX_MEM_MMAP_HOOK_MODE": "none"}
 TESTS = (
-    Test("//tests/conformance:ofi_post_test"),
+    Test("//tests/conformance/ofi:verbs_conformance_test", clean=True),
+    Test("//tests/conformance/ofi:verbs_writes_test", clean=True),
+    Test("//tests/conformance/ofi:verbs_death_test", clean=True),
     Test("//tests/conformance:ucx_agreement_test", env=_UNPATCHED),
 )  # fmt: skip
 
-# Over these tests/mpi/run.py runs a little of everything, with 2 to 4 ranks.
-MPI_FABRICS: Tuple[str, ...] = ()
+# Over each fabric of the lab tests/mpi/run.py runs a little of everything, with 2 to 4 ranks.
 _MPI_PATIENCE = 10  # times as long as elsewhere
 
 
 def _mpi_check(prefix: Path, place: Path) -> Check:
     words = [sys.executable, "-B", str(mpi_stages.PROGRAMS), f"--prefix={prefix}", f"--build={place}", "--smoke",
-             *(f"--fabric={fabric}" for fabric in MPI_FABRICS), f"--patience={_MPI_PATIENCE}"]  # fmt: skip
+             *(f"--fabric={fabric}" for fabric in fabrics.IN_LAB), f"--patience={_MPI_PATIENCE}"]  # fmt: skip
     env = {"MPIR_CVAR_CH4_MAD_INTERFACE": "roce0"}
     return Check("mpi", " ".join([*words, "--built"]), MPI, 3600, env)
 
 
 def _mpi() -> "Tuple[List[Check], List[Path], Tally]":
     """MPI programs, compiled here, where that takes seconds; the directories with what they need."""
-    if not MPI_FABRICS:
+    if not fabrics.IN_LAB:
         return [], [], Tally()
     prefix = mpich_build.built_prefix()
     if prefix is None:
         return [], [], Tally(skipped=1, notes=("mpi: not built yet; run: tools/mad build",))
     place = cache_root() / "mpi-tests" / digest(str(prefix))
-    fabrics = [f"--fabric={fabric}" for fabric in MPI_FABRICS]
+    over = [f"--fabric={fabric}" for fabric in fabrics.IN_LAB]
     run_logged([sys.executable, "-B", str(mpi_stages.PROGRAMS), f"--prefix={prefix}", f"--build={place}", "--smoke",
-                *fabrics, "--only-build"], logs_dir() / "rdma-mpi-build.log", "MPI programs")  # fmt: skip
+                *over, "--only-build"], logs_dir() / "rdma-mpi-build.log", "MPI programs")  # fmt: skip
     python = Path(sys.executable)
     reached = [prefix, place, mpi_stages.PROGRAMS.parent, python.parent, python.resolve().parent]
     return [_mpi_check(prefix, place)], reached, Tally()

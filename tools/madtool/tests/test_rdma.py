@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Dict, List
 from unittest import mock
 
-from madtool import lab_command, mpi_stages, packages, rdma_checks, rdma_lab, rdma_machine, rdma_stage, test_command
+from madtool import fabrics, lab_command, mpi_stages, packages, rdma_checks, rdma_lab, rdma_machine, rdma_stage, test_command
 from madtool.errors import Failure
 from madtool.rdma_checks import GTEST, MPI, ROOT, USER, Check
 from madtool.rdma_lab import SCRIPTS, Lab
@@ -201,8 +201,9 @@ class MpiPrograms(CacheTest):
         self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (0, "1 passed, 0 failed, 0 skipped"), done.stdout)
 
     def test_check_without_fabrics_or_prefix(self) -> None:
-        self.assertEqual(rdma_stage._mpi(), ([], [], Tally()))
-        with mock.patch.object(rdma_stage, "MPI_FABRICS", ("tcp",)):
+        with mock.patch.object(fabrics, "IN_LAB", ()):
+            self.assertEqual(rdma_stage._mpi(), ([], [], Tally()))
+        with mock.patch.object(fabrics, "IN_LAB", ("tcp",)):
             self.assertEqual(rdma_stage._mpi()[2].skipped, 1)
 
 
