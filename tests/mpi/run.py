@@ -101,6 +101,10 @@ class Builder:
             results = workers.map(lambda program: self._program(program, objects), programs)
             self._results = dict(zip(programs, results))
 
+    def complaints(self) -> str:
+        """The compiler's words about what it did not build."""
+        return "".join(self._results.values())
+
     def binary(self, program: str) -> Path:
         """The built program; Skip or a RuntimeError with the compiler's words."""
         if self._results.get(program):
@@ -327,7 +331,9 @@ def main() -> int:
             builder.build(programs)
             print(f"built {len(programs)} programs in {time.monotonic() - begin:.1f} s", flush=True)
         if arguments.only_build:
-            return 0
+            complaints = builder.complaints()
+            print(complaints, end="", flush=True)
+            return 1 if complaints else 0
         counts = run_all(tests, prefix, builder, arguments.patience, begin + arguments.last_start,
                          arguments.jobs)  # fmt: skip
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")

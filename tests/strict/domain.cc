@@ -52,13 +52,13 @@ class Endpoints {
     return found == by_number_.end() ? nullptr : found->second.endpoint;
   }
   /// The buffers of the endpoint at the other end, or null: it is in another process.
-  Buffers* peer_of(fid_ep* endpoint) {
+  std::shared_ptr<Buffers> peer_of(fid_ep* endpoint) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const Name here = name(endpoint, false), there = name(endpoint, true);
     for (auto& [number, each] : by_number_) {
       if (name(each.endpoint->object, false) == there &&
           name(each.endpoint->object, true) == here) {
-        return &each.domain->rules().buffers();
+        return each.domain->rules().buffers();
       }
     }
     return nullptr;

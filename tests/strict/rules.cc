@@ -44,7 +44,7 @@ std::string Rules::receive(const iovec& buffer, void* descriptor, const void* co
   std::string wrong = find(buffer, descriptor, FI_RECV, &region);
   if (!wrong.empty()) return wrong;
   ++region->uses;
-  ++buffers_.ready;
+  ++buffers_->ready;
   operations_[context] = Operation{{region}, nullptr};
   return {};
 }
@@ -91,7 +91,7 @@ void Rules::completed(const void* context) {
   if (found->second.from != nullptr) {
     --found->second.from->operations;
   } else {
-    --buffers_.ready;
+    --buffers_->ready;
   }
   operations_.erase(found);
 }
@@ -107,7 +107,7 @@ void Rules::taken_back(Sender& from, std::uint64_t access, const void* context) 
 void Rules::received(Sender* from) {
   if (from == nullptr || from->under_way == 0) return;
   --from->under_way;
-  --buffers_.expected;
+  --buffers_->expected;
 }
 
 void Rules::closed(Sender& from) {
@@ -118,7 +118,7 @@ void Rules::closed(Sender& from) {
 
 void Rules::no_receives() {
   end_all_of(nullptr);
-  buffers_.ready = 0;
+  buffers_->ready = 0;
 }
 
 void Rules::end_all_of(const Sender* from) {

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -28,9 +29,9 @@ struct Buffers {
 
 /// Of one endpoint: what it has not completed, and what its peer has not received.
 struct Sender {
-  Buffers* receiver = nullptr;  // null: of another process, of which nothing is known
-  std::size_t under_way = 0;    // messages that its peer has not received
-  std::size_t operations = 0;   // that have not completed
+  std::shared_ptr<Buffers> receiver;  // null: of another process, of which nothing is known
+  std::size_t under_way = 0;          // messages that its peer has not received
+  std::size_t operations = 0;         // that have not completed
 };
 
 class Rules {
@@ -47,7 +48,7 @@ class Rules {
                    std::uint64_t access, bool injected, const void* context);
   /// Whether the endpoint has all operations that it may have.
   bool is_full(const Sender& from) const { return from.operations >= persona_.sends; }
-  bool has_all_buffers() const { return buffers_.ready >= persona_.receives; }
+  bool has_all_buffers() const { return buffers_->ready >= persona_.receives; }
   /// The fabric did not take it after all.
   void taken_back(Sender& from, std::uint64_t access, const void* context);
   /// An operation or a receive has completed, well or not.
@@ -59,7 +60,8 @@ class Rules {
   /// What receives have been posted to is closed.
   void no_receives();
 
-  Buffers& buffers() { return buffers_; }
+  /// Outlive the domain: senders count in them.
+  const std::shared_ptr<Buffers>& buffers() { return buffers_; }
 
  private:
   struct Region {
@@ -77,7 +79,7 @@ class Rules {
   const Persona& persona_;
   std::map<void*, Region> regions_;
   std::unordered_map<const void*, Operation> operations_;
-  Buffers buffers_;
+  const std::shared_ptr<Buffers> buffers_ = std::make_shared<Buffers>();
 };
 
 }  // namespace mad::strict

@@ -71,20 +71,20 @@ TEST_F(RulesTest, AClosedEndpointsOperationsEnd) {
   Rules there{kPersonas[0]};
   there.add_region(&other, memory.data(), memory.size(), FI_RECV);
   EXPECT_EQ(there.receive({memory.data(), 8}, &other, &other), "");
-  from.receiver = &there.buffers();
+  from.receiver = there.buffers();
   EXPECT_EQ(send({memory.data(), 8}), "");
   EXPECT_NE(send({memory.data(), 8}), "") << "one buffer";
   rules.closed(from);
   EXPECT_EQ(rules.remove_region(&region), "");
-  EXPECT_EQ(there.buffers().expected, 0u);
-  EXPECT_EQ(there.buffers().ready, 1u);
+  EXPECT_EQ(there.buffers()->expected, 0u);
+  EXPECT_EQ(there.buffers()->ready, 1u);
 }
 
 TEST_F(RulesTest, WhatTheFabricDidNotTakeIsForgotten) {
   Rules there{kPersonas[0]};
   there.add_region(&other, memory.data(), memory.size(), FI_RECV);
   EXPECT_EQ(there.receive({memory.data(), 8}, &other, &other), "");
-  from.receiver = &there.buffers();
+  from.receiver = there.buffers();
   iovec segment{memory.data(), 8};
   void* descriptor = &region;
   EXPECT_EQ(rules.send(from, &segment, &descriptor, 1, FI_SEND, false, &from), "");
@@ -92,8 +92,8 @@ TEST_F(RulesTest, WhatTheFabricDidNotTakeIsForgotten) {
   EXPECT_EQ(rules.send(from, &segment, &descriptor, 1, FI_SEND, false, &from), "");
   there.received(&from);
   there.completed(&other);
-  EXPECT_EQ(there.buffers().ready, 0u);
-  EXPECT_EQ(there.buffers().expected, 0u);
+  EXPECT_EQ(there.buffers()->ready, 0u);
+  EXPECT_EQ(there.buffers()->expected, 0u);
 }
 
 }  // namespace

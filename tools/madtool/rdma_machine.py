@@ -88,6 +88,7 @@ class Machine:
         self.shared = shared
         self._limit_s = job.limit_s
         self._begin = time.monotonic()
+        self._out_of_time = False
         file = None if link is None else link.fileno()
         words = command(lab, shared, number, memory_mib, file)
         try:
@@ -116,6 +117,7 @@ class Machine:
         if self._qemu.poll() is not None:
             return False
         if time.monotonic() - self._begin > self._limit_s:
+            self._out_of_time = True
             self.end()
             return False
         return True
@@ -126,7 +128,7 @@ class Machine:
             return Outcome(int((self.shared / "exit").read_text()), "", self.shared)
         except (OSError, ValueError):
             pass
-        if time.monotonic() - self._begin > self._limit_s:
+        if self._out_of_time:
             return Outcome(None, f"the machine did not end within {clock(self._limit_s)}", self.shared, True)
         console = self.shared / "console"
         return Outcome(None, f"the machine ended without an exit code; last lines of {console}:\n{tail(console)}",

@@ -45,6 +45,10 @@ class CreditPool {
     spare_ -= grant;
     return grant;
   }
+  /// Whether a peer's first grant may be that much: both sides count, or neither does.
+  bool may_be_given(std::uint16_t units) const {
+    return counts_ ? units >= kLeast && units <= kMost : units == kUncounted;
+  }
   void give_back(std::int64_t units) { spare_ += units; }
   bool has_plenty() const { return spare_ > 2 * kFirst; }
   bool is_short() const { return spare_ < kFirst; }
@@ -59,8 +63,12 @@ class Credit {
  public:
   // What we may send.
   void set_given(std::uint16_t units) { ours_ = units; }
-  void add_given(std::uint16_t units) {
-    if (ours_ != CreditPool::kUncounted) ours_ += units;
+  /// False: more than any peer has.
+  bool add_given(std::uint16_t units) {
+    if (ours_ == CreditPool::kUncounted) return true;
+    if (units > CreditPool::kMost || ours_ + units > CreditPool::kMost) return false;
+    ours_ = static_cast<std::uint16_t>(ours_ + units);
+    return true;
   }
   bool may_send() const { return ours_ > 1; }
   bool may_give() const { return ours_ > 0; }

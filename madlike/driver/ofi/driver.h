@@ -82,6 +82,7 @@ class OfiDriver : public Driver {
 
   // ending.cc
   void close_endpoint(OfiConnection& connection);
+  void shut_down(OfiConnection& connection);
   void post_last(OfiConnection& connection);
   void end_soon(ConnectionId connection, Status why) {
     connections_.end_soon(connection, std::move(why));

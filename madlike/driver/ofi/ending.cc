@@ -2,6 +2,7 @@
 //
 // A record is forgotten when its connection is gone, the caller has left it, and neither the caller
 // (by a region it exposed) nor the provider (by an operation) can name it any more.
+#include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
@@ -30,6 +31,16 @@ void OfiDriver::close_endpoint(OfiConnection& connection) {
   connection.endpoint.reset();
 }
 
+// Of an endpoint that is closed devices forget what they have received for it, with its buffers, so
+// that it is read before.
+void OfiDriver::shut_down(OfiConnection& connection) {
+  if (connection.endpoint && fabric_->facts().by_device) {
+    (void)fi_shutdown(connection.endpoint.get(), 0);
+    drain_completions();
+  }
+  close_endpoint(connection);
+}
+
 void OfiDriver::disconnect(ConnectionId id) {
   OfiConnection* const left = connections_.leave(id);
   if (!left) return;
@@ -42,7 +53,7 @@ void OfiDriver::disconnect(ConnectionId id) {
   if (connection.exposed > 0) {
     // A write may have come in half.  The provider looked at its key when it began and would go on
     // with it after withdraw(), for as long as this connection stands.
-    close_endpoint(connection);
+    shut_down(connection);
     end_soon(id, connection.gone);
   } else if (stands) {
     post_last(connection);
@@ -64,7 +75,8 @@ void OfiDriver::post_last(OfiConnection& connection) {
 
 void OfiDriver::end(OfiConnection& connection, Status why) {
   if (connection.state == State::kGone) return;
-  close_endpoint(connection);
+  openings_.cancel(connection.id);
+  shut_down(connection);
   // What came before the end is told before it; the provider gives back its operations as failed.
   drain_completions();
   if (connection.peer_finished) why = Status(StatusCode::kClosed, "the peer disconnected");

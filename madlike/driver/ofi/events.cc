@@ -92,7 +92,8 @@ void OfiDriver::dispatch_events() {
 void OfiDriver::on_request(Event& event) {
   const std::optional<Greeting> greeting = Greeting::parse(event.data.data(), event.data.size());
   if (!greeting || greeting->kind != Greeting::Kind::kRequest ||
-      greeting->address.size() != address().size() || greeting->address == address()) {
+      greeting->address.size() != address().size() || greeting->address == address() ||
+      !credits_.may_be_given(greeting->credit)) {
     refuse(event.request.get(), Greeting::Kind::kForeign);
     return;
   }
@@ -126,7 +127,8 @@ void OfiDriver::on_request(Event& event) {
 void OfiDriver::on_connected(OfiConnection& connection, const Event& event) {
   if (connection.state == State::kConnecting) {
     const std::optional<Greeting> answer = Greeting::parse(event.data.data(), event.data.size());
-    if (!answer || answer->kind != Greeting::Kind::kAcceptance) {
+    if (!answer || answer->kind != Greeting::Kind::kAcceptance ||
+        !credits_.may_be_given(answer->credit)) {
       end_soon(connection.id,
                Status(StatusCode::kVersion,
                       to_text(connection.address) + " is no ofi engine of this version"));

@@ -12,6 +12,7 @@
 #include "madlike/driver/door/sockets.h"
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/libfabric/status.h"
+#include "madlike/driver/ofi/header.h"
 
 namespace mad {
 namespace {
@@ -128,7 +129,15 @@ Result<std::unique_ptr<OfiFabric>> OfiFabric::open(const OfiOptions& options) {
   fabric->info_ = std::move(*info);
   fabric->info_->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
   fabric->facts_ = OfiFacts::of(*fabric->info_, options);
-  if (fabric->facts_.by_device) fit_to_device(fabric->facts_, fabric->info_.get());
+  if (fabric->facts_.by_device) {
+    if (fabric->info_->tx_attr->inject_size < OfiHeader::kBytes) {
+      return Status(StatusCode::kNotFound, "the device of libfabric's " + options.provider +
+                                               " sends at most " +
+                                               std::to_string(fabric->info_->tx_attr->inject_size) +
+                                               " bytes in line, and 16 are needed");
+    }
+    fit_to_device(fabric->facts_, fabric->info_.get());
+  }
   // tcp polls descriptors anyway.  Others would pay for them at every completion.
   if (options.provider == "tcp") fabric->wait_object_ = FI_WAIT_FD;
   Status status = fabric->open_objects();

@@ -36,6 +36,8 @@ class OfiOpenings {
 
   /// Opens an endpoint to `peer` for the connection; `number` comes back with it.
   void add(ConnectionId connection, std::uint32_t number, std::vector<std::byte> peer);
+  /// The connection needs none any more; one that is being opened comes back all the same.
+  void cancel(ConnectionId connection);
   /// One that is open, or could not be opened.
   std::optional<Opened> take();
   bool empty() const { return waiting_.empty() && running_.empty(); }

@@ -53,7 +53,7 @@ bool OfiDriver::take_header(OfiConnection& connection, const OfiHeader& header, 
     return refuse("more than it may");
   }
   if (header.kind == OfiHeader::Kind::kPacket) connection.rest = header.rest;
-  connection.credit.add_given(header.credit);
+  if (!connection.credit.add_given(header.credit)) return refuse("more credit than there is");
   return true;
 }
 

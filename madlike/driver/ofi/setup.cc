@@ -183,6 +183,7 @@ void OfiDriver::accept(OfiConnection& connection, const Greeting& greeting, Info
   connection.peer_incarnation = greeting.incarnation;
   connection.peer_sequence = greeting.sequence;
   connection.credit.set_given(greeting.credit);
+  openings_.cancel(connection.id);
   set_state(connection, State::kAccepting);
   connection.deadline = Clock::now() + options_.connect_timeout;
   Status attached = attach(connection, fabric_->open_endpoint(request.get()));
@@ -226,7 +227,8 @@ void OfiDriver::on_deadline(OfiConnection& connection, Clock::time_point now) {
       if (!connection.endpoint) {
         connection.deadline = now + options_.connect_timeout;  // opening ends by itself
       } else if (fi_getpeer(connection.endpoint.get(), &peer, &size) == 0) {
-        connection.deadline = now + options_.connect_timeout;  // it answered, its engine is busy
+        // It answered, its engine is busy.  (A device's connection manager gives up by itself.)
+        connection.deadline = now + options_.connect_timeout;
       } else {
         end_soon(connection.id,
                  Status(StatusCode::kAgain, to_text(connection.address) + " does not answer"));
@@ -237,6 +239,12 @@ void OfiDriver::on_deadline(OfiConnection& connection, Clock::time_point now) {
       start_request(connection);
       return;
     case State::kAccepting:
+      if (fabric_->facts().by_device) {
+        // The peer's engine has to look before the connection stands, and may take its time; one
+        // that is gone is told of by the connection manager.
+        connection.deadline = now + options_.connect_timeout;
+        return;
+      }
       end_soon(connection.id,
                Status(StatusCode::kAgain,
                       to_text(connection.address) + " asked for a connection and gave up"));

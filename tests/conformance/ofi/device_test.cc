@@ -282,7 +282,7 @@ class DeviceAcquaintance : public ::testing::Test {
     ASSERT_TRUE(stranger_.greeting());
     header_.tag = stranger_.greeting()->tag;
     credit_ = stranger_.greeting()->credit;
-    stranger_.accept(Stranger::acceptance().pack());
+    stranger_.accept(Stranger::acceptance(Stranger::kCredit).pack());
     ASSERT_TRUE(pump(engine_, stranger_, [&] {
       return stranger_.is_connected() && engine_.station.connected.count(id_) == 1;
     }));
@@ -308,6 +308,26 @@ TEST_F(DeviceAcquaintance, WhoSendsMoreThanItMayIsEnded) {
   stranger_.send(header_, Bytes(8));
   EXPECT_TRUE(ends_with(StatusCode::kProtocol));
   EXPECT_EQ(engine_.station.received.size(), credit_);
+}
+
+TEST_F(DeviceAcquaintance, WhoGivesMoreThanAnybodyHasIsEnded) {
+  header_.kind = OfiHeader::Kind::kCredit;
+  header_.credit = CreditPool::kMost - Stranger::kCredit;
+  stranger_.send(header_);
+  stranger_.send(header_);
+  EXPECT_TRUE(ends_with(StatusCode::kProtocol));
+}
+
+TEST(OfiDevice, WhoGrantsTooLittleOrCountsNothingIsNoEngineOfThisVersion) {
+  for (const std::uint16_t credit : {std::uint16_t{1}, CreditPool::kUncounted}) {
+    OfiEngine engine(as_device());
+    Stranger stranger;
+    const ConnectionId id = engine.connect(stranger.address());
+    ASSERT_TRUE(pump(engine, stranger, [&] { return stranger.was_asked(); }));
+    stranger.accept(Stranger::acceptance(credit).pack());
+    ASSERT_TRUE(pump(engine, stranger, [&] { return engine.station.disconnected.count(id) == 1; }));
+    EXPECT_EQ(engine.station.disconnected[id].code(), StatusCode::kVersion) << credit;
+  }
 }
 
 TEST_F(DeviceAcquaintance, APieceThatIsNoneOfItsPacketsEndsTheConnection) {

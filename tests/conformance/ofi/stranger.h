@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "madlike/driver/ofi/credit.h"
 #include "madlike/driver/ofi/greeting.h"
 #include "madlike/driver/ofi/header.h"
 #include "tests/conformance/ofi/engine.h"
@@ -19,7 +20,7 @@ namespace mad {
 
 class Stranger {
  public:
-  static constexpr std::uint16_t kCredit = 8;  // packets that the engine may send
+  static constexpr std::uint16_t kCredit = 8;  // packets that an engine on a device may send
 
   explicit Stranger(std::unique_ptr<OfiFabric> fabric = fabric_on_lo())
       : buffers_(64, Bytes(64)), fabric_(std::move(fabric)) {
@@ -41,16 +42,17 @@ class Stranger {
     Greeting greeting;
     greeting.incarnation = greeting.sequence = 1;
     greeting.tag = kTag;
-    greeting.credit = kCredit;
+    greeting.credit = CreditPool::kUncounted;
     greeting.address = address();
     return greeting;
   }
-  static Greeting acceptance() {
+  /// An engine on a device gives kCredit.
+  static Greeting acceptance(std::uint16_t credit = CreditPool::kUncounted) {
     Greeting greeting;
     greeting.kind = Greeting::Kind::kAcceptance;
     greeting.incarnation = greeting.sequence = 1;
     greeting.tag = kTag;
-    greeting.credit = kCredit;
+    greeting.credit = credit;
     return greeting;
   }
 
