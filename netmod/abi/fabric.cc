@@ -108,6 +108,8 @@ constexpr Fabric kFabrics[] = {
     {"ucx", open_ucx_fabric, Within::kMemory, Tested::kByAnother, Asked::kYes},
     {"ucx:tcp", open_ucx_fabric, Within::kSockets, Tested::kDiffering, Asked::kYes},
     {"ucx:posix", open_ucx_fabric, Within::kMemory, Tested::kByAnother, Asked::kYes},
+    {"ucx:rc", open_ucx_fabric, Within::kSockets, Tested::kByAnother, Asked::kYes},
+    {"ucx:ud", open_ucx_fabric, Within::kSockets, Tested::kByAnother, Asked::kYes},
     {"ucx:posix,cma", open_ucx_fabric, Within::kMemory, Tested::kDiffering, Asked::kYes},
     {"ucx:TRANSPORTS", open_ucx_fabric, Within::kSockets, Tested::kNever, Asked::kNo},
     {"loopback", open_loopback_fabric, Within::kMemory, Tested::kByAnother, Asked::kNo},

@@ -73,10 +73,10 @@ TEST(Fabric, UnknownNamesAreAnsweredWithTheList) {
 }
 
 TEST(Fabric, UnknownTransportsAreNotFound) {
-  const auto opened = open_fabric("ucx:rc", {});
+  const auto opened = open_fabric("ucx:dc", {});
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.status().code(), StatusCode::kNotFound);
-  EXPECT_NE(opened.status().message().find("ucx:rc"), std::string::npos);
+  EXPECT_NE(opened.status().message().find("ucx:dc"), std::string::npos);
 }
 
 TEST(Fabric, UnknownProviderAndInterfaceAreNotFound) {

@@ -35,6 +35,8 @@ struct DriverFactory {
   std::function<DriverPair()> make;
   /// The address of an engine that does not exist (any more) on this fabric; empty: not tested.
   std::function<std::vector<std::byte>(const DriverPair&)> nobody;
+  /// Nothing has left before its receiver polls: it says what arrived.
+  bool leaves_when_polled = false;
 };
 
 inline std::ostream& operator<<(std::ostream& out, const DriverFactory& factory) {

@@ -63,7 +63,9 @@ TESTS = (
     Test("//tests/conformance/ofi:verbs_conformance_test", env=_VERBS, clean=True),
     Test("//tests/conformance/ofi:verbs_writes_test", env=_VERBS, clean=True),
     Test("//tests/conformance/ofi:verbs_death_test", env=_VERBS, clean=True),
-    Test("//tests/conformance:ucx_agreement_test", env=_UNPATCHED),
+    Test("//tests/conformance:ucx_rdma_conformance_test", env=_UNPATCHED, limit_s=1200),
+    Test("//tests/conformance:ucx_rdma_writes_test", env=_UNPATCHED),
+    Test("//tests/conformance:ucx_rdma_death_test", env=_UNPATCHED),
 )  # fmt: skip
 
 # Over each fabric of the lab tests/mpi/run.py runs a little of everything, with 2 to 4 ranks.

@@ -35,17 +35,20 @@ void UcxDriver::make_offer(UcxConnection& connection) {
     own.process = {static_cast<std::uint64_t>(getpid()),
                    reinterpret_cast<std::uintptr_t>(&connection.word), connection.word};
   }
-  if (options_.posix) {
-    if (!interface_of(connection.peer.socket).ok()) {
-      connection.without_posix = Status(StatusCode::kUnreachable, "its address is of another host");
-    } else if (Status posix = prepare(connection, UcxTransport::kPosix); !posix.ok()) {
-      if (!options_.tcp) return end_soon(connection.id, std::move(posix));  // it may pass
-      go_without_posix(connection, std::move(posix));
-    }
+  UcxTransport last = UcxTransport::kPosix;
+  for (const UcxTransport transport : kAllUcxTransports) {
+    if (has(transport)) last = transport;
   }
-  if (options_.tcp) {
-    Status tcp = prepare(connection, UcxTransport::kTcp);
-    if (!tcp.ok()) return end_soon(connection.id, std::move(tcp));
+  for (const UcxTransport transport : kAllUcxTransports) {
+    if (!has(transport)) continue;
+    if (transport == UcxTransport::kPosix && !interface_of(connection.peer.socket).ok()) {
+      connection.without_posix = Status(StatusCode::kUnreachable, "its address is of another host");
+      continue;
+    }
+    Status ready = prepare(connection, transport);
+    if (ready.ok()) continue;
+    if (transport == last) return end_soon(connection.id, std::move(ready));  // it may pass
+    go_without(connection, transport, std::move(ready));
   }
   const auto bytes = own.pack();
   connection.reader.expect(UcxOffer::kBytes);
@@ -65,12 +68,21 @@ Status UcxDriver::prepare(UcxConnection& connection, UcxTransport transport) {
   return {};
 }
 
-void UcxDriver::go_without_posix(UcxConnection& connection, Status why) {
-  if (!std::exchange(said_without_posix_, true)) {
-    say("ucx", "no shared memory with " + to_text(connection.peer.socket) +
-                   " and maybe others of this host: " + std::string(why.message()));
+// What was asked for, but for devices that this host does not have.
+bool UcxDriver::has(UcxTransport transport) const {
+  if (transport == UcxTransport::kPosix) return options_.posix;
+  if (transport == UcxTransport::kTcp) return options_.tcp;
+  return fabric_->limits(transport) != nullptr;
+}
+
+void UcxDriver::go_without(UcxConnection& connection, UcxTransport transport, Status why) {
+  const bool is_posix = transport == UcxTransport::kPosix;
+  if (!std::exchange(said_without_[static_cast<std::size_t>(transport)], true)) {
+    say("ucx", "no " + std::string(is_posix ? "shared memory" : to_string(transport)) + " with " +
+                   to_text(connection.peer.socket) + " and maybe others" +
+                   (is_posix ? " of this host: " : ": ") + std::string(why.message()));
   }
-  connection.without_posix = std::move(why);
+  if (is_posix) connection.without_posix = std::move(why);
 }
 
 void UcxDriver::try_reading(UcxConnection& connection) {
@@ -148,7 +160,7 @@ void UcxDriver::try_candidate(UcxConnection& connection) {
     if (transport == UcxTransport::kPosix) try_reading(connection);
   } else {
     connection.gone = wired;  // if no other does
-    if (transport == UcxTransport::kPosix) go_without_posix(connection, wired);
+    if (transport != UcxTransport::kTcp) go_without(connection, transport, wired);
   }
   const UcxNote note{wired.ok() ? UcxNote::Kind::kYes : UcxNote::Kind::kNo, transport};
   const auto bytes = note.pack();

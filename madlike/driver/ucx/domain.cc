@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "madlike/driver/ucx/lane.h"
+#include "madlike/driver/ucx/rdma_device.h"
+#include "madlike/driver/ucx/settings.h"
 #include "madlike/driver/ucx/status.h"
 
 namespace mad {
@@ -12,30 +14,14 @@ namespace {
 constexpr const char* kPrefix = "MAD";
 // The length of a message is in 16 bits there (mm_iface.h, uct_mm_fifo_element).
 constexpr std::size_t kMostSegment = 61440;
-constexpr std::size_t kBuffers = UcxLane::kPlaces + 1 + UcxLane::kMostKept;
 
-struct Option {
-  const char* name;
-  std::string value;
-};
-
-// What both sides must have alike, and what our bounds rely on.
-std::vector<Option> options_of(const UcxDomain::Options& options) {
-  if (options.transport == UcxTransport::kTcp) {
-    return {{"MAX_IOV", "128"},
-            {"CONN_NB", "y"},
-            {"TX_SEG_SIZE", "8192"},
-            {"RX_SEG_SIZE", "65536"},
-            {"MAX_POLL", std::to_string(UcxLane::kSocketsAtOnce)}};
+Status set_all(void* config, const std::vector<UcxSetting>& settings) {
+  for (const UcxSetting& each : settings) {
+    const ucs_status_t status = uct_config_modify(config, each.name.c_str(), each.value.c_str());
+    if (status == UCS_OK) continue;
+    return ucx_status(StatusCode::kNotFound, "UCX's option " + each.name, status);
   }
-  return {{"MM_SEG_SIZE", std::to_string(options.segment_bytes)},
-          {"MM_FIFO_SIZE", std::to_string(UcxLane::kPlaces)},
-          {"MM_FIFO_ELEM_SIZE", std::to_string(UcxLane::kMostShort)},
-          {"MM_FIFO_MAX_POLL", std::to_string(UcxLane::kMessagesAtOnce)},
-          {"MM_FIFO_RELEASE_FACTOR", "0.125"},  // a sender sees early that its peer takes messages
-          {"MM_FIFO_HUGETLB", "n"},             // small, see shared_bytes()
-          {"MM_RX_MAX_BUFS", "-1"},             // any number
-          {"MM_RX_BUFS_GROW", std::to_string(kBuffers)}};
+  return {};
 }
 
 }  // namespace
@@ -47,37 +33,66 @@ Result<std::unique_ptr<UcxDomain>> UcxDomain::open(const Options& options) {
                   "ucx: segments of shared memory too small or large");
   }
   std::unique_ptr<UcxDomain> domain(new UcxDomain(options));
-  Status status = domain->open_md();
-  if (status.ok()) status = domain->find_device();
+  if (!is_rdma(options.transport)) {
+    domain->device_name_ = options.device;
+  } else if (const auto device = rdma_device_of(options.device)) {
+    domain->device_name_ = device->name;
+    domain->gid_index_ = device->gid_index;
+  }
+  Status status = domain->open_any_md();
   if (status.ok()) status = domain->configure();
   if (!status.ok()) return status;
   return domain;
 }
 
-// The memory domain of the component that is named like the transport; its own name is the same.
-Status UcxDomain::open_md() {
-  const std::string name = to_string(options_.transport);
+// The memory domain of the component that is named like the transport, whose own name is the same;
+// or those of RDMA devices, of which the first that has the transport is taken.
+Status UcxDomain::open_any_md() {
+  const std::string name = is_rdma(options_.transport) ? "ib" : to_string(options_.transport);
   uct_component_h* list = nullptr;
   unsigned count = 0;
-  ucs_status_t status = uct_query_components(&list, &count);
+  const ucs_status_t status = uct_query_components(&list, &count);
   if (status != UCS_OK) return ucx_status(StatusCode::kInternal, "asking UCX", status);
   const std::unique_ptr<uct_component_h, decltype(&uct_release_component_list)> components(
       list, uct_release_component_list);
+  Status none(StatusCode::kNotFound,
+              std::string("UCX has no transport \"") + to_string(options_.transport) + "\" here");
   for (unsigned i = 0; i < count; ++i) {
     uct_component_attr_t attributes{};
-    attributes.field_mask = UCT_COMPONENT_ATTR_FIELD_NAME;
+    attributes.field_mask =
+        UCT_COMPONENT_ATTR_FIELD_NAME | UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT;
     if (uct_component_query(list[i], &attributes) != UCS_OK || name != attributes.name) continue;
-    uct_md_config_t* config = nullptr;
-    status = uct_md_config_read(list[i], kPrefix, nullptr, &config);
-    if (status != UCS_OK) return ucx_status(StatusCode::kInvalidArgument, "UCX_ options", status);
-    uct_md_h md = nullptr;
-    status = uct_md_open(list[i], name.c_str(), config, &md);
-    uct_config_release(config);
-    if (status != UCS_OK) return ucx_status(StatusCode::kNotFound, "opening " + name, status);
-    md_.reset(md);
-    return {};
+    std::vector<uct_md_resource_desc_t> domains(attributes.md_resource_count);
+    attributes.field_mask = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCES;
+    attributes.md_resources = domains.data();
+    if (uct_component_query(list[i], &attributes) != UCS_OK) continue;
+    for (const uct_md_resource_desc_t& domain : domains) {
+      const bool is_another = device_name_.substr(0, device_name_.find(':')) != domain.md_name;
+      if (is_rdma(options_.transport) && !device_name_.empty() && is_another) continue;
+      none = open_md(list[i], domain.md_name);
+      if (none.ok()) return none;
+    }
   }
-  return {StatusCode::kNotFound, "UCX has no transport \"" + name + "\" here"};
+  return none;
+}
+
+Status UcxDomain::open_md(uct_component_h component, const char* name) {
+  uct_md_config_t* config = nullptr;
+  ucs_status_t status = uct_md_config_read(component, kPrefix, nullptr, &config);
+  if (status != UCS_OK) return ucx_status(StatusCode::kInvalidArgument, "UCX_ options", status);
+  const std::unique_ptr<uct_md_config_t, void (*)(void*)> kept(config, uct_config_release);
+  if (is_rdma(options_.transport)) {
+    Status set = set_all(config, rdma_domain_settings(gid_index_));
+    if (!set.ok()) return set;
+  }
+  uct_md_h md = nullptr;
+  status = uct_md_open(component, name, config, &md);
+  if (status != UCS_OK) {
+    return ucx_status(StatusCode::kNotFound, std::string("opening ") + name, status);
+  }
+  md_.reset(md);
+  component_ = component;
+  return find_device();
 }
 
 // The device of that name, or the only one if there is none; or what there is instead.
@@ -91,11 +106,12 @@ Status UcxDomain::find_device() {
   std::string devices;
   for (unsigned i = 0; i < count; ++i) {
     device_ = list[i];
-    if (options_.device.empty() || options_.device == device_.dev_name) return {};
+    if (is_rdma(options_.transport) && options_.uct_name != device_.tl_name) continue;
+    if (device_name_.empty() || device_name_ == device_.dev_name) return {};
     devices += std::string(" ") + device_.dev_name;
   }
-  return {StatusCode::kNotFound,
-          "UCX has no device \"" + options_.device + "\" here; it has:" + devices};
+  return {StatusCode::kNotFound, "UCX has no device \"" + device_name_ + "\" with " +
+                                     to_string(options_.transport) + " here; it has:" + devices};
 }
 
 Status UcxDomain::configure() {
@@ -104,12 +120,8 @@ Status UcxDomain::configure() {
       uct_md_iface_config_read(md_.get(), device_.tl_name, kPrefix, nullptr, &config);
   if (status != UCS_OK) return ucx_status(StatusCode::kInvalidArgument, "UCX_ options", status);
   config_.reset(config);
-  for (const Option& option : options_of(options_)) {
-    status = uct_config_modify(config, option.name, option.value.c_str());
-    if (status == UCS_OK) continue;
-    return ucx_status(StatusCode::kNotFound, std::string("UCX's option ") + option.name, status);
-  }
-  return {};
+  return set_all(config,
+                 interface_settings(options_.transport, options_.uct_name, options_.segment_bytes));
 }
 
 Result<UctPtr<uct_iface_h>> UcxDomain::open_interface(uct_worker_h worker,
@@ -126,9 +138,20 @@ Result<UctPtr<uct_iface_h>> UcxDomain::open_interface(uct_worker_h worker,
                     std::string("opening ") + device_.tl_name + " on " + device_.dev_name, status);
 }
 
+bool UcxDomain::can_register() const {
+  // A later UCX may write more than the one we were compiled with knows.
+  struct {
+    uct_md_attr_t known;
+    std::byte later[512];
+  } room{};
+  return uct_md_query(md_.get(), &room.known) == UCS_OK &&
+         (room.known.cap.flags & UCT_MD_FLAG_REG) != 0 &&
+         room.known.rkey_packed_size == sizeof(std::uint64_t);
+}
+
 std::size_t UcxDomain::shared_bytes() const {
-  if (options_.transport == UcxTransport::kTcp) return 0;
-  return kBuffers * options_.segment_bytes + UcxLane::kPlaces * UcxLane::kMostShort;
+  if (options_.transport != UcxTransport::kPosix) return 0;
+  return kPosixBuffers * options_.segment_bytes + UcxLane::kPlaces * UcxLane::kMostShort;
 }
 
 }  // namespace mad

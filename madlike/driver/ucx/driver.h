@@ -1,7 +1,7 @@
 // UcxDriver: the class behind open_ucx().  Its parts stand in one file each: setup.cc (connections
 // come), agreement.cc (their transport), ending.cc (and end), post.cc (sends and writes),
-// receive.cc (what UCX hands to us), writes.cc (those that are remote writes), progress.cc (the
-// poll path).
+// receive.cc (what UCX hands to us), writes.cc (those that are remote writes), puts.cc (writes by
+// devices), progress.cc (the poll path).
 #ifndef MADLIKE_DRIVER_UCX_DRIVER_H_
 #define MADLIKE_DRIVER_UCX_DRIVER_H_
 
@@ -31,6 +31,10 @@ class UcxDriver final : public DoorDriver<UcxConnection>, private UcxEvents {
   Status post_lent(ConnectionId connection, PacketWriter& writer) override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
+  Result<ExposureToken> expose(ConnectionId connection, Segment memory) override;
+  Result<ExposureToken> expose_scattered(ConnectionId connection, ScatteredMemory& memory,
+                                         std::uint64_t first, std::uint64_t size) override;
+  void withdraw(ConnectionId connection, const ExposureToken& token) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
   Status watch(std::vector<pollfd>* out) override;
   void release(void* buffer) override { received_.release(buffer); }
@@ -52,7 +56,7 @@ class UcxDriver final : public DoorDriver<UcxConnection>, private UcxEvents {
   /// it sent before.
   struct HungUp {
     ConnectionId connection;
-    std::size_t looks;                 // shared memory
+    std::size_t looks;                 // but for tcp
     PolledClock::time_point deadline;  // tcp
   };
 
@@ -69,7 +73,8 @@ class UcxDriver final : public DoorDriver<UcxConnection>, private UcxEvents {
   void make_offer(UcxConnection& connection);
   Status prepare(UcxConnection& connection, UcxTransport transport);
   void try_reading(UcxConnection& connection);
-  void go_without_posix(UcxConnection& connection, Status why);
+  void go_without(UcxConnection& connection, UcxTransport transport, Status why);
+  bool has(UcxTransport transport) const;
   void on_readable(UcxConnection& connection) override;
   bool on_offer(UcxConnection& connection);
   bool on_note(UcxConnection& connection);
@@ -102,11 +107,18 @@ class UcxDriver final : public DoorDriver<UcxConnection>, private UcxEvents {
   void answer_pulls();
   void take_answer(UcxConnection& connection, Segment message);
 
+  // puts.cc
+  Status post_put(UcxConnection& connection, SegmentList packet, const ExposureToken& token,
+                  std::uint64_t offset, void* context);
+  void go_on();
+  bool go_on(UcxConnection& connection);
+
   // progress.cc
   bool looking_is_due();
   [[gnu::noinline]] void look();  // most polls do without
   void advance_unsettled();
   std::size_t agreeing_on_tcp() const;
+  unsigned progress_shared();
   void progress();
 
   // post.cc
@@ -126,12 +138,15 @@ class UcxDriver final : public DoorDriver<UcxConnection>, private UcxEvents {
   std::vector<ConnectionId> unsettled_;  // connections agreeing or closing
   std::vector<ConnectionId> advancing_;  // scratch of advance_unsettled()
   std::vector<HungUp> hung_up_;
+  std::vector<ConnectionId> going_on_;    // operations wait for room, or puts are under way
   std::vector<ConnectionId> owing_;       // pulls are to be answered
   std::array<Segment, kMaxRuns> places_;  // scratch of place()
   ProcessReader reader_;                  // scratch of take_pull()
   ListedRuns listed_;                     // the same
   std::vector<pollfd> armed_;             // scratch of watch()
-  bool said_without_posix_ = false, said_without_cma_ = false;
+  std::array<std::size_t, kUcxTransports> kinds_{};  // of links, by transport
+  std::array<bool, kUcxTransports> said_without_{};  // by transport
+  bool said_without_cma_ = false;
   std::uint32_t polls_ = 0;
   TcpSocket timer_;  // wakes who sleeps while tcp is agreed on
 };

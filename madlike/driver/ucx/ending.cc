@@ -9,14 +9,15 @@
 #include "madlike/driver/connections/linger.h"
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/ucx/driver.h"
+#include "madlike/driver/ucx/settings.h"
 #include "madlike/driver/ucx/status.h"
 
 namespace mad {
 namespace {
 
-// Times that we look for what a peer sent through shared memory before it hung up: as many messages
-// as there can be.
+// Times that we look for what a peer sent before it hung up: as many messages as there can be.
 constexpr std::size_t kLooks = UcxLane::kPlaces;
+static_assert(kLooks * UcxLane::kRdmaMessagesAtOnce >= RdmaBuffers::kReceives);
 // How long tcp may take to bring what such a peer sent, and then its end.
 constexpr std::chrono::milliseconds kLaneEnds{2000};
 // How long closing waits for peers in shared memory, where what was sent stays.
@@ -61,7 +62,8 @@ void UcxDriver::disconnect(ConnectionId id) {
 
 void UcxDriver::send_last(UcxConnection& connection) {
   const bool is_read = connection.pulls.size() > 0 && !connection.peer_finished;
-  if (is_read || connection.owed > 0) return;  // advance_unsettled() tries again
+  // advance_unsettled() tries again
+  if (is_read || connection.owed > 0 || connection.operation.busy) return;
   const UcxHeader header{connection.offered->tag, 0, 0};
   const ucs_status_t status = connection.way.lane->send(connection.way.endpoint.get(),
                                                         UcxMessage::kLast, header, {}, 0, nullptr);
@@ -119,6 +121,7 @@ void UcxDriver::end(UcxConnection& connection, const Status& reason) {
     completions_.push(operation.kind, connection.id, operation.context, why);
   }
   drop_way(connection);
+  connection.put.reset();
   connection.prepared = {};
   now_gone(connection, why);
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -18,13 +19,21 @@
 #include "madlike/driver/memory/pull_queue.h"
 #include "madlike/driver/ucx/lane.h"
 #include "madlike/driver/ucx/offer.h"
+#include "madlike/driver/ucx/put.h"
+#include "madlike/driver/ucx/registration.h"
 
 namespace mad {
 
 class UcxDriver;
 
-/// The message of a connection that UCX still has, if any: tcp takes one after the other.
+/// The message or write of a connection that UCX still has, if any: one after the other.
 struct UcxOperation : uct_completion_t {
+  void begin(Completion::Kind its_kind, void* its_context) {
+    kind = its_kind;
+    context = its_context;
+    busy = true;
+    waits = false;
+  }
   /// Told when the socket has all of a message that UCX had copied.
   struct Copied : uct_pending_req_t {
     UcxOperation* operation = nullptr;
@@ -34,6 +43,7 @@ struct UcxOperation : uct_completion_t {
   Completion::Kind kind = Completion::Kind::kSent;
   void* context = nullptr;  // the caller's
   bool busy = false;
+  bool waits = false;  // for room, to go on
 };
 
 /// Half of what shared memory has on its way, so that packets find room beside them.
@@ -77,8 +87,13 @@ struct UcxConnection : DoorConnection {
   bool hello_sent = false, hello_received = false;
 
   Way way;  // that is wired; or none
+  bool puts() const { return way.lane && way.lane->limits().max_put_bytes > 0; }
   bool over_tcp() const { return way.lane && way.lane->transport() == UcxTransport::kTcp; }
   UcxOperation operation;
+
+  // Writes by the device.
+  std::optional<UcxPut> put;                                      // the one on its way
+  std::unordered_map<std::uint64_t, UcxRegistration> registered;  // exposed to the peer, by its key
 
   // Writes that are read from the sender's memory.
   std::atomic<std::uint64_t> word{0};       // of own.process; 0: the peer may not read any more

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "madlike/base/say.h"
 #include "madlike/driver/door/sockets.h"
 #include "madlike/driver/ucx/status.h"
 
@@ -27,14 +28,32 @@ Result<std::unique_ptr<UcxFabric>> UcxFabric::open(const UcxOptions& options,
   status = uct_worker_create(async, UCS_THREAD_MODE_SINGLE, &worker);
   if (status != UCS_OK) return ucx_status(StatusCode::kNoMemory, "opening UCX", status);
   fabric->worker_.reset(worker);
-  Status posix, tcp;
+  Status posix, rdma, tcp;
   if (options.posix) {
     posix = fabric->open_transport({UcxTransport::kPosix, "", options.posix_segment_bytes});
   }
+  rdma = fabric->open_rdma(options, device);
   if (options.tcp) tcp = fabric->open_transport({UcxTransport::kTcp, device, 0});
   if (!posix.ok() && !options.tcp) return posix;
+  if (!rdma.ok() && !options.tcp) return rdma;
   if (!tcp.ok()) return tcp;
   return fabric;
+}
+
+// A host without such a device is nothing to tell of; a device that cannot be used is.
+Status UcxFabric::open_rdma(const UcxOptions& options, const std::string& device) {
+  Status status;
+  for (const UcxTransport transport : {UcxTransport::kRc, UcxTransport::kUd}) {
+    const std::string& name = transport == UcxTransport::kRc ? options.rc : options.ud;
+    if (name.empty()) continue;
+    Status opened = open_transport({transport, device, 0, name});
+    if (opened.ok()) continue;
+    if (options.tcp && opened.code() != StatusCode::kNotFound) {
+      say("ucx", "no " + name + ", but tcp: " + std::string(opened.message()));
+    }
+    status = std::move(opened);
+  }
+  return status;
 }
 
 // One lane is opened at once, so that it shows whether others can be.
@@ -52,7 +71,7 @@ Status UcxFabric::open_transport(const UcxDomain::Options& options) {
   if (!lane.ok()) return lane.status();
   entry.domain = std::move(*domain);
   entry.limits = (*lane)->limits();
-  if (options.transport == UcxTransport::kTcp) tcp_ = *lane;
+  if (options.transport != UcxTransport::kPosix) shared_.push_back(*lane);
   return {};
 }
 
@@ -61,6 +80,9 @@ Result<std::shared_ptr<UcxLane>> UcxFabric::open_lane(const UcxDomain& domain) {
   auto lane = UcxLane::open(domain, worker_.get(), events_);
   if (lane.ok()) return lane;
   std::string sentence = std::string(lane.status().message()) + complaints.first();
+  if (is_rdma(domain.options().transport)) {
+    return Status(StatusCode::kNoMemory, sentence + "; it locks about 3 MiB of memory (ulimit -l)");
+  }
   if (const std::size_t bytes = domain.shared_bytes()) {
     sentence += "; every peer of this host needs " + std::to_string(bytes / 1024) +
                 " KiB of /dev/shm and 3 files: give it more (docker run --shm-size, ulimit -n)";
@@ -74,7 +96,9 @@ const UcxLimits* UcxFabric::limits(UcxTransport transport) const {
 }
 
 Result<std::shared_ptr<UcxLane>> UcxFabric::lane(UcxTransport transport) {
-  if (transport == UcxTransport::kTcp) return tcp_;
+  for (const auto& each : shared_) {
+    if (each->transport() == transport) return each;
+  }
   auto opened = open_lane(*entry(transport).domain);
   // It could be opened before.
   if (!opened.ok()) return Status(StatusCode::kNoMemory, std::string(opened.status().message()));
@@ -89,10 +113,23 @@ void UcxFabric::close_unused() {
   posix_.erase(std::remove_if(posix_.begin(), posix_.end(), unused), posix_.end());
 }
 
-void UcxFabric::accept(std::size_t expected) {
+bool UcxFabric::uses_device() const {
+  return std::any_of(shared_.begin(), shared_.end(), [](const std::shared_ptr<UcxLane>& each) {
+    return is_rdma(each->transport()) && each->used();
+  });
+}
+
+bool UcxFabric::has_timers() const {
+  return std::any_of(shared_.begin(), shared_.end(), [](const std::shared_ptr<UcxLane>& each) {
+    return each->transport() == UcxTransport::kUd && each->used();
+  });
+}
+
+void UcxFabric::tend(std::size_t expected) {
   // UCX stops listening when accept() fails, and asserts in the next call that it listens
   // (tcp_iface.c, uct_tcp_iface_connect_handler()).
-  std::vector<TcpSocket> spares(expected + kMoreFiles);
+  const bool listens = limits(UcxTransport::kTcp) != nullptr;
+  std::vector<TcpSocket> spares(listens ? expected + kMoreFiles : 0);
   for (TcpSocket& spare : spares) {
     spare = tcp_spare();
     if (!spare) return;

@@ -22,8 +22,8 @@ namespace mad {
 
 class UcxFabric {
  public:
-  /// Opens the transports that the options ask for, tcp on the network interface `device`.  Who
-  /// asks for both can do without posix.
+  /// Opens the transports that the options ask for, tcp on the network interface `device`, others
+  /// on the RDMA device behind it, or the first one.  Who asks for tcp, too, can do without others.
   static Result<std::unique_ptr<UcxFabric>> open(const UcxOptions& options,
                                                  const std::string& device, UcxEvents& events);
 
@@ -31,18 +31,23 @@ class UcxFabric {
   const UcxLimits* limits(UcxTransport transport) const;
   /// Why it does not, though it was asked for; or ok.
   const Status& why_not(UcxTransport transport) const { return entry(transport).why_not; }
-  /// For one connection: that of tcp, or one of shared memory of its own.  Of those that nobody
-  /// else points to nothing is kept but what was not released.
+  /// For one connection: that of all over a network, or one of shared memory of its own.  Of those
+  /// that nobody else points to nothing is kept but what was not released.
   Result<std::shared_ptr<UcxLane>> lane(UcxTransport transport);
 
-  /// Null: not open.
-  UcxLane* tcp() { return tcp_.get(); }
+  /// Those that all connections share, in the order of UcxTransport.
+  const std::vector<std::shared_ptr<UcxLane>>& shared() const { return shared_; }
   const std::vector<std::shared_ptr<UcxLane>>& posix() const { return posix_; }
   /// Closes lanes of shared memory whose connections ended.
   void close_unused();
-  /// Accepts connections of tcp, which progress() does not; `expected` of them may come.  Does
-  /// nothing while this process could not open their files.
-  void accept(std::size_t expected);
+  /// Whether a connection goes over an RDMA device.
+  bool uses_device() const;
+  /// Whether tend() is to be called now and then though nobody is expected: datagrams are sent
+  /// again by UCX's timers.
+  bool has_timers() const;
+  /// Does what progress() does not: accepts connections of tcp, `expected` of which may come, and
+  /// has UCX's timers run.  Does nothing while this process could not open their files.
+  void tend(std::size_t expected);
 
  private:
   struct AsyncCloser {
@@ -58,6 +63,7 @@ class UcxFabric {
     return entries_[static_cast<std::size_t>(transport)];
   }
   Status open_transport(const UcxDomain::Options& options);
+  Status open_rdma(const UcxOptions& options, const std::string& device);
   Result<std::shared_ptr<UcxLane>> open_lane(const UcxDomain& domain);
 
   // In the order of opening: members are destroyed in the opposite one.
@@ -66,7 +72,7 @@ class UcxFabric {
   std::unique_ptr<ucs_async_context_t, AsyncCloser> async_;
   UctPtr<uct_worker_h> worker_;
   std::array<Entry, kUcxTransports> entries_;
-  std::shared_ptr<UcxLane> tcp_;
+  std::vector<std::shared_ptr<UcxLane>> shared_;
   std::vector<std::shared_ptr<UcxLane>> posix_;
 };
 

@@ -4,24 +4,22 @@
 #include <ucp/api/ucp.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <utility>
 
 #include "madlike/driver/door/sockets.h"
 #include "madlike/driver/ucx/manners.h"
+#include "madlike/driver/ucx/settings.h"
 #include "madlike/driver/ucx/status.h"
 
 namespace mad {
 namespace {
 
-constexpr std::size_t kMaxIov = 126;
-constexpr std::size_t kPosixIov = 256;  // our callback copies any number
+constexpr std::size_t kCopiedIov = 256;  // our callback copies any number
 // Copying so much is cheaper than a list of segments and a completion; with tcp it leaves at once
 // or is kept by UCX.
 constexpr std::size_t kTcpInject = 2048;
-// Whatever is injected was copied together before, and shared memory copies it again.
-constexpr std::size_t kPosixInject = 512;
+// Whatever is injected was copied together before, and is copied again where all is.
+constexpr std::size_t kCopiedInject = 512;
 constexpr std::size_t kAlignment = 64;
 
 /// Of the library that is loaded, whatever the headers were.
@@ -31,45 +29,34 @@ std::uint32_t ucx_version() {
   return major << 24 | minor << 16 | release;
 }
 
-/// Copies the header and all segments to where UCX has room for them.
-struct Gather {
-  const UcxHeader& header;
-  std::size_t header_bytes;
-  SegmentList content;
-
-  std::size_t to(std::byte* out) const {
-    std::byte* const first = out;
-    std::memcpy(out, &header, header_bytes);
-    out += header_bytes;
-    for (const Segment& segment : content) {
-      if (segment.size > 0) std::memcpy(out, segment.data, segment.size);
-      out += segment.size;
-    }
-    return static_cast<std::size_t>(out - first);
+/// What sizes do not say: places in the queue of shared memory; which of UCX's transports of a
+/// device, which do not understand each other's addresses.
+std::uint32_t layout_of(const UcxDomain& domain) {
+  const UcxTransport transport = domain.options().transport;
+  if (transport == UcxTransport::kPosix) return UcxLane::kPlaces;
+  if (transport == UcxTransport::kTcp) return 0;
+  std::uint32_t number = 0;
+  for (const char letter : domain.options().uct_name) {
+    number = number * 31 + static_cast<unsigned char>(letter);
   }
-  static std::size_t pack(void* out, void* gather) {
-    return static_cast<const Gather*>(gather)->to(static_cast<std::byte*>(out));
-  }
-};
+  return number;
+}
 
-struct Piece {
-  UcxPieceHeader header;
-  std::size_t bytes;
-  PacketWriter& writer;
+/// Bytes of UCX's header that stand before a message of a reliable connection.
+std::size_t rc_header_bytes(const UcxDomain& domain) {
+  return domain.options().uct_name == "rc_verbs" ? 1 : 2;
+}
 
-  static std::size_t pack(void* out, void* piece) {
-    const auto& [header, bytes, writer] = *static_cast<const Piece*>(piece);
-    std::memcpy(out, &header, sizeof(header));
-    writer.write({static_cast<std::byte*>(out) + sizeof(header), bytes});
-    return sizeof(header) + bytes;
-  }
-};
+std::size_t pad_of(const UcxDomain& domain) {
+  return domain.options().transport == UcxTransport::kRc ? 8 - rc_header_bytes(domain) : 0;
+}
 
 }  // namespace
 
 Result<std::shared_ptr<UcxLane>> UcxLane::open(const UcxDomain& domain, uct_worker_h worker,
                                                UcxEvents& events) {
   std::shared_ptr<UcxLane> lane(new UcxLane);
+  lane->domain_ = &domain;
   lane->transport_ = domain.options().transport;
   lane->worker_ = worker;
   lane->events_ = &events;
@@ -93,7 +80,9 @@ Status UcxLane::open_interface(const UcxDomain& domain, uct_worker_h worker) {
     return UCS_OK;
   };
   parameters.am_alignment = kAlignment;
-  parameters.am_align_offset = UcxHeader::kTagBytes;  // so that packets are aligned
+  // So that packets are aligned.
+  pad_ = pad_of(domain);
+  parameters.am_align_offset = pad_ + UcxHeader::kTagBytes;
   auto interface = domain.open_interface(worker, parameters);
   if (!interface.ok()) return interface.status();
   interface_ = std::move(*interface);
@@ -108,7 +97,7 @@ Status UcxLane::open_interface(const UcxDomain& domain, uct_worker_h worker) {
   handle(UcxMessage::kPull, on_am<UcxMessage::kPull>);
   handle(UcxMessage::kPulled, on_am<UcxMessage::kPulled>);
   handle(UcxMessage::kPiece, on_am<UcxMessage::kPiece>);
-  if (transport_ == UcxTransport::kTcp) {
+  if (transport_ != UcxTransport::kPosix) {
     uct_iface_progress_enable(interface_.get(), UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
   }
   return {};
@@ -117,8 +106,10 @@ Status UcxLane::open_interface(const UcxDomain& domain, uct_worker_h worker) {
 template <UcxMessage kKind>
 ucs_status_t UcxLane::on_am(void* self, void* data, std::size_t size, unsigned flags) {
   auto& lane = *static_cast<UcxLane*>(self);
+  if (size < lane.pad_) return UCS_OK;
   const bool keepable = (flags & UCT_CB_PARAM_FLAG_DESC) != 0;
-  return lane.events_->on_message(lane, kKind, {data, size}, keepable) ? UCS_INPROGRESS : UCS_OK;
+  const Segment message{static_cast<std::byte*>(data) + lane.pad_, size - lane.pad_};
+  return lane.events_->on_message(lane, kKind, message, keepable) ? UCS_INPROGRESS : UCS_OK;
 }
 
 Status UcxLane::read_attributes() {
@@ -131,22 +122,37 @@ Status UcxLane::read_attributes() {
   const ucs_status_t status = uct_iface_query(interface_.get(), &room.known);
   if (status != UCS_OK) return ucx_status(StatusCode::kInternal, "asking UCX", status);
   const auto& am = attributes.cap.am;
-  const bool by_list = (attributes.cap.flags & UCT_IFACE_FLAG_AM_ZCOPY) != 0;
+  const auto& put = attributes.cap.put;
+  wires_endpoints_ = (attributes.cap.flags & UCT_IFACE_FLAG_CONNECT_TO_EP) != 0;
   offer_.open = true;
   offer_.geometry = {ucx_version(),
                      static_cast<std::uint32_t>(am.max_short),
                      static_cast<std::uint32_t>(am.max_bcopy),
                      static_cast<std::uint32_t>(am.max_zcopy),
                      static_cast<std::uint32_t>(am.max_hdr),
-                     static_cast<std::uint32_t>(by_list ? 0 : kPlaces)};
-  if (by_list) {
-    limits_ = {am.max_zcopy, std::min(am.max_iov, kMaxIov), kTcpInject};
+                     layout_of(*domain_)};
+  if (transport_ == UcxTransport::kTcp) {
+    limits_.max_message_bytes = am.max_zcopy;
+    limits_.max_iov = std::min(am.max_iov, kMostIov);
+    limits_.inject_bytes = kTcpInject;
     max_copied_ = kTcpInject + sizeof(UcxHeader);
-  } else {
-    max_copied_ = am.max_bcopy;
-    max_short_ = std::min(am.max_short, kMostShort);
-    limits_ = {am.max_bcopy, kPosixIov, kPosixInject};
+    return read_addresses(attributes);
   }
+  max_copied_ = limits_.max_message_bytes = am.max_bcopy - pad_;
+  max_short_ = pad_ > 0 ? 0 : std::min(am.max_short, kMostShort);
+  limits_.max_iov = kCopiedIov;
+  limits_.inject_bytes = kCopiedInject;
+  // The sender of a datagram may have to send it again.
+  limits_.lends = transport_ == UcxTransport::kPosix ||
+                  (transport_ == UcxTransport::kRc &&
+                   put.max_bcopy == am.max_bcopy + rc_header_bytes(*domain_));
+  if (transport_ == UcxTransport::kRc && domain_->can_register()) {
+    limits_.max_put_bytes = put.max_zcopy;
+    limits_.max_put_iov = std::min(put.max_iov, kMostIov);
+    limits_.max_put_copied = put.max_bcopy;
+  }
+  kept_.resize(is_rdma(transport_) ? RdmaBuffers::kKept : kMostKept);
+  most_at_once_ = is_rdma(transport_) ? kRdmaMessagesAtOnce : kMessagesAtOnce;
   return read_addresses(attributes);
 }
 
@@ -170,7 +176,7 @@ Status UcxLane::read_addresses(const uct_iface_attr_t& attributes) {
 
 Result<UctEndpoint> UcxLane::prepare(UcxLaneOffer* offer) {
   *offer = offer_;
-  if (transport_ == UcxTransport::kPosix) return UctEndpoint();
+  if (!wires_endpoints_) return UctEndpoint();
   uct_ep_params_t parameters{};
   parameters.field_mask = UCT_EP_PARAM_FIELD_IFACE;
   parameters.iface = interface_.get();
@@ -187,7 +193,7 @@ Result<UctEndpoint> UcxLane::prepare(UcxLaneOffer* offer) {
 Status UcxLane::wire(UctEndpoint* endpoint, const UcxLaneOffer& peer) {
   const UcxComplaints complaints;
   const std::string what = std::string("ucx: ") + to_string(transport_);
-  const std::string needs = transport_ == UcxTransport::kTcp
+  const std::string needs = transport_ != UcxTransport::kPosix
                                 ? ""
                                 : "; both need the same user and the same ipc and pid namespaces";
   const auto* device = reinterpret_cast<const uct_device_addr_t*>(peer.device.data());
@@ -198,7 +204,7 @@ Status UcxLane::wire(UctEndpoint* endpoint, const UcxLaneOffer& peer) {
     return Status(StatusCode::kUnreachable, what + " does not reach it" + needs);
   }
   ucs_status_t status = UCS_ERR_INVALID_ADDR;
-  if (transport_ == UcxTransport::kPosix) {
+  if (!wires_endpoints_) {
     uct_ep_params_t parameters{};
     parameters.field_mask =
         UCT_EP_PARAM_FIELD_IFACE | UCT_EP_PARAM_FIELD_DEV_ADDR | UCT_EP_PARAM_FIELD_IFACE_ADDR;
@@ -221,63 +227,23 @@ Status UcxLane::wire(UctEndpoint* endpoint, const UcxLaneOffer& peer) {
 // UCX's worker moves few interfaces well: those of shared memory are moved one by one.  tcp has
 // more to do there than its interface says.
 unsigned UcxLane::progress() {
-  return transport_ == UcxTransport::kTcp ? uct_worker_progress(worker_)
-                                          : uct_iface_progress(interface_.get());
+  return transport_ == UcxTransport::kPosix ? uct_iface_progress(interface_.get())
+                                            : uct_worker_progress(worker_);
 }
 
 UcxKept* UcxLane::keep(void* message) {
-  UcxKept* const kept = std::find_if(kept_.begin(), kept_.end(),
-                                     [](const UcxKept& each) { return each.message == nullptr; });
-  *kept = {this, message};
+  const auto kept = std::find_if(kept_.begin(), kept_.end(),
+                                 [](const UcxKept& each) { return each.message == nullptr; });
+  if (kept == kept_.end()) return nullptr;
+  *kept = {this, static_cast<std::byte*>(message) - pad_};
   ++kept_count_;
-  return kept;
+  return &*kept;
 }
 
 void UcxLane::release(UcxKept* kept) {
   uct_iface_release_desc(kept->message);
   kept->message = nullptr;
   --kept_count_;
-}
-
-ucs_status_t UcxLane::send(uct_ep_h endpoint, UcxMessage kind, const UcxHeader& header,
-                           SegmentList content, std::size_t bytes, uct_completion_t* done) {
-  const auto id = static_cast<std::uint8_t>(kind);
-  const bool writes = kind == UcxMessage::kWrite || kind == UcxMessage::kPull;
-  const std::size_t header_bytes = writes ? sizeof(header) : UcxHeader::kTagBytes;
-  if (content.count == 1 && !writes && header_bytes + bytes <= max_short_) {
-    return uct_ep_am_short(endpoint, id, header.tag, content.first->data,
-                           static_cast<unsigned>(bytes));
-  }
-  Gather gather{header, header_bytes, content};
-  if (header_bytes + bytes <= max_short_) {
-    std::array<std::byte, kMostShort> gathered;
-    const std::size_t size = gather.to(gathered.data()) - UcxHeader::kTagBytes;
-    return uct_ep_am_short(endpoint, id, header.tag, gathered.data() + UcxHeader::kTagBytes,
-                           static_cast<unsigned>(size));
-  }
-  if (header_bytes + bytes <= max_copied_) {
-    const ssize_t packed = uct_ep_am_bcopy(endpoint, id, Gather::pack, &gather, 0);
-    return packed < 0 ? static_cast<ucs_status_t>(packed) : UCS_OK;
-  }
-  std::array<uct_iov_t, kMaxIov> list;
-  std::size_t count = 0;
-  for (const Segment& segment : content) {
-    if (segment.size == 0) continue;
-    list[count++] = {segment.data, segment.size, UCT_MEM_HANDLE_NULL, 0, 1};
-  }
-  return uct_ep_am_zcopy(endpoint, id, &header, static_cast<unsigned>(header_bytes), list.data(),
-                         count, 0, done);
-}
-
-ucs_status_t UcxLane::send_piece(uct_ep_h endpoint, std::uint64_t tag, PacketWriter& writer) {
-  const std::size_t left = writer.left(), most = max_copied_ - sizeof(UcxPieceHeader);
-  const std::size_t pieces = (left - 1) / most + 1;
-  const std::size_t bytes = (left - 1) / pieces + 1;
-  const auto id = static_cast<std::uint8_t>(UcxMessage::kPiece);
-  const UcxPieceHeader header{tag, left - bytes};
-  Piece piece{header, bytes, writer};
-  const ssize_t packed = uct_ep_am_bcopy(endpoint, id, Piece::pack, &piece, 0);
-  return packed < 0 ? static_cast<ucs_status_t>(packed) : UCS_OK;
 }
 
 Status UcxLane::arm(int* fd) {

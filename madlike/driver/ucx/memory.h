@@ -1,5 +1,5 @@
 // ReceivedMemory: where packets that a ucx engine received stand until they are released: in a
-// lane's buffers of shared memory, or, where UCX needs its buffer back at once, in chunks of ours.
+// lane's buffers, or, where UCX needs its buffer back at once, in chunks of ours.
 #ifndef MADLIKE_DRIVER_UCX_MEMORY_H_
 #define MADLIKE_DRIVER_UCX_MEMORY_H_
 

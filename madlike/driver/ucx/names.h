@@ -13,11 +13,13 @@ namespace mad {
 bool is_ucx(const std::string& fabric);
 
 /// What to open for such a name on a network interface (empty: the driver's choice).  The
-/// transports are posix, cma and tcp, in any order; "ucx" alone is posix and tcp.  kNotFound: a
-/// transport that is none of these; kInvalidArgument: cma without posix.
+/// transports are posix, cma, rc (or rc_mlx5, dc_mlx5), ud (or ud_mlx5) and tcp, in any order;
+/// "ucx" alone is posix, rc and tcp.  kNotFound: a transport that is none of these;
+/// kInvalidArgument: cma without posix.
 Result<UcxOptions> ucx_options(const std::string& fabric, const std::string& interface);
 
-/// The name of these transports, the same for the same ones.
+/// The name of these transports, the same for the same ones; with and without rc, "ucx": engines
+/// with it and without reach each other.
 std::string ucx_name(const UcxOptions& options);
 
 }  // namespace mad

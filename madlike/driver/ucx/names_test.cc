@@ -24,7 +24,14 @@ TEST(UcxNames, EqualSetsHaveEqualNames) {
                {"ucx:posix,cma", "ucx:posix,cma"},
                {"ucx:cma,posix", "ucx:posix,cma"},
                {"ucx:tcp,cma,posix", "ucx:posix,cma,tcp"},
-               {"ucx:cma,posix,tcp", "ucx:posix,cma,tcp"}};
+               {"ucx:cma,posix,tcp", "ucx:posix,cma,tcp"},
+               {"ucx:tcp,rc,posix", "ucx"},
+               {"ucx:rc", "ucx:rc"},
+               {"ucx:ud,rc", "ucx:rc,ud"},
+               {"ucx:posix,ud,tcp", "ucx:posix,ud,tcp"},
+               {"ucx:posix,rc_mlx5,tcp", "ucx:posix,rc_mlx5,tcp"},
+               {"ucx:dc_mlx5", "ucx:dc_mlx5"},
+               {"ucx:ud_mlx5", "ucx:ud_mlx5"}};
   for (const auto& each : names) {
     const auto options = ucx_options(each.name, "lo");
     ASSERT_TRUE(options.ok()) << options.status().message();
@@ -42,11 +49,21 @@ TEST(UcxNames, EachTransportByItself) {
   EXPECT_TRUE(cma->posix && !cma->tcp && cma->cma);
 }
 
+TEST(UcxNames, TransportsOfDevices) {
+  const auto all = ucx_options("ucx", ""), without = ucx_options("ucx:posix,tcp", ""),
+             rc = ucx_options("ucx:rc", ""), ud = ucx_options("ucx:ud", "");
+  ASSERT_TRUE(all.ok() && without.ok() && rc.ok() && ud.ok());
+  EXPECT_TRUE(all->posix && all->tcp && all->rc == "rc_verbs" && all->ud.empty());
+  EXPECT_TRUE(without->posix && without->tcp && without->rc.empty() && without->ud.empty());
+  EXPECT_TRUE(!rc->posix && !rc->tcp && rc->rc == "rc_verbs" && rc->ud.empty());
+  EXPECT_TRUE(!ud->posix && !ud->tcp && ud->rc.empty() && ud->ud == "ud_verbs");
+}
+
 TEST(UcxNames, WhatIsNoTransportIsNamedBesideThoseThereAre) {
   const struct {
     const char *name, *transport;
   } names[] = {{"ucx:", "''"},       {"ucx:pigeon", "'pigeon'"},
-               {"ucx:posix,", "''"}, {"ucx:posix,rc", "'rc'"},
+               {"ucx:posix,", "''"}, {"ucx:posix,dc", "'dc'"},
                {"ucx:TCP", "'TCP'"}, {"ucx:posix;tcp", "'posix;tcp'"},
                {"ucx:,tcp", "''"},   {"ucx:udp", "'udp'"}};
   for (const auto& each : names) {

@@ -8,7 +8,7 @@
 namespace mad {
 namespace {
 
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kVersion = 4;
 
 // As it travels; numbers are little-endian.
 struct PackedLane {
@@ -75,7 +75,8 @@ bool same_namespace(const UcxOffer& a, const UcxOffer& b) {
 }  // namespace
 
 const char* to_string(UcxTransport transport) {
-  return transport == UcxTransport::kPosix ? "posix" : "tcp";
+  constexpr std::array<const char*, kUcxTransports> kNames{"posix", "rc", "ud", "tcp"};
+  return kNames[static_cast<std::size_t>(transport)];
 }
 
 std::array<std::byte, UcxOffer::kBytes> UcxOffer::pack() const {
@@ -110,18 +111,20 @@ std::optional<UcxOffer> UcxOffer::parse(const std::byte* bytes) {
 
 Result<std::vector<UcxTransport>> transports_in_common(const UcxOffer& a, const UcxOffer& b) {
   std::vector<UcxTransport> common;
-  for (const UcxTransport transport : {UcxTransport::kPosix, UcxTransport::kTcp}) {
+  Status none(StatusCode::kUnreachable, "no transport in common");
+  for (const UcxTransport transport : kAllUcxTransports) {
     const auto i = static_cast<std::size_t>(transport);
     if (!a.lanes[i].open || !b.lanes[i].open) continue;
     if (transport == UcxTransport::kPosix && !same_namespace(a, b)) continue;
-    if (a.lanes[i].geometry != b.lanes[i].geometry) {
-      return Status(StatusCode::kVersion,
-                    std::string("its UCX is of another version, or lays out ") +
-                        to_string(transport) + " differently");
+    if (a.lanes[i].geometry == b.lanes[i].geometry) {
+      common.push_back(transport);
+      continue;
     }
-    common.push_back(transport);
+    none = Status(StatusCode::kVersion, std::string("its UCX is of another version, or lays out ") +
+                                            to_string(transport) + " differently");
+    if (!is_rdma(transport)) return none;
   }
-  if (common.empty()) return Status(StatusCode::kUnreachable, "no transport in common");
+  if (common.empty()) return none;
   return common;
 }
 

@@ -17,10 +17,16 @@
 
 namespace mad {
 
-/// UCX's transports that we use, in the order in which they are tried.
-enum class UcxTransport : std::uint32_t { kPosix, kTcp };
-inline constexpr std::size_t kUcxTransports = 2;
+/// UCX's transports that we use, in the order in which they are tried: shared memory, reliable
+/// connections and datagrams of an RDMA device, TCP.
+enum class UcxTransport : std::uint32_t { kPosix, kRc, kUd, kTcp };
+inline constexpr std::size_t kUcxTransports = 4;
+inline constexpr std::array<UcxTransport, kUcxTransports> kAllUcxTransports{
+    UcxTransport::kPosix, UcxTransport::kRc, UcxTransport::kUd, UcxTransport::kTcp};
 const char* to_string(UcxTransport transport);
+inline bool is_rdma(UcxTransport transport) {
+  return transport == UcxTransport::kRc || transport == UcxTransport::kUd;
+}
 
 /// One transport as one side has it.
 struct UcxLaneOffer {
@@ -28,13 +34,13 @@ struct UcxLaneOffer {
   static constexpr std::size_t kMostDevice = 32, kMostInterface = 24, kMostEndpoint = 24;
 
   bool open = false;
-  /// Sizes that both sides must have alike: a sender writes by its own into the other's memory.
+  /// What both sides must have alike: a sender writes by its own sizes into the other's memory.
   Geometry geometry{};
   std::vector<std::byte> device, interface, endpoint;  // UCX's addresses
 };
 
 struct UcxOffer {
-  static constexpr std::size_t kBytes = 272;
+  static constexpr std::size_t kBytes = 488;
 
   std::array<std::byte, kBytes> pack() const;
   /// Empty: no engine of this version sends this.
@@ -47,8 +53,9 @@ struct UcxOffer {
   std::array<UcxLaneOffer, kUcxTransports> lanes;
 };
 
-/// The transports to be tried, in order, the same on both sides.  kVersion: one that both have is
-/// laid out differently; kUnreachable: there is none.
+/// The transports to be tried, in order, the same on both sides.  Those of RDMA devices that are
+/// laid out differently are not: devices differ.  kVersion: shared memory or TCP is, or all that
+/// there is; kUnreachable: there is none.
 Result<std::vector<UcxTransport>> transports_in_common(const UcxOffer& a, const UcxOffer& b);
 
 /// What follows the offers: of one transport after the other.

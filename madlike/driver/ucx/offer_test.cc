@@ -23,7 +23,7 @@ UcxOffer an_offer() {
     lane.device = bytes_of(8, 1);
     lane.interface = bytes_of(UcxLaneOffer::kMostInterface, 20);
   }
-  offer.lanes[1].endpoint = bytes_of(10, 90);
+  offer.lanes[3].endpoint = bytes_of(10, 90);
   return offer;
 }
 
@@ -56,16 +56,18 @@ TEST(UcxOffer, ForeignBytesAreRefused) {
     EXPECT_FALSE(UcxOffer::parse(foreign.data())) << place;
   }
   auto older = bytes;
-  older[0] = std::byte{2};
+  older[0] = std::byte{3};
   EXPECT_FALSE(UcxOffer::parse(older.data()));
 }
 
 TEST(UcxOffer, TransportsInCommon) {
-  const UcxOffer all = an_offer();
+  UcxOffer all = an_offer();
   const auto both = transports_in_common(all, all);
   ASSERT_TRUE(both.ok());
-  EXPECT_EQ(*both, (std::vector<UcxTransport>{UcxTransport::kPosix, UcxTransport::kTcp}));
+  EXPECT_EQ(*both, (std::vector<UcxTransport>{UcxTransport::kPosix, UcxTransport::kRc,
+                                              UcxTransport::kUd, UcxTransport::kTcp}));
 
+  all.lanes[1].open = all.lanes[2].open = false;
   UcxOffer elsewhere = all;
   ++elsewhere.namespace_inode;
   UcxOffer unknown = all;
@@ -85,7 +87,7 @@ TEST(UcxOffer, TransportsInCommon) {
 
 TEST(UcxOffer, NoTransportInCommon) {
   UcxOffer only_posix = an_offer(), only_tcp = an_offer();
-  only_posix.lanes[1].open = false;
+  for (const std::size_t i : {1, 2, 3}) only_posix.lanes[i].open = false;
   only_tcp.lanes[0].open = false;
   const auto none = transports_in_common(only_posix, only_tcp);
   ASSERT_FALSE(none.ok());
@@ -94,7 +96,7 @@ TEST(UcxOffer, NoTransportInCommon) {
 
 TEST(UcxOffer, AnotherGeometryIsAnotherVersion) {
   const UcxOffer own = an_offer();
-  for (std::size_t lane = 0; lane < kUcxTransports; ++lane) {
+  for (const std::size_t lane : {0, 3}) {
     for (std::size_t i = 0; i < own.lanes[lane].geometry.size(); ++i) {
       UcxOffer other = own;
       ++other.lanes[lane].geometry[i];
@@ -105,6 +107,19 @@ TEST(UcxOffer, AnotherGeometryIsAnotherVersion) {
       }
     }
   }
+}
+
+// Their sizes are those of the device, and there may be another transport.
+TEST(UcxOffer, DevicesThatDifferAreNotInCommon) {
+  UcxOffer own = an_offer();
+  UcxOffer other = own;
+  ++other.lanes[1].geometry[2];
+  const auto others = transports_in_common(own, other);
+  ASSERT_TRUE(others.ok());
+  EXPECT_EQ(*others, (std::vector<UcxTransport>{UcxTransport::kPosix, UcxTransport::kUd,
+                                                UcxTransport::kTcp}));
+  for (const std::size_t i : {0, 2, 3}) own.lanes[i].open = false;
+  EXPECT_EQ(transports_in_common(own, other).status().code(), StatusCode::kVersion);
 }
 
 TEST(UcxNote, ComesBackAndForeignBytesAreRefused) {
@@ -120,7 +135,7 @@ TEST(UcxNote, ComesBackAndForeignBytesAreRefused) {
     EXPECT_FALSE(UcxNote::parse(foreign.data())) << place;
   }
   auto another = bytes;
-  another[4] = std::byte{2};  // the first transport that there is not
+  another[4] = std::byte{4};  // the first transport that there is not
   EXPECT_FALSE(UcxNote::parse(another.data()));
 }
 

@@ -19,7 +19,7 @@ Status UcxDriver::post_send(ConnectionId id, SegmentList packet, void* context) 
 }
 
 const LinkCaps& UcxDriver::kind_of(const UcxConnection& connection) const {
-  return connection.over_tcp() ? caps_.links.back() : caps_.nearest();
+  return caps_.links[kinds_[static_cast<std::size_t>(connection.way.lane->transport())]];
 }
 
 // Reading shorter runs from the sender's memory takes longer than copying them twice, and saves its
@@ -35,6 +35,7 @@ LinkCaps UcxDriver::link_of(const UcxConnection& connection) const {
 Status UcxDriver::post_lent(ConnectionId id, PacketWriter& writer) {
   UcxConnection* const found = find(id);
   if (!found || found->state != State::kConnected) return not_connected(found);
+  if (found->operation.busy) return StatusCode::kAgain;
   return outcome(
       *found, found->way.lane->send_piece(found->way.endpoint.get(), found->offered->tag, writer));
 }
@@ -48,6 +49,7 @@ Status UcxDriver::post_write(ConnectionId id, SegmentList packet, const Exposure
       bytes == 0) {
     return {StatusCode::kInvalidArgument, "write beyond the limits of " + caps_.name};
   }
+  if (found->puts()) return post_put(*found, packet, token, offset, context);
   const UcxHeader header{found->offered->tag, token.key, token.address + offset};
   const bool is_long =
       bytes >= options_.least_pull_bytes || bytes > kind_of(*found).max_write_bytes;
@@ -71,14 +73,17 @@ Status UcxDriver::post(UcxConnection& connection, UcxMessage kind, const UcxHead
   if (operation.busy) return StatusCode::kAgain;
   UcxLane& lane = *connection.way.lane;
   const uct_ep_h endpoint = connection.way.endpoint.get();
-  const ucs_status_t status = lane.send(endpoint, kind, header, packet, bytes, &operation);
-  const bool kept =
-      status == UCS_INPROGRESS || (status == UCS_OK && !lane.has_left(endpoint, &operation.copied));
-  if (!kept) return outcome(connection, status);
-  operation.kind =
-      kind == UcxMessage::kWrite ? Completion::Kind::kWritten : Completion::Kind::kSent;
-  operation.context = context;
-  operation.busy = true;
+  ucs_status_t status = lane.send(endpoint, kind, header, packet, bytes, &operation);
+  bool waits = false;
+  if (status == UCS_OK) {
+    status = lane.has_left(endpoint, &operation.copied, &operation);
+    waits = status == UCS_ERR_NO_RESOURCE;
+  }
+  if (status != UCS_INPROGRESS && !waits) return outcome(connection, status);
+  operation.begin(kind == UcxMessage::kWrite ? Completion::Kind::kWritten : Completion::Kind::kSent,
+                  context);
+  operation.waits = waits;
+  if (waits) going_on_.push_back(connection.id);
   return StatusCode::kInProgress;
 }
 

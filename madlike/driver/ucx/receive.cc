@@ -53,8 +53,9 @@ bool UcxDriver::take_packet(UcxConnection& connection, UcxLane& lane, Segment me
   UcxPieceHeader header;
   std::memcpy(&header, message.data, begins);
   const Segment packet{message.begin() + begins, message.size - begins};
+  UcxKept* const as_it_is = keepable ? lane.keep(message.data) : nullptr;
   const auto kept =
-      keepable ? ReceivedMemory::Kept{packet, lane.keep(message.data)} : received_.copy(packet);
+      as_it_is != nullptr ? ReceivedMemory::Kept{packet, as_it_is} : received_.copy(packet);
   if (kept.buffer == nullptr) {
     end_soon(connection.id, Status(StatusCode::kNoMemory, "no memory for a received packet"));
     return false;
@@ -66,7 +67,7 @@ bool UcxDriver::take_packet(UcxConnection& connection, UcxLane& lane, Segment me
   received.rest = header.left;
   received.buffer = kept.buffer;
   completions_.push(std::move(received));
-  return keepable;
+  return as_it_is != nullptr;
 }
 
 void UcxDriver::on_failed(uct_ep_h endpoint) {

@@ -12,6 +12,10 @@
 namespace mad {
 namespace {
 
+// Bytes of a write by a device: registering what one reads takes a millisecond at the most.
+constexpr std::size_t kMostPut = 16 * 1024 * 1024;
+// Shorter runs are too many segments of too many writes.
+constexpr std::size_t kLeastPutRun = 64 * 1024;
 constexpr DoorMagic kMagic{'M', 'A', 'D', 'U', 'C', 'X'};
 
 }  // namespace
@@ -28,7 +32,8 @@ Result<std::unique_ptr<Driver>> open_ucx(const UcxOptions& options) {
 }
 
 Result<std::unique_ptr<Driver>> UcxDriver::open(const UcxOptions& options) {
-  if (!options.posix && (options.cma || !options.tcp)) {
+  const bool has_network = options.tcp || !options.rc.empty() || !options.ud.empty();
+  if (!options.posix && (options.cma || !has_network)) {
     return Status(StatusCode::kInvalidArgument, "ucx: without a transport, or with cma alone");
   }
   Result<Door> door = Door::open({"ucx", kMagic}, options);
@@ -51,11 +56,10 @@ Status UcxDriver::open_fabric() {
   if (!fabric.ok()) return fabric.status();
   fabric_ = std::move(*fabric);
   caps_.name = ucx_name(options_);
-  caps_.beyond_host = options_.tcp;
+  caps_.beyond_host = !fabric_->shared().empty();
   caps_.remote_write = true;
-  caps_.scattered_writes = true;
   caps_.links.clear();
-  for (const UcxTransport transport : {UcxTransport::kPosix, UcxTransport::kTcp}) {
+  for (const UcxTransport transport : kAllUcxTransports) {
     if (fabric_->limits(transport) != nullptr) add_kind(transport);
   }
   return {};
@@ -66,16 +70,24 @@ void UcxDriver::add_kind(UcxTransport transport) {
   const UcxLimits& limits = *fabric_->limits(transport);
   LinkCaps link;
   link.kind = caps_.links.size();
-  link.prices = link.kind == 0 ? caps_.name : "ucx:tcp";
+  kinds_[static_cast<std::size_t>(transport)] = link.kind;
+  link.prices = link.kind == 0 ? caps_.name : std::string("ucx:") + to_string(transport);
   link.max_iov = limits.max_iov;
   link.max_packet_bytes = limits.max_message_bytes - UcxHeader::kTagBytes;
   link.inject_bytes = limits.inject_bytes;
   link.max_write_iov = limits.max_iov;
   link.max_write_bytes = limits.max_message_bytes - sizeof(UcxHeader);
-  if (transport == UcxTransport::kPosix) {
+  if (limits.lends) {
     link.piece_bytes = link.lent_bytes = limits.max_message_bytes - sizeof(UcxPieceHeader);
+  }
+  if (transport == UcxTransport::kTcp) link.write_runs_from = 0;
+  if (limits.max_put_bytes > 0) {
+    link.max_write_iov = std::min(limits.max_put_iov, UcxPut::kMostSegments);
+    link.max_write_bytes = std::min(limits.max_put_bytes, kMostPut);
+    link.write_runs_from = kLeastPutRun;
+    link.write_whole_from = UcxPut::kLeastRegistered;
   } else {
-    link.write_runs_from = 0;
+    caps_.scattered_writes = true;
   }
   if (transport == UcxTransport::kPosix && options_.cma) {  // a list of runs is sent in one message
     link.max_write_iov = std::min(

@@ -50,7 +50,7 @@ class Side : public UcxEvents {
     lane->add_user();
   }
   void progress() {
-    fabric->accept(1);
+    fabric->tend(1);
     if (lane->used()) (void)lane->progress();
   }
   bool on_message(UcxLane& from, UcxMessage kind, Segment bytes, bool keepable) override {

@@ -1,4 +1,4 @@
-// The ucx driver: one engine on UCX's transports (UCT), shared memory and TCP.
+// The ucx driver: one engine on UCX's transports (UCT), shared memory, RDMA devices and TCP.
 //
 // Every engine listens at one address and keeps at most one connection per peer, set up at the
 // first connect() by either side.  A connection has a TCP socket of our own, the control socket,
@@ -8,6 +8,7 @@
 #define MADLIKE_DRIVER_UCX_UCX_H_
 
 #include <memory>
+#include <string>
 
 #include "madlike/base/status.h"
 #include "madlike/driver/door/options.h"
@@ -21,6 +22,10 @@ namespace mad {
 struct UcxOptions : DoorDriverOptions {
   bool posix = true;  // shared memory, with peers of this host
   bool tcp = true;    // with all others
+  /// UCX's names of transports of an RDMA device, empty: none: one of reliable connections
+  /// ("rc_verbs", "rc_mlx5", "dc_mlx5"), and one of datagrams ("ud_verbs", "ud_mlx5").  Beside tcp
+  /// they may be missing.
+  std::string rc, ud;
   /// Long writes between processes of this host by the kernel's copy, where it may be used; else as
   /// without.  Not without posix.
   bool cma = false;

@@ -54,7 +54,7 @@ struct Stranger {
   void offer_tcp(const Side& side) {
     UcxOffer own = offer;
     own.lanes[0].open = false;
-    own.lanes[1] = side.offer;
+    own.lanes[3] = side.offer;
     say(own.pack());
   }
 
@@ -79,7 +79,7 @@ struct Stranger {
   void connect_by_tcp(Side& side) {
     offer_tcp(side);
     say(UcxNote{UcxNote::Kind::kYes, UcxTransport::kTcp}.pack());
-    ASSERT_TRUE(side.lane->wire(&side.endpoint, offer.lanes[1]).ok());
+    ASSERT_TRUE(side.lane->wire(&side.endpoint, offer.lanes[3]).ok());
     side.lane->add_user();
     greet(side);
   }

@@ -49,7 +49,7 @@ TEST_F(UcxStrangers, WhatWorksForUsAloneIsLeftForTheNext) {
   auto fabric = UcxFabric::open(on_lo(false, true), "lo", none);
   ASSERT_TRUE(fabric.ok()) << fabric.status().message();
   UcxOffer offer = stranger_.offer;  // its own shared memory, which it does reach
-  auto endpoint = (*fabric)->tcp()->prepare(&offer.lanes[1]);
+  auto endpoint = (*fabric)->shared().front()->prepare(&offer.lanes[3]);
   ASSERT_TRUE(endpoint.ok());
   stranger_.say(offer.pack());
   for (const UcxTransport transport : {UcxTransport::kPosix, UcxTransport::kTcp}) {
