@@ -269,7 +269,8 @@ typedef struct mad_config {
   const char* fabric;       /* "auto" (shm on a host, tcp beyond it), "tcp", "shm", "ofi:PROVIDER",
                                "ofi" (= ofi:tcp), "ucx" (shared memory, RDMA or tcp),
                                "ucx:posix", "ucx:tcp", "ucx:posix,cma", "ucx:rc", "ucx:ud",
-                               "loopback"; or several, as "ucx:posix;tcp": each peer is reached by the first that reaches it;
+                               "loopback"; or several, as "ucx:posix;tcp": each peer is
+                               reached by the first that reaches it;
                                NULL: auto */
   const char* interface;    /* network interface, e.g. "lo", "eth0"; NULL: the fabric's choice */
   uint64_t eager_limit;     /* 0: default */
