@@ -186,9 +186,14 @@ void UcxDriver::greet(UcxConnection& connection) {
   // So long that shared memory has to attach the peer's buffers: if it cannot, here is the place.
   std::array<std::byte, UcxLane::kMostShort> rest{std::byte{connection.we_read}};
   const Segment segment{rest.data(), rest.size()};
+  const UcxComplaints complaints;
   const ucs_status_t status =
       connection.way.lane->send(connection.way.endpoint.get(), UcxMessage::kHello, header,
                                 {&segment, 1}, rest.size(), nullptr);
+  // With the first message UCX takes a lane's memory for sending.
+  if (const std::string why = complaints.first(); status == UCS_ERR_NO_RESOURCE && !why.empty()) {
+    return end_soon(connection.id, Status(StatusCode::kNoMemory, "ucx: no room to send" + why));
+  }
   if (status == UCS_ERR_NO_RESOURCE) return;  // not connected yet, or its queue is full
   if (status != UCS_OK) return on_failed(connection.way.endpoint.get());
   connection.hello_sent = true;

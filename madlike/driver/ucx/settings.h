@@ -15,9 +15,11 @@ namespace mad {
 /// than half of it left to the program.
 struct RdmaBuffers {
   static constexpr std::size_t kReceives = 192;  // posted
-  static constexpr std::size_t kKept = 64;       // more, which a receiver may keep
-  static constexpr std::size_t kSends = 64;      // of all connections; so many are copied at once
-  static constexpr std::size_t kWindow = 32;     // messages on their way to one peer
+  /// More, which a receiver may keep.  With the others they are just below 2 MiB: UCX takes memory
+  /// for them in pages of 2 MiB.
+  static constexpr std::size_t kKept = 48;
+  static constexpr std::size_t kSends = 64;   // of all connections; so many are copied at once
+  static constexpr std::size_t kWindow = 32;  // messages on their way to one peer
 };
 
 /// Segments of a lane of shared memory: what is on its way, one in hand, and what may be kept.
