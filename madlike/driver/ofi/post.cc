@@ -99,7 +99,7 @@ Status OfiDriver::post_copied(OfiConnection& connection, PacketWriter& writer) {
   header.write(operation->buffer);
   operation->bytes = bytes;
   connection.credit.spend();
-  const Status posted = post_copy(connection, operation);
+  Status posted = post_copy(connection, operation);
   if (!posted.again()) return posted;
   // The writer has written it: it is ours to post.
   connection.unposted = operation;

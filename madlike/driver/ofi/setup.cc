@@ -224,10 +224,9 @@ void OfiDriver::on_deadline(OfiConnection& connection, Clock::time_point now) {
     case State::kConnecting: {
       sockaddr_storage peer;
       std::size_t size = sizeof(peer);
-      if (!connection.endpoint) {
-        connection.deadline = now + options_.connect_timeout;  // opening ends by itself
-      } else if (fi_getpeer(connection.endpoint.get(), &peer, &size) == 0) {
-        // It answered, its engine is busy.  (A device's connection manager gives up by itself.)
+      // Opening ends by itself; a host that answered has a busy engine; and a device's connection
+      // manager, which says nothing here, gives up by itself, too.
+      if (!connection.endpoint || fi_getpeer(connection.endpoint.get(), &peer, &size) == 0) {
         connection.deadline = now + options_.connect_timeout;
       } else {
         end_soon(connection.id,

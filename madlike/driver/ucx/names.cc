@@ -26,7 +26,7 @@ bool choose(const std::string& transport, UcxOptions* options) {
   return false;
 }
 
-std::string short_name(std::string transport) {
+std::string short_name(const std::string& transport) {
   const std::size_t verbs = transport.find(kVerbs);
   return verbs == std::string::npos ? transport : transport.substr(0, verbs);
 }
