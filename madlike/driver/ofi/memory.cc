@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t kCacheLine = 64;
 constexpr std::size_t kPage = 4096;
 
-std::size_t round_up(std::size_t bytes) {
-  return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+std::size_t round_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
 }
 
 std::string registering(std::size_t bytes) {
@@ -33,8 +33,9 @@ std::string registering(std::size_t bytes) {
 }  // namespace
 
 Slab::Slab(OfiFabric& fabric, std::size_t buffers, std::size_t bytes_each, std::uint64_t access)
-    : bytes_each_(round_up(bytes_each)),
-      bytes_(static_cast<std::byte*>(std::aligned_alloc(kPage, buffers * bytes_each_))) {
+    : bytes_each_(round_up(bytes_each, kCacheLine)),
+      bytes_(static_cast<std::byte*>(
+          std::aligned_alloc(kPage, round_up(buffers * bytes_each_, kPage)))) {
   if (!bytes_) throw std::bad_alloc();
   if (!fabric.facts().by_device) return;
   fid_mr* region = nullptr;
