@@ -144,7 +144,8 @@ void OfiDriver::read_error() {
   }
 }
 
-// Bounded: receive buffers are not posted meanwhile, and every operation completes once.
+// Every operation completes once, and receive buffers are not posted meanwhile; but to devices,
+// whose peers send no more than they are given.
 void OfiDriver::drain_completions() {
   for (;;) {
     std::array<fi_cq_msg_entry, kBatch> entries;

@@ -14,17 +14,17 @@
 #include "madlike/driver/door/sockets.h"
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/libfabric/status.h"
+#include "madlike/driver/memory/registering.h"
 #include "madlike/driver/ofi/driver.h"
 #include "madlike/driver/ofi/iovs.h"
 
 namespace mad {
 namespace {
 
-// On devices: packets of so many segments; and what is better written, as registering it pays on
-// both sides (writes.cc), in bytes of a run and of a payload.
+// On devices: packets of so many segments; and of payload that is better written, as registering it
+// pays on both sides (writes.cc), runs of so many bytes.
 constexpr std::size_t kSegmentsCopied = 4;
 constexpr std::size_t kWriteRunsFrom = 64 * 1024;
-constexpr std::size_t kWriteWholeFrom = 256 * 1024;
 
 bool settled(OfiConnection::State state) {
   return state == OfiConnection::State::kConnected || state == OfiConnection::State::kGone;
@@ -56,7 +56,7 @@ OfiDriver::OfiDriver(const OfiOptions& options, std::unique_ptr<OfiFabric> fabri
     link.inject_bytes = link.piece_bytes = link.lent_bytes = facts.packet_bytes;
     link.max_write_iov = std::min(most_iov, StagedWrite::kMostSegments);
     link.write_runs_from = kWriteRunsFrom;
-    link.write_whole_from = kWriteWholeFrom;
+    link.write_whole_from = kRegisteredFrom;
     return;
   }
   link.max_iov = most_iov - 1;  // the header is one of them

@@ -4,21 +4,9 @@
 #include <cstring>
 #include <utility>
 
+#include "madlike/driver/memory/registering.h"
+
 namespace mad {
-namespace {
-
-Segment span_of(SegmentList content) {
-  std::byte* begin = content.first->begin();
-  std::byte* end = begin + content.first->size;
-  for (const Segment& each : content) {
-    begin = std::min(begin, each.begin());
-    end = std::max(end, each.begin() + each.size);
-  }
-  return {begin, static_cast<std::size_t>(end - begin)};
-}
-
-}  // namespace
-
 Result<UcxPut> UcxPut::of(const UcxLane& lane, SegmentList content, std::uint64_t key,
                           std::uint64_t address) {
   UcxPut put;
@@ -30,10 +18,9 @@ Result<UcxPut> UcxPut::of(const UcxLane& lane, SegmentList content, std::uint64_
     if (each.size > 0) put.segments_[put.end_++] = each;
   }
   put.most_copied_ = lane.limits().max_put_copied;
-  const std::size_t bytes = content.bytes();
-  const Segment span = span_of({put.segments_.data(), put.end_});
-  if (bytes >= kLeastRegistered && span.size <= kMostSpan * bytes) {
-    auto source = UcxRegistration::of(lane.domain(), span, UcxRegistration::For::kReading);
+  if (is_worth_registering(content)) {
+    auto source =
+        UcxRegistration::of(lane.domain(), span_of(content), UcxRegistration::For::kReading);
     if (source.ok()) put.source_ = std::move(*source);  // else it is copied
   }
   return put;

@@ -22,9 +22,6 @@ namespace mad {
 class UcxPut {
  public:
   static constexpr std::size_t kMostSegments = 16;
-  /// Registering costs as much as copying so many bytes; a longer span costs more.
-  static constexpr std::size_t kLeastRegistered = 256 * 1024;  // bytes of payload
-  static constexpr std::size_t kMostSpan = 4;                  // times the payload
 
   /// Of at most kMostSegments, on this lane, to what the peer named `key`, where `address` is.
   /// kProtocol: no such key.

@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "madlike/driver/ip/address.h"
+#include "madlike/driver/memory/registering.h"
 #include "madlike/driver/ucx/driver.h"
 #include "madlike/driver/ucx/names.h"
 
@@ -85,7 +86,7 @@ void UcxDriver::add_kind(UcxTransport transport) {
     link.max_write_iov = std::min(limits.max_put_iov, UcxPut::kMostSegments);
     link.max_write_bytes = std::min(limits.max_put_bytes, kMostPut);
     link.write_runs_from = kLeastPutRun;
-    link.write_whole_from = UcxPut::kLeastRegistered;
+    link.write_whole_from = kRegisteredFrom;
   } else {
     caps_.scattered_writes = true;
   }
