@@ -58,7 +58,7 @@ Opened open_ofi_fabric(const std::string& name, const FabricOptions& options) {
   OfiOptions ofi;
   const std::size_t colon = name.find(':');
   if (colon != std::string::npos) ofi.provider = name.substr(colon + 1);
-  ofi.interface = options.interface;
+  copy_common(options, &ofi);
   ofi.linger = options.linger;
   ofi.close_timeout = std::max(ofi.close_timeout, options.linger);
   return open_ofi(ofi);
@@ -176,8 +176,11 @@ std::vector<std::string> fabrics_to_try() {
 Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const FabricOptions& options) {
   const Fabric* const fabric = find_fabric(name);
   if (fabric != nullptr) return fabric->open(name, options);
-  return Status(StatusCode::kNotFound,
-                "no fabric '" + name + "'; the fabrics are " + fabric_names());
+  const bool is_layer = name.rfind("ofi_", 0) == 0;
+  return Status(
+      StatusCode::kNotFound,
+      "no fabric '" + name + "'; the fabrics are " + fabric_names() +
+          (is_layer ? "; layers of a provider stand behind '+', as in ofi:tcp+" + name : ""));
 }
 
 std::vector<std::string> fabric_list(const std::string& names) {

@@ -107,6 +107,17 @@ TEST(Fabrics, AListGivesADriverForEach) {
   EXPECT_TRUE(opened.value()[2]->caps().beyond_host);
 }
 
+// As ';' is between the fabrics of a list.
+TEST(Fabrics, LayersOfAProviderStandBehindAPlus) {
+  const auto opened = open_fabrics("ofi:tcp+ofi_rxm;tcp", {"lo"});
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  EXPECT_EQ(names_of(*opened), (std::vector<std::string>{"ofi:tcp+ofi_rxm", "tcp"}));
+  const auto refused = open_fabrics("ofi:tcp;ofi_rxm", {"lo"});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.status().message().find("ofi:tcp+ofi_rxm"), std::string::npos)
+      << refused.status().message();
+}
+
 TEST(Fabrics, AutoIsSharedMemoryAndTheNetwork) {
   const std::vector<std::string> both = {"shm", "tcp"};
   EXPECT_EQ(fabric_list("auto"), both);

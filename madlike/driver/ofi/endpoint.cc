@@ -12,7 +12,7 @@ bool is_callers(OfiOperation::Kind kind) {
 }  // namespace
 
 OfiConnection::OfiConnection(ConnectionId id, std::vector<std::byte> address, std::uint64_t secret)
-    : ConnectionRecord(id, std::move(address)), tag(OfiTag::make(id, secret)) {
+    : ConnectionRecord(id, std::move(address)), Conversation(OfiTag::make(id, secret)) {
   operations.resize(kOperations);
   for (OfiOperation& operation : operations) {
     operation.connection = id;

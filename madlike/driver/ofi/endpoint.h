@@ -10,7 +10,7 @@
 
 #include "madlike/driver/connections/table.h"
 #include "madlike/driver/driver.h"
-#include "madlike/driver/ofi/credit.h"
+#include "madlike/driver/ofi/conversation.h"
 #include "madlike/driver/ofi/fabric.h"
 #include "madlike/driver/ofi/header.h"
 #include "madlike/driver/ofi/memory.h"
@@ -38,7 +38,7 @@ struct OfiOperation : OfiContext {
   FidPtr<fid_mr> region;  // kWrite: the caller's memory, registered for this write
 };
 
-struct OfiConnection : ConnectionRecord {
+struct OfiConnection : ConnectionRecord, Conversation {
   enum class State {
     kConnecting,  // our request is under way
     kAwaiting,   // refused because the peer's own request is; the peer's must come, or we ask again
@@ -73,15 +73,11 @@ struct OfiConnection : ConnectionRecord {
   FidPtr<fid_ep> endpoint;
   std::uint32_t requests = 0;  // tells an endpoint of a former request from that of this one
   std::uint32_t endpoints_opened = 0;  // tells events of a former endpoint from those of this one
-  std::uint64_t tag;                   // in packets to us
-  Credit credit;
-  std::uint32_t rest = 0;            // bytes of a packet that is here in part
-  OfiOperation* unposted = nullptr;  // a kCopy that the provider did not take
-  StagedWrite staged;                // a write, as long as some of it is not copied
-  bool is_due = false;               // something is to be sent that the caller did not post
+  OfiOperation* unposted = nullptr;    // a kCopy that the provider did not take
+  StagedWrite staged;                  // a write, as long as some of it is not copied
+  bool is_due = false;                 // something is to be sent that the caller did not post
 
   // Of the peer, once it is known.
-  std::uint64_t peer_tag = 0;  // in packets to it
   std::uint64_t peer_incarnation = 0;
   std::uint32_t peer_sequence = 0;
 

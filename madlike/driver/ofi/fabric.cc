@@ -6,108 +6,22 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <set>
 #include <string>
 
 #include "madlike/driver/door/sockets.h"
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/libfabric/status.h"
 #include "madlike/driver/ofi/header.h"
+#include "madlike/driver/ofi/provider.h"
 
 namespace mad {
 namespace {
-
-constexpr std::uint32_t kApi = FI_VERSION(1, 11);
 
 // Of what is received and sent: more than there are buffers, and last packets.
 constexpr std::size_t kCompletions = 2048;
 
 // Sends and writes of one connection, its last packet, and one that waits for credit.
 constexpr std::size_t kQueueOfDevice = 64;
-
-// What the driver needs of a provider: connected endpoints with a shared receive context, messages
-// and remote writes.  It registers memory where that is asked for.
-InfoPtr make_hints(const std::string& provider) {
-  InfoPtr hints(fi_allocinfo());
-  if (!hints) return hints;
-  hints->caps = FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_WRITE | FI_REMOTE_WRITE;
-  hints->mode = FI_RX_CQ_DATA;  // no completion data is sent, so that nothing follows from it
-  hints->addr_format = FI_SOCKADDR;
-  hints->ep_attr->type = FI_EP_MSG;
-  hints->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
-  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
-  // One thread at a time uses a driver: the provider may leave its locks out.
-  hints->domain_attr->threading = FI_THREAD_DOMAIN;
-  hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
-  hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
-  hints->tx_attr->msg_order = FI_ORDER_SAS | FI_ORDER_SAW;
-  hints->rx_attr->msg_order = FI_ORDER_SAS | FI_ORDER_SAW;
-  if (!provider.empty()) hints->fabric_attr->prov_name = strdup(provider.c_str());
-  return hints;
-}
-
-std::string providers_there_are() {
-  const InfoPtr hints = make_hints("");
-  fi_info* list = nullptr;
-  std::set<std::string> names;
-  if (hints && fi_getinfo(kApi, nullptr, nullptr, 0, hints.get(), &list) == 0) {
-    const InfoPtr owner(list);
-    for (const fi_info* each = list; each; each = each->next) {
-      names.insert(each->fabric_attr->prov_name);
-    }
-  }
-  std::string text;
-  for (const std::string& name : names) text += " " + name;
-  return text.empty() ? " none" : text;
-}
-
-// The provider lists one entry per local address, the fastest interfaces first; the first one that
-// other engines can reach is taken, IPv4 before IPv6.
-const fi_info* choose(const fi_info* list) {
-  const fi_info* second = nullptr;
-  for (const fi_info* each = list; each; each = each->next) {
-    const auto* source = static_cast<const sockaddr*>(each->src_addr);
-    if (!source || is_local_to_link(source)) continue;
-    if (source->sa_family == AF_INET) return each;
-    if (!second) second = each;
-  }
-  return second ? second : list;
-}
-
-Result<InfoPtr> find_provider(const OfiOptions& options) {
-  std::string node;
-  if (!options.interface.empty()) {
-    Result<std::string> address = interface_address(options.interface);
-    if (!address.ok()) return address.status();
-    node = *address;
-  }
-  const InfoPtr hints = make_hints(options.provider);
-  if (!hints) return Status(StatusCode::kNoMemory, "no memory for fi_info");
-  fi_info* list = nullptr;
-  const int error = node.empty()
-                        ? fi_getinfo(kApi, nullptr, nullptr, 0, hints.get(), &list)
-                        : fi_getinfo(kApi, node.c_str(), nullptr, FI_SOURCE, hints.get(), &list);
-  const InfoPtr owner(list);
-  const fi_info* chosen = error == 0 ? choose(list) : nullptr;
-  if (!chosen || !chosen->src_addr) {
-    return Status(StatusCode::kNotFound,
-                  "no libfabric provider \"" + options.provider + "\" with connected endpoints" +
-                      (node.empty() ? "" : " on " + options.interface + " (" + node + ")") +
-                      "; there are:" + providers_there_are());
-  }
-  InfoPtr info(fi_dupinfo(chosen));
-  if (!info) return Status(StatusCode::kNoMemory, "no memory for fi_info");
-  return info;
-}
-
-// tcp (1.17, ofi_bsock_send()) stages up to 9000 bytes that a full socket does not take and calls
-// them sent, although they leave only if its owner polls again.  What has left must arrive without
-// that, so nothing is staged.  Where the socket has room, tcp sends directly in any case.
-void stage_nothing() { setenv("FI_TCP_STAGING_SBUF_SIZE", "0", 0); }
-
-// verbs (1.17, ofi_mr_cache_search()) keeps regions registered that were closed, so that peers
-// could still write where they were told to once.
-void cache_no_regions() { setenv("FI_MR_CACHE_MAX_COUNT", "0", 0); }
 
 // What a device is asked for.  Its queues are locked memory, too, and one of each is enough for
 // what the driver keeps in it.
@@ -121,9 +35,8 @@ void fit_to_device(const OfiFacts& facts, fi_info* info) {
 }  // namespace
 
 Result<std::unique_ptr<OfiFabric>> OfiFabric::open(const OfiOptions& options) {
-  stage_nothing();  // both are read once, when libfabric starts
-  cache_no_regions();
-  Result<InfoPtr> info = find_provider(options);
+  prepare_libfabric();
+  Result<InfoPtr> info = find_connected(options);
   if (!info.ok()) return info.status();
   std::unique_ptr<OfiFabric> fabric(new OfiFabric());
   fabric->info_ = std::move(*info);

@@ -1,6 +1,7 @@
 #include "madlike/driver/ofi/facts.h"
 
 #include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
 
 #include "gtest/gtest.h"
 #include "madlike/driver/libfabric/fid.h"
@@ -39,6 +40,26 @@ TEST(OfiFacts, ThreeEnginesOnDevicesStayWithinTheLimitOfLockedMemory) {
   EXPECT_LE(3 * buffer * (device.receive_buffers + device.send_buffers), 8u * 1024 * 1024);
   EXPECT_EQ(device.receives_ready, device.receive_buffers) << "what is granted stands ready";
   EXPECT_EQ(device.packet_bytes % 8, 0u);
+}
+
+TEST(OfiFacts, DatagramsGoInBuffersLikeADevices) {
+  const InfoPtr info(fi_allocinfo());
+  info->ep_attr->type = FI_EP_RDM;
+  info->ep_attr->max_msg_size = 1 << 30;
+  info->rx_attr->size = 100;
+  info->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+  const OfiFacts facts = OfiFacts::of(*info, {});
+  EXPECT_FALSE(facts.by_device);
+  EXPECT_FALSE(facts.registers);
+  EXPECT_FALSE(facts.leaves_by_itself);
+  EXPECT_EQ(facts.receive_buffers, 100u) << "no more than it takes";
+  EXPECT_EQ(facts.receives_ready, facts.receive_buffers) << "what is granted stands ready";
+  EXPECT_GT(facts.send_buffers, 0u);
+  EXPECT_EQ(facts.packet_bytes % 8, 0u);
+  info->domain_attr->data_progress = FI_PROGRESS_AUTO;
+  info->domain_attr->mr_mode = FI_MR_LOCAL;
+  EXPECT_TRUE(OfiFacts::of(*info, {}).leaves_by_itself);
+  EXPECT_TRUE(OfiFacts::of(*info, {}).registers);
 }
 
 TEST(OfiFacts, ElsewhereTheOptionsCount) {

@@ -34,7 +34,7 @@ struct OfiHeader {
 
   void write(std::byte* out) const {
     const Wire wire{htole64(tag), htole32(rest), htole16(credit), static_cast<std::uint8_t>(kind),
-                    0};
+                    number};
     std::memcpy(out, &wire, sizeof(wire));
   }
   /// Nothing when these are no packet.
@@ -43,9 +43,9 @@ struct OfiHeader {
     if (packet.size < sizeof(wire)) return std::nullopt;
     std::memcpy(&wire, packet.data, sizeof(wire));
     const bool has_bytes = packet.size > sizeof(wire);
-    if (wire.kind < 1 || wire.kind > 3 || wire.reserved != 0) return std::nullopt;
+    if (wire.kind < 1 || wire.kind > 3) return std::nullopt;
     const OfiHeader header{le64toh(wire.tag), le32toh(wire.rest), le16toh(wire.credit),
-                           static_cast<Kind>(wire.kind)};
+                           static_cast<Kind>(wire.kind), wire.number};
     if (has_bytes != (header.kind == Kind::kPacket)) return std::nullopt;
     if (!has_bytes && header.rest != 0) return std::nullopt;
     return header;
@@ -55,13 +55,14 @@ struct OfiHeader {
   std::uint32_t rest = 0;    // bytes of the caller's packet that follow in other pieces
   std::uint16_t credit = 0;  // packets that its receiver may send beyond those it might before
   Kind kind = Kind::kPacket;
+  std::uint8_t number = 0;  // on datagrams it counts the packets to one peer, see order.h; else 0
 
  private:
   struct Wire {
     std::uint64_t tag;
     std::uint32_t rest;
     std::uint16_t credit;
-    std::uint8_t kind, reserved;
+    std::uint8_t kind, number;
   };
   static_assert(sizeof(Wire) == kBytes);
 };

@@ -32,15 +32,15 @@ std::string registering(std::size_t bytes) {
 
 }  // namespace
 
-Slab::Slab(OfiFabric& fabric, std::size_t buffers, std::size_t bytes_each, std::uint64_t access)
-    : bytes_each_(round_up(bytes_each, kCacheLine)),
+Slab::Slab(fid_domain& domain, const OfiFacts& facts, std::size_t buffers, std::uint64_t access)
+    : bytes_each_(round_up(facts.packet_bytes + OfiHeader::kBytes, kCacheLine)),
       bytes_(static_cast<std::byte*>(
           std::aligned_alloc(kPage, round_up(buffers * bytes_each_, kPage)))) {
   if (!bytes_) throw std::bad_alloc();
-  if (!fabric.facts().by_device) return;
+  if (!facts.registers) return;
   fid_mr* region = nullptr;
   const std::size_t bytes = buffers * bytes_each_;
-  const int error = fi_mr_reg(fabric.domain(), bytes_.get(), bytes, access, 0,
+  const int error = fi_mr_reg(&domain, bytes_.get(), bytes, access, 0,
                               random_number<std::uint64_t>() >> 1, 0, &region, nullptr);
   if (error != 0) {
     const Status status = ofi_status(StatusCode::kNoMemory, registering(bytes), error);
@@ -50,11 +50,10 @@ Slab::Slab(OfiFabric& fabric, std::size_t buffers, std::size_t bytes_each, std::
   descriptor_ = fi_mr_desc(region);
 }
 
-ReceivePool::ReceivePool(OfiFabric& fabric)
-    : slab_(fabric, fabric.facts().receive_buffers, fabric.facts().packet_bytes + OfiHeader::kBytes,
-            FI_RECV),
-      ready_(fabric.facts().receives_ready),
-      buffers_(fabric.facts().receive_buffers) {
+ReceivePool::ReceivePool(fid_domain& domain, const OfiFacts& facts)
+    : slab_(domain, facts, facts.receive_buffers, FI_RECV),
+      ready_(facts.receives_ready),
+      buffers_(facts.receive_buffers) {
   free_.reserve(buffers_.size());
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     buffers_[i].bytes = slab_.at(i);
@@ -62,23 +61,20 @@ ReceivePool::ReceivePool(OfiFabric& fabric)
   }
 }
 
-void ReceivePool::replenish(fid_ep* shared_context, std::size_t connections) {
+void ReceivePool::replenish(fid_ep* receives, std::size_t connections) {
   while (posted_ < ready_ + connections && !free_.empty()) {
     ReceiveBuffer* buffer = free_.back();
-    const ssize_t error =
-        fi_recv(shared_context, buffer->bytes, slab_.bytes_each(), slab_.descriptor(),
-                FI_ADDR_UNSPEC, static_cast<OfiContext*>(buffer));
+    const ssize_t error = fi_recv(receives, buffer->bytes, slab_.bytes_each(), slab_.descriptor(),
+                                  FI_ADDR_UNSPEC, static_cast<OfiContext*>(buffer));
     if (error != 0) return;  // -FI_EAGAIN; the next poll tries again
     free_.pop_back();
     ++posted_;
   }
 }
 
-SendPool::SendPool(OfiFabric& fabric) {
-  const OfiFacts& facts = fabric.facts();
+SendPool::SendPool(fid_domain& domain, const OfiFacts& facts) {
   if (facts.send_buffers == 0) return;
-  slab_ = std::make_unique<Slab>(fabric, facts.send_buffers, facts.packet_bytes + OfiHeader::kBytes,
-                                 FI_SEND | FI_WRITE);
+  slab_ = std::make_unique<Slab>(domain, facts, facts.send_buffers, FI_SEND | FI_WRITE);
   free_.reserve(facts.send_buffers);
   for (std::size_t i = 0; i < facts.send_buffers; ++i) free_.push_back(slab_->at(i));
 }
@@ -90,18 +86,18 @@ std::byte* SendPool::take() {
   return buffer;
 }
 
-Result<ExposureToken> RegisteredRegions::add(OfiFabric& fabric, Segment memory) {
+Result<ExposureToken> RegisteredRegions::add(fid_domain& domain, const OfiFacts& facts,
+                                             Segment memory) {
   for (int attempt = 0; attempt < 4; ++attempt) {
     const std::uint64_t wanted = random_number<std::uint64_t>() >> 1;
     fid_mr* region = nullptr;
-    const int error = fi_mr_reg(fabric.domain(), memory.data, memory.size, FI_REMOTE_WRITE, 0,
-                                wanted, 0, &region, nullptr);
+    const int error = fi_mr_reg(&domain, memory.data, memory.size, FI_REMOTE_WRITE, 0, wanted, 0,
+                                &region, nullptr);
     if (error == -FI_ENOKEY) continue;  // this key is taken
     if (error != 0) return ofi_status(StatusCode::kNoMemory, "exposing memory", error);
     ExposureToken token;
     token.key = fi_mr_key(region);
-    token.address =
-        fabric.facts().virtual_addresses ? reinterpret_cast<std::uintptr_t>(memory.data) : 0;
+    token.address = facts.virtual_addresses ? reinterpret_cast<std::uintptr_t>(memory.data) : 0;
     regions_[token.key].reset(region);
     return token;
   }

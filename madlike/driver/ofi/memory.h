@@ -6,6 +6,7 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -15,29 +16,34 @@
 #include "madlike/base/segment.h"
 #include "madlike/base/status.h"
 #include "madlike/driver/driver.h"
-#include "madlike/driver/ofi/fabric.h"
+#include "madlike/driver/libfabric/fid.h"
+#include "madlike/driver/ofi/facts.h"
 
 namespace mad {
 
 /// What every context given to libfabric begins with: completions tell operations from buffers by
-/// it.
+/// it.  Some providers keep words of their own in its first bytes (FI_CONTEXT, FI_CONTEXT2).
 struct OfiContext {
   enum class Role : std::uint32_t { kReceive, kOperation };
   explicit OfiContext(Role role) : role(role) {}
+  fi_context2 of_provider;
   Role role;
 };
+static_assert(offsetof(OfiContext, of_provider) == 0);
 
 struct ReceiveBuffer : OfiContext {
   ReceiveBuffer() : OfiContext(Role::kReceive) {}
   std::byte* bytes = nullptr;
-  ConnectionId connection = 0;  // whose packet it holds, while the caller has it
+  ConnectionId connection = 0;  // whose packet it holds, while the caller or an order has it
+  std::size_t size = 0;         // bytes of it, while it waits for its turn
 };
 
-/// A number of buffers in one run of memory, which is registered where a device reads or writes it.
+/// A number of buffers of one packet each in one run of memory, which is registered where a device
+/// reads or writes it.
 class Slab {
  public:
   /// Throws std::bad_alloc, or std::runtime_error with the sentence of a registration that failed.
-  Slab(OfiFabric& fabric, std::size_t buffers, std::size_t bytes_each, std::uint64_t access);
+  Slab(fid_domain& domain, const OfiFacts& facts, std::size_t buffers, std::uint64_t access);
 
   std::byte* at(std::size_t buffer) const { return bytes_.get() + buffer * bytes_each_; }
   std::size_t bytes_each() const { return bytes_each_; }
@@ -60,10 +66,11 @@ class Slab {
 /// middle of one keeps it: there is one more for each connection, as far as there are buffers.
 class ReceivePool {
  public:
-  explicit ReceivePool(OfiFabric& fabric);
+  ReceivePool(fid_domain& domain, const OfiFacts& facts);
 
-  /// Posts free buffers until enough of them stand ready for so many connections.
-  void replenish(fid_ep* shared_context, std::size_t connections);
+  /// Posts free buffers until enough of them stand ready for so many connections; to a shared
+  /// context, or to an endpoint that all peers send to.
+  void replenish(fid_ep* receives, std::size_t connections);
   /// A buffer that was posted has come back with a packet, or with an error.
   void taken() { --posted_; }
   /// Its packet has been dealt with.
@@ -80,7 +87,7 @@ class ReceivePool {
 /// The buffers that packets to a device's peers stand in until the device has sent them.
 class SendPool {
  public:
-  explicit SendPool(OfiFabric& fabric);
+  SendPool(fid_domain& domain, const OfiFacts& facts);
 
   /// Null: all are in use.
   std::byte* take();
@@ -96,7 +103,7 @@ class SendPool {
 /// them: a peer writes only where it was told.
 class RegisteredRegions {
  public:
-  Result<ExposureToken> add(OfiFabric& fabric, Segment memory);
+  Result<ExposureToken> add(fid_domain& domain, const OfiFacts& facts, Segment memory);
   /// False when there is no such region.
   bool remove(const ExposureToken& token) { return regions_.erase(token.key) > 0; }
 

@@ -2,35 +2,16 @@
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/libfabric/status.h"
 #include "madlike/driver/ofi/driver.h"
 #include "madlike/driver/ofi/iovs.h"
+#include "madlike/driver/ofi/segments_writer.h"
 
 namespace mad {
 namespace {
-
-/// Writes a packet of segments, which is no longer than the room.
-class SegmentsWriter final : public PacketWriter {
- public:
-  explicit SegmentsWriter(SegmentList packet) : packet_(packet), left_(packet.bytes()) {}
-  std::size_t left() const override { return left_; }
-  void write(Segment room) override {
-    std::byte* out = room.begin();
-    for (const Segment& segment : packet_) {
-      if (segment.size > 0) std::memcpy(out, segment.data, segment.size);
-      out += segment.size;
-    }
-    left_ = 0;
-  }
-
- private:
-  const SegmentList packet_;
-  std::size_t left_;
-};
 
 Status sending_failed(const OfiConnection& connection, ssize_t error) {
   return ofi_status(StatusCode::kPeerFailed, "sending to " + to_text(connection.address), error);
@@ -92,11 +73,7 @@ Status OfiDriver::post_copied(OfiConnection& connection, PacketWriter& writer) {
   }
   const std::size_t bytes = std::min(writer.left(), fabric_->facts().packet_bytes);
   writer.write({operation->buffer + OfiHeader::kBytes, fabric_->facts().packet_bytes});
-  OfiHeader header;
-  header.tag = connection.peer_tag;
-  header.rest = static_cast<std::uint32_t>(writer.left());
-  header.credit = connection.credit.give();
-  header.write(operation->buffer);
+  connection.header(OfiHeader::Kind::kPacket, writer.left()).write(operation->buffer);
   operation->bytes = bytes;
   connection.credit.spend();
   Status posted = post_copy(connection, operation);
@@ -128,10 +105,7 @@ Status OfiDriver::post_copy(OfiConnection& connection, OfiOperation* operation) 
 // A packet of nothing but a header.
 ssize_t OfiDriver::post_alone(OfiConnection& connection, OfiOperation* operation,
                               OfiHeader::Kind kind) {
-  OfiHeader header;
-  header.tag = connection.peer_tag;
-  header.kind = kind;
-  header.credit = connection.credit.give();
+  const OfiHeader header = connection.header(kind);
   header.write(operation->header.data());
   iovec iov{operation->header.data(), operation->header.size()};
   fi_msg message{};

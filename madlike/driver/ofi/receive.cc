@@ -10,7 +10,8 @@ bool OfiDriver::translate_receive(ReceiveBuffer* buffer, std::size_t bytes, Comp
   receives_.taken();
   const std::optional<OfiHeader> header = OfiHeader::read({buffer->bytes, bytes});
   OfiConnection* const found = header ? find(OfiTag::connection(header->tag)) : nullptr;
-  const bool known = found && header->tag == found->tag && found->state != State::kGone &&
+  const bool known = found && header->tag == found->tag && header->number == 0 &&
+                     found->state != State::kGone &&
                      take_header(*found, *header, bytes - OfiHeader::kBytes);
   if (!known) {
     receives_.give_back(buffer);
@@ -40,21 +41,12 @@ bool OfiDriver::translate_receive(ReceiveBuffer* buffer, std::size_t bytes, Comp
 
 // Whether the peer may send that now; if not, the connection ends.
 bool OfiDriver::take_header(OfiConnection& connection, const OfiHeader& header, std::size_t bytes) {
-  const auto refuse = [&](const char* what) {
-    end_soon(connection.id, Status(StatusCode::kProtocol,
-                                   to_text(connection.address) + " sent " + std::string(what)));
-    return false;
-  };
-  const bool begins = header.kind != OfiHeader::Kind::kPacket || connection.rest == 0;
-  if (!begins && bytes + header.rest != connection.rest) {
-    return refuse("a piece that is none of its packet's");
-  }
-  if (header.kind != OfiHeader::Kind::kLast && !connection.credit.arrived()) {
-    return refuse("more than it may");
-  }
-  if (header.kind == OfiHeader::Kind::kPacket) connection.rest = header.rest;
-  if (!connection.credit.add_given(header.credit)) return refuse("more credit than there is");
-  return true;
+  const char* wrong = connection.arrived(header);
+  if (wrong == nullptr) wrong = connection.take(header, bytes);
+  if (wrong == nullptr) return true;
+  end_soon(connection.id, Status(StatusCode::kProtocol,
+                                 to_text(connection.address) + " sent " + std::string(wrong)));
+  return false;
 }
 
 void OfiDriver::on_last(OfiConnection& connection) {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <exception>
 
 #include "madlike/driver/door/handshake.h"
 #include "madlike/driver/door/sockets.h"
@@ -36,8 +35,8 @@ OfiDriver::OfiDriver(const OfiOptions& options, std::unique_ptr<OfiFabric> fabri
     : options_(options),
       fabric_(std::move(fabric)),
       incarnation_(random_number<std::uint64_t>()),
-      receives_(*fabric_),
-      sends_(*fabric_),
+      receives_(*fabric_->domain(), fabric_->facts()),
+      sends_(*fabric_->domain(), fabric_->facts()),
       credits_(fabric_->facts().by_device ? fabric_->facts().receive_buffers : 0),
       openings_(*fabric_) {
   const fi_info& info = fabric_->info();
@@ -64,19 +63,6 @@ OfiDriver::OfiDriver(const OfiOptions& options, std::unique_ptr<OfiFabric> fabri
   link.inject_bytes = std::min(inject - OfiHeader::kBytes, link.max_packet_bytes);
   link.max_write_iov = most_iov;
   link.write_runs_from = 0;
-}
-
-Result<std::unique_ptr<Driver>> open_ofi(const OfiOptions& options) {
-  if (options.receive_buffers == 0 || options.max_packet_bytes < 256) {
-    return Status(StatusCode::kInvalidArgument, "ofi: too few or too small receive buffers");
-  }
-  Result<std::unique_ptr<OfiFabric>> fabric = OfiFabric::open(options);
-  if (!fabric.ok()) return fabric.status();
-  try {
-    return std::unique_ptr<Driver>(std::make_unique<OfiDriver>(options, std::move(*fabric)));
-  } catch (const std::exception& error) {
-    return Status(StatusCode::kNoMemory, std::string("opening ofi: ") + error.what());
-  }
 }
 
 const std::vector<std::byte>& OfiDriver::peer_address(ConnectionId connection) const {

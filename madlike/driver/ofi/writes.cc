@@ -47,7 +47,7 @@ Result<ExposureToken> OfiDriver::expose(ConnectionId id, Segment memory) {
   if (!found || found->state == State::kGone || found->state == State::kClosing) {
     return not_connected(found);
   }
-  Result<ExposureToken> token = regions_.add(*fabric_, memory);
+  Result<ExposureToken> token = regions_.add(*fabric_->domain(), fabric_->facts(), memory);
   if (token.ok()) ++found->exposed;
   return token;
 }

@@ -1,0 +1,34 @@
+// SegmentsWriter: a packet that was given as segments, to be copied to a buffer.
+#ifndef MADLIKE_DRIVER_OFI_SEGMENTS_WRITER_H_
+#define MADLIKE_DRIVER_OFI_SEGMENTS_WRITER_H_
+
+#include <cstddef>
+#include <cstring>
+
+#include "madlike/base/segment.h"
+#include "madlike/driver/driver.h"
+
+namespace mad {
+
+/// The packet is no longer than the room.
+class SegmentsWriter final : public PacketWriter {
+ public:
+  explicit SegmentsWriter(SegmentList packet) : packet_(packet), left_(packet.bytes()) {}
+  std::size_t left() const override { return left_; }
+  void write(Segment room) override {
+    std::byte* out = room.begin();
+    for (const Segment& segment : packet_) {
+      if (segment.size > 0) std::memcpy(out, segment.data, segment.size);
+      out += segment.size;
+    }
+    left_ = 0;
+  }
+
+ private:
+  const SegmentList packet_;
+  std::size_t left_;
+};
+
+}  // namespace mad
+
+#endif  // MADLIKE_DRIVER_OFI_SEGMENTS_WRITER_H_
