@@ -3,89 +3,17 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
-#include <vector>
+
+#include "tests/strict/endpoints.h"
 
 namespace mad::strict {
 namespace {
-
-template <typename Calls>
-StrictDomain& domain_of(const Calls* calls) {
-  return *Hooked<Calls, StrictDomain>::of(calls).owner;
-}
-template <typename Calls>
-const Calls& real(const Calls* calls) {
-  return *Hooked<Calls, StrictDomain>::of(calls).real;
-}
-
-// Calls that no user of ours makes: nothing is unwatched.
-template <typename... Arguments>
-ssize_t not_watched(Arguments...) {
-  return -FI_ENOSYS;
-}
-
-/// All endpoints of this process, so that each finds its peer's receive buffers.
-class Endpoints {
- public:
-  static Endpoints& all() {
-    static Endpoints here;
-    return here;
-  }
-  std::uint32_t add(StrictEndpoint& endpoint, StrictDomain& domain) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    by_number_[++last_] = {&endpoint, &domain};
-    return last_;
-  }
-  void remove(std::uint32_t number) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    by_number_.erase(number);
-  }
-  StrictEndpoint* find(std::uint32_t number) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = by_number_.find(number);
-    return found == by_number_.end() ? nullptr : found->second.endpoint;
-  }
-  /// The buffers of the endpoint at the other end, or null: it is in another process.
-  std::shared_ptr<Buffers> peer_of(fid_ep* endpoint) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const Name here = name(endpoint, false), there = name(endpoint, true);
-    for (auto& [number, each] : by_number_) {
-      if (name(each.endpoint->object, false) == there &&
-          name(each.endpoint->object, true) == here) {
-        return each.domain->rules().buffers();
-      }
-    }
-    return nullptr;
-  }
-
- private:
-  using Name = std::vector<char>;
-  struct Entry {
-    StrictEndpoint* endpoint;
-    StrictDomain* domain;
-  };
-  static Name name(fid_ep* endpoint, bool of_peer) {
-    sockaddr_storage address{};
-    std::size_t size = sizeof(address);
-    const int error = of_peer ? fi_getpeer(endpoint, &address, &size)
-                              : fi_getname(&endpoint->fid, &address, &size);
-    const char* const bytes = reinterpret_cast<const char*>(&address);
-    return error == 0 ? Name(bytes, bytes + size) : Name();
-  }
-
-  std::mutex mutex_;
-  std::map<std::uint32_t, Entry> by_number_;
-  std::uint32_t last_ = 0;
-};
-
-// What travels with a message of tcp's: the endpoint, whether its user gave data, and these.
-constexpr std::uint64_t kHasData = 1u << 31;
 
 ssize_t send_message(fid_ep* ep, const fi_msg* message, std::uint64_t flags) {
   StrictDomain& domain = domain_of(ep->msg);
@@ -128,18 +56,6 @@ ssize_t send(fid_ep* ep, const void* bytes, std::size_t size, void* descriptor, 
   return send_message(ep, &message, FI_COMPLETION);
 }
 
-ssize_t receive(fid_ep* ep, void* bytes, std::size_t size, void* descriptor, fi_addr_t from,
-                void* context) {
-  StrictDomain& domain = domain_of(ep->msg);
-  const auto lock = domain.lock();
-  if (domain.rules().has_all_buffers()) return -FI_EAGAIN;
-  const std::string wrong = domain.rules().receive({bytes, size}, descriptor, context);
-  if (!wrong.empty()) return refuse(domain.persona(), wrong);
-  const ssize_t error = real(ep->msg).recv(ep, bytes, size, nullptr, from, context);
-  if (error != 0) domain.rules().completed(context);
-  return error;
-}
-
 ssize_t write_message(fid_ep* ep, const fi_msg_rma* message, std::uint64_t flags) {
   StrictDomain& domain = domain_of(ep->rma);
   const auto lock = domain.lock();
@@ -179,6 +95,19 @@ std::size_t entry_bytes(fi_cq_format format) {
 
 }  // namespace
 
+ssize_t receive(fid_ep* ep, void* bytes, std::size_t size, void* descriptor, fi_addr_t from,
+                void* context) {
+  StrictDomain& domain = domain_of(ep->msg);
+  const auto lock = domain.lock();
+  if (domain.rules().has_all_buffers()) return -FI_EAGAIN;
+  const std::string wrong = domain.rules().receive({bytes, size}, descriptor, context);
+  if (!wrong.empty()) return refuse(domain.persona(), wrong);
+  domain.scribble(context);
+  const ssize_t error = real(ep->msg).recv(ep, bytes, size, nullptr, from, context);
+  if (error != 0) domain.rules().completed(context);
+  return error;
+}
+
 int refuse(const Persona& persona, const std::string& why) {
   std::fprintf(stderr, "strict provider (%s): %s\n", persona.name.data(), why.c_str());
   return -FI_EINVAL;
@@ -202,6 +131,7 @@ StrictDomain::StrictDomain(fid_domain& domain, const Persona& persona)
 
 StrictDomain::~StrictDomain() {
   for (auto& [object, endpoint] : endpoints_) Endpoints::all().remove(endpoint.number);
+  for (auto& [to, sender] : senders_) Endpoints::all().remove(sender.number);
 }
 
 StrictEndpoint* StrictDomain::endpoint(const fid_ep* object) {
@@ -222,16 +152,22 @@ void StrictDomain::watch_domain(fid_domain& domain) {
   fi_ops_domain* const opens = tables_.hook(domain.ops);
   opens->endpoint = [](fid_domain* object, fi_info* info, fid_ep** out, void* context) {
     StrictDomain& owner = domain_of(object->ops);
-    if (info->dest_addr == nullptr && info->handle == nullptr) {
+    const bool connects = owner.persona().type == FI_EP_MSG;
+    if (connects && info->dest_addr == nullptr && info->handle == nullptr) {
       return refuse(owner.persona(), "an endpoint to connect, without its destination");
     }
-    fi_info* const tcp = as_tcp(*info);
+    fi_info* const tcp = as_below(*info);
     if (tcp == nullptr) return -FI_ENOMEM;
     const int error = real(object->ops).endpoint(object, tcp, out, context);
     fi_freeinfo(tcp);
     if (error != 0) return error;
     const auto lock = owner.lock();
-    owner.watch_endpoint(**out);
+    connects ? owner.watch_endpoint(**out) : owner.watch_datagrams(**out);
+    return error;
+  };
+  opens->av_open = [](fid_domain* object, fi_av_attr* attr, fid_av** out, void* context) {
+    const int error = real(object->ops).av_open(object, attr, out, context);
+    if (error == 0) domain_of(object->ops).watch_addresses(**out);
     return error;
   };
   opens->srx_ctx = [](fid_domain* object, fi_rx_attr* attr, fid_ep** out, void* context) {
@@ -244,7 +180,8 @@ void StrictDomain::watch_domain(fid_domain& domain) {
   opens->cq_open = [](fid_domain* object, fi_cq_attr* attr, fid_cq** out, void* context) {
     fi_cq_attr tcp = *attr;
     tcp.format = FI_CQ_FORMAT_DATA;
-    if (tcp.wait_obj == FI_WAIT_NONE) tcp.wait_obj = FI_WAIT_FD;  // else tcp does not connect
+    const bool connects = domain_of(object->ops).persona().type == FI_EP_MSG;
+    if (connects && tcp.wait_obj == FI_WAIT_NONE) tcp.wait_obj = FI_WAIT_FD;  // else tcp does not
     const int error = real(object->ops).cq_open(object, &tcp, out, context);
     if (error == 0) domain_of(object->ops).watch_queue(**out, attr->format);
     return error;
@@ -306,8 +243,7 @@ void StrictDomain::watch_receives(fid_ep& context) {
 
 void StrictDomain::watch_endpoint(fid_ep& opened) {
   StrictEndpoint& endpoint = endpoints_[&opened];
-  endpoint.object = &opened;
-  endpoint.number = Endpoints::all().add(endpoint, *this);
+  endpoint.number = Endpoints::all().add(endpoint, &opened, rules_.buffers());
   if (fi_ops* const calls = tables_.hook(opened.fid.ops)) {
     calls->close = [](fid* object) {
       StrictDomain& owner = domain_of(object->ops);
@@ -355,6 +291,15 @@ void StrictDomain::watch_endpoint(fid_ep& opened) {
   }
 }
 
+void StrictDomain::take(fi_cq_data_entry* entry) {
+  rules_.completed(entry->op_context);
+  if ((entry->flags & FI_RECV) == 0) return;
+  const std::uint64_t whose = entry->data >> 32;
+  rules_.received(Endpoints::all().find(static_cast<std::uint32_t>(whose & ~kHasData)));
+  if ((whose & kHasData) == 0) entry->flags &= ~std::uint64_t{FI_REMOTE_CQ_DATA};
+  entry->data &= 0xffffffffu;
+}
+
 void StrictDomain::watch_queue(fid_cq& queue, fi_cq_format format) {
   queues_[&queue] = format;
   fi_ops_cq* const calls = tables_.hook(queue.ops);
@@ -366,19 +311,24 @@ void StrictDomain::watch_queue(fid_cq& queue, fi_cq_format format) {
     std::array<fi_cq_data_entry, 16> entries{};
     const ssize_t count =
         real(object->ops).read(object, entries.data(), std::min(capacity, entries.size()));
+    std::size_t told = 0;
+    const auto tell = [&](const fi_cq_data_entry& entry) {
+      std::memcpy(static_cast<char*>(out) + told++ * stride, &entry, stride);
+    };
     for (ssize_t i = 0; i < count; ++i) {
       fi_cq_data_entry& entry = entries[static_cast<std::size_t>(i)];
-      owner.rules().completed(entry.op_context);
-      if ((entry.flags & FI_RECV) != 0) {
-        const std::uint64_t whose = entry.data >> 32;
-        owner.rules().received(
-            Endpoints::all().find(static_cast<std::uint32_t>(whose & ~kHasData)));
-        if ((whose & kHasData) == 0) entry.flags &= ~std::uint64_t{FI_REMOTE_CQ_DATA};
-        entry.data &= 0xffffffffu;
-      }
-      std::memcpy(static_cast<char*>(out) + static_cast<std::size_t>(i) * stride, &entry, stride);
+      owner.take(&entry);
+      const bool comes_late = (entry.flags & FI_RECV) != 0 && !owner.persona().orders_sends &&
+                              owner.disorder_.keeps(entry);
+      if (!comes_late) tell(entry);
     }
-    return count;
+    while (told < capacity && (count == -FI_EAGAIN || count >= 0)) {
+      const auto late = owner.disorder_.next(count <= 0);
+      if (!late) break;
+      tell(*late);
+    }
+    if (told > 0) return static_cast<ssize_t>(told);
+    return count > 0 ? -FI_EAGAIN : count;
   };
   calls->readerr = [](fid_cq* object, fi_cq_err_entry* out, std::uint64_t flags) -> ssize_t {
     const ssize_t count = real(object->ops).readerr(object, out, flags);

@@ -1,5 +1,6 @@
-// The libfabric provider "strict": connected endpoints of the provider "tcp" that hold their user
-// to the rules of RDMA hardware (persona.h, rules.h), without any such hardware.
+// The libfabric provider "strict": connected endpoints of the provider "tcp", or endpoints for
+// datagrams of "tcp;ofi_rxm", that hold their user to the rules of RDMA hardware (persona.h,
+// rules.h), without any such hardware.
 //
 // libfabric finds it where FI_PROVIDER_PATH names the folder of libstrict-fi.so.  FI_STRICT_AS
 // names the persona, "verbs" if nothing does.
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
 
 #include "tests/strict/domain.h"
 
@@ -29,19 +31,24 @@ void rename(fi_fabric_attr& attr, const char* name) {
   attr.prov_name = name != nullptr ? strdup(name) : nullptr;
 }
 
-// What tcp is asked for, whatever the user of this provider asked for.
-Info tcp_hints() {
+const char* provider_below(fi_ep_type type) { return type == FI_EP_RDM ? "tcp;ofi_rxm" : "tcp"; }
+
+// What the provider below is asked for, whatever the user of this provider asked for.
+Info hints_below(fi_ep_type type) {
   Info hints(fi_allocinfo());
   if (!hints) return hints;
-  hints->caps = FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_WRITE | FI_REMOTE_WRITE;
-  hints->addr_format = FI_SOCKADDR;
-  hints->ep_attr->type = FI_EP_MSG;
-  hints->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
-  hints->domain_attr->mr_mode = FI_MR_BASIC;
+  hints->caps = FI_MSG | FI_SEND | FI_RECV;
+  hints->ep_attr->type = type;
   hints->domain_attr->cq_data_size = 8;
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  hints->addr_format = FI_SOCKADDR;
+  hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
+  rename(*hints->fabric_attr, provider_below(type));
+  if (type == FI_EP_RDM) return hints;
+  hints->caps |= FI_RMA | FI_WRITE | FI_REMOTE_WRITE;
+  hints->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
+  hints->domain_attr->mr_mode = FI_MR_BASIC;
   hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS | FI_ORDER_SAW;
-  rename(*hints->fabric_attr, "tcp");
   return hints;
 }
 
@@ -58,7 +65,11 @@ bool suits(const Persona& persona, const fi_info* hints) {
     return false;
   }
   if (hints->ep_attr != nullptr && hints->ep_attr->type != FI_EP_UNSPEC &&
-      hints->ep_attr->type != FI_EP_MSG) {
+      hints->ep_attr->type != persona.type) {
+    return false;
+  }
+  if (!persona.orders_sends && hints->tx_attr != nullptr &&
+      (hints->tx_attr->msg_order & FI_ORDER_SAS) != 0) {
     return false;
   }
   const int agreed = hints->domain_attr != nullptr ? hints->domain_attr->mr_mode : 0;
@@ -71,6 +82,11 @@ bool suits(const Persona& persona, const fi_info* hints) {
 void disguise(fi_info& info, const Persona& persona) {
   rename(*info.fabric_attr, nullptr);  // libfabric puts this provider's
   info.mode = persona.mode;
+  if (!persona.orders_sends) info.tx_attr->msg_order = info.rx_attr->msg_order = 0;
+  if (persona.type == FI_EP_RDM) {
+    info.domain_attr->data_progress =
+        persona.moves_by_itself ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
+  }
   info.domain_attr->mr_mode = persona.mr_mode;
   info.domain_attr->cq_data_size = persona.cq_data_bytes;
   info.tx_attr->inject_size = persona.inject_bytes;
@@ -84,9 +100,9 @@ int getinfo(std::uint32_t version, const char* node, const char* service, std::u
             const fi_info* hints, fi_info** out) {
   const Persona* const persona = persona_asked_for();
   if (persona == nullptr || !suits(*persona, hints)) return -FI_ENODATA;
-  const Info tcp = tcp_hints();
-  if (!tcp) return -FI_ENOMEM;
-  const int error = fi_getinfo(version, node, service, flags, tcp.get(), out);
+  const Info below = hints_below(persona->type);
+  if (!below) return -FI_ENOMEM;
+  const int error = fi_getinfo(version, node, service, flags, below.get(), out);
   for (fi_info* each = error == 0 ? *out : nullptr; each != nullptr; each = each->next) {
     disguise(*each, *persona);
   }
@@ -133,7 +149,7 @@ int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** out, void* conte
   if (agreed != FI_MR_BASIC && (agreed & persona.mr_mode) != persona.mr_mode) {
     return refuse(persona, "a domain opened without the mr_mode that is demanded");
   }
-  const Info tcp(as_tcp(*info));
+  const Info tcp(as_below(*info));
   if (!tcp) return -FI_ENOMEM;
   const int error = hooked.real->domain(fabric, tcp.get(), out, context);
   if (error == 0) new StrictDomain(**out, persona);  // goes with the domain
@@ -142,7 +158,7 @@ int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** out, void* conte
 
 int open_listener(fid_fabric* fabric, fi_info* info, fid_pep** out, void* context) {
   const auto& hooked = Hooked<fi_ops_fabric, StrictFabric>::of(fabric->ops);
-  const Info tcp(as_tcp(*info));
+  const Info tcp(as_below(*info));
   if (!tcp) return -FI_ENOMEM;
   const int error = hooked.real->passive_ep(fabric, tcp.get(), out, context);
   if (error == 0) watch_reject(hooked.owner->listeners(), (*out)->cm);
@@ -153,8 +169,8 @@ int open_fabric(fi_fabric_attr* attr, fid_fabric** out, void* context) {
   const Persona* const persona = persona_asked_for();
   if (persona == nullptr) return -FI_ENODATA;
   fi_fabric_attr tcp = *attr;
-  char name[] = "tcp";
-  tcp.prov_name = name;
+  std::string name = provider_below(persona->type);
+  tcp.prov_name = name.data();
   const int error = fi_fabric(&tcp, out, context);
   if (error == 0) new StrictFabric(**out, *persona);  // goes with the fabric
   return error;
@@ -173,17 +189,19 @@ fi_provider provider() {
 
 }  // namespace
 
-fi_info* as_tcp(const fi_info& strict) {
-  const Info hints = tcp_hints();
+fi_info* as_below(const fi_info& strict) {
+  const fi_ep_type type = strict.ep_attr->type;
+  const Info hints = hints_below(type);
   fi_info* offered = nullptr;
   if (!hints || fi_getinfo(kApi, nullptr, nullptr, 0, hints.get(), &offered) != 0) return nullptr;
-  const Info tcp(offered);
+  const Info below(offered);
   fi_info* const made = fi_dupinfo(&strict);
   if (made == nullptr) return nullptr;
-  rename(*made->fabric_attr, "tcp");
+  rename(*made->fabric_attr, provider_below(type));
   made->mode = 0;
   made->domain_attr->mr_mode = offered->domain_attr->mr_mode;
   made->domain_attr->cq_data_size = offered->domain_attr->cq_data_size;
+  made->domain_attr->data_progress = offered->domain_attr->data_progress;
   *made->tx_attr = *offered->tx_attr;
   *made->rx_attr = *offered->rx_attr;
   return made;

@@ -40,12 +40,16 @@ std::string Rules::find(const iovec& segment, void* descriptor, std::uint64_t ac
 }
 
 std::string Rules::receive(const iovec& buffer, void* descriptor, const void* context) {
-  Region* region = nullptr;
-  std::string wrong = find(buffer, descriptor, FI_RECV, &region);
-  if (!wrong.empty()) return wrong;
-  ++region->uses;
+  Operation operation;
+  if (persona_.registers()) {
+    Region* region = nullptr;
+    std::string wrong = find(buffer, descriptor, FI_RECV, &region);
+    if (!wrong.empty()) return wrong;
+    ++region->uses;
+    operation.regions.push_back(region);
+  }
   ++buffers_->ready;
-  operations_[context] = Operation{{region}, nullptr};
+  operations_[context] = std::move(operation);
   return {};
 }
 
@@ -62,26 +66,47 @@ std::string Rules::send(Sender& from, const iovec* iov, void* const* descriptors
   }
   Operation operation;
   operation.from = &from;
-  for (std::size_t i = 0; i < count && !injected; ++i) {
+  for (std::size_t i = 0; i < count && !injected && persona_.registers(); ++i) {
     Region* region = nullptr;
     std::string wrong =
         find(iov[i], descriptors != nullptr ? descriptors[i] : nullptr, access, &region);
     if (!wrong.empty()) return wrong;
     operation.regions.push_back(region);
   }
-  if (access == FI_SEND && from.receiver != nullptr) {
-    Buffers& there = *from.receiver;
-    if (there.expected >= there.ready) {
-      return "a message for which no receive buffer is ready: " + std::to_string(there.expected) +
-             " are under way to " + std::to_string(there.ready);
-    }
-    ++there.expected;
-    ++from.under_way;
+  if (access == FI_SEND) {
+    std::string wrong = take_buffer(from);
+    if (!wrong.empty()) return wrong;
   }
   for (Region* region : operation.regions) ++region->uses;
   ++from.operations;
   operations_[context] = std::move(operation);
   return {};
+}
+
+std::string Rules::take_buffer(Sender& from) const {
+  if (from.receiver == nullptr || from.receiver->closed) return {};
+  Buffers& there = *from.receiver;
+  if (there.expected >= there.ready) {
+    return "a message for which no receive buffer is ready: " + std::to_string(there.expected) +
+           " are under way to " + std::to_string(there.ready);
+  }
+  ++there.expected;
+  ++from.under_way;
+  return {};
+}
+
+std::string Rules::inject(Sender& from, std::size_t bytes) {
+  if (bytes > persona_.inject_bytes) {
+    return std::to_string(bytes) + " bytes injected, at most " +
+           std::to_string(persona_.inject_bytes);
+  }
+  return take_buffer(from);
+}
+
+void Rules::inject_taken_back(Sender& from) {
+  if (from.under_way == 0) return;
+  --from.receiver->expected;
+  --from.under_way;
 }
 
 void Rules::completed(const void* context) {
@@ -98,10 +123,7 @@ void Rules::completed(const void* context) {
 
 void Rules::taken_back(Sender& from, std::uint64_t access, const void* context) {
   completed(context);
-  if (access == FI_SEND && from.receiver != nullptr) {
-    --from.receiver->expected;
-    --from.under_way;
-  }
+  if (access == FI_SEND) inject_taken_back(from);
 }
 
 void Rules::received(Sender* from) {
@@ -119,6 +141,7 @@ void Rules::closed(Sender& from) {
 void Rules::no_receives() {
   end_all_of(nullptr);
   buffers_->ready = 0;
+  buffers_->closed = true;
 }
 
 void Rules::end_all_of(const Sender* from) {

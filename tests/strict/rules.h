@@ -1,9 +1,9 @@
 // Rules: whether what a user of a domain does is what RDMA hardware would carry out.
 //
 // Every segment lies in a region that lives, and is given with that region's descriptor; no region
-// is closed while an operation uses it; no message is sent for which its receiver has no buffer
-// ready.  A rule answers with a sentence that says what was wrong; an empty one: nothing was.
-// Nothing here knows libfabric's objects: a descriptor is any pointer.
+// is closed while an operation uses it, where memory is to be registered; no message is sent for
+// which its receiver has no buffer ready.  A rule answers with a sentence that says what was wrong;
+// an empty one: nothing was. Nothing here knows libfabric's objects: a descriptor is any pointer.
 #ifndef TESTS_STRICT_RULES_H_
 #define TESTS_STRICT_RULES_H_
 
@@ -21,13 +21,15 @@
 
 namespace mad::strict {
 
-/// Receive buffers of one domain.  A message takes one when it is sent: it may arrive at once.
+/// Receive buffers of one domain.  A message takes one when it is sent: it may arrive at once.  Who
+/// sends to a domain that is closed has not noticed yet, and no rule is broken.
 struct Buffers {
+  bool closed = false;
   std::size_t ready = 0;     // posted and not completed
   std::size_t expected = 0;  // messages under way to them
 };
 
-/// Of one endpoint: what it has not completed, and what its peer has not received.
+/// Of one endpoint, to one peer: what it has not completed, and what the peer has not received.
 struct Sender {
   std::shared_ptr<Buffers> receiver;  // null: of another process, of which nothing is known
   std::size_t under_way = 0;          // messages that its peer has not received
@@ -46,11 +48,14 @@ class Rules {
   /// A packet (FI_SEND) or a write (FI_WRITE); `injected`: the memory is the caller's at once.
   std::string send(Sender& from, const iovec* iov, void* const* descriptors, std::size_t count,
                    std::uint64_t access, bool injected, const void* context);
+  /// A message of so many bytes whose memory is the caller's at once and that nobody is told of.
+  std::string inject(Sender& from, std::size_t bytes);
   /// Whether the endpoint has all operations that it may have.
   bool is_full(const Sender& from) const { return from.operations >= persona_.sends; }
   bool has_all_buffers() const { return buffers_->ready >= persona_.receives; }
   /// The fabric did not take it after all.
   void taken_back(Sender& from, std::uint64_t access, const void* context);
+  void inject_taken_back(Sender& from);
   /// An operation or a receive has completed, well or not.
   void completed(const void* context);
   /// A message of `from` was received here.
@@ -74,6 +79,7 @@ class Rules {
     Sender* from = nullptr;  // null: a receive
   };
   void end_all_of(const Sender* from);
+  std::string take_buffer(Sender& from) const;
   std::string find(const iovec& segment, void* descriptor, std::uint64_t access, Region** out);
 
   const Persona& persona_;
