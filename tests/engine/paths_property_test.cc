@@ -149,6 +149,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Setting{"tcp_small_packets", "tcp", 300, 100, 10},
                       Setting{"ofi_tcp", "ofi:tcp", 0, 0, 10},
                       Setting{"ofi_tcp_rendezvous", "ofi:tcp", 1, 0, 10},
+                      Setting{"ofi_rxm", "ofi:tcp+ofi_rxm", 0, 0, 4},
+                      Setting{"ofi_rxm_rendezvous", "ofi:tcp+ofi_rxm", 1, 0, 4},
                       Setting{"ucx_tcp", "ucx:tcp", 0, 0, 10},
                       Setting{"ucx_tcp_rendezvous", "ucx:tcp", 1, 0, 10},
                       Setting{"ucx_posix", "ucx:posix", 0, 0, 10},
