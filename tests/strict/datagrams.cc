@@ -48,7 +48,7 @@ ssize_t inject_datagram(fid_ep* ep, const void* bytes, std::size_t size, fi_addr
 
 }  // namespace
 
-// A copy of the address book's entry is asked for at the first message.
+// Whose buffers messages to this address take is found out at the first of them.
 StrictSender& StrictDomain::sender_to(fi_addr_t to) {
   const auto [found, is_new] = senders_.try_emplace(to);
   StrictSender& sender = found->second;

@@ -181,7 +181,8 @@ void StrictDomain::watch_domain(fid_domain& domain) {
     fi_cq_attr tcp = *attr;
     tcp.format = FI_CQ_FORMAT_DATA;
     const bool connects = domain_of(object->ops).persona().type == FI_EP_MSG;
-    if (connects && tcp.wait_obj == FI_WAIT_NONE) tcp.wait_obj = FI_WAIT_FD;  // else tcp does not
+    // Without it tcp does not connect.
+    if (connects && tcp.wait_obj == FI_WAIT_NONE) tcp.wait_obj = FI_WAIT_FD;
     const int error = real(object->ops).cq_open(object, &tcp, out, context);
     if (error == 0) domain_of(object->ops).watch_queue(**out, attr->format);
     return error;

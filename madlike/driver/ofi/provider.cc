@@ -75,13 +75,15 @@ InfoPtr offers(const InfoPtr& hints, const std::string& node) {
   return InfoPtr(error == 0 ? list : nullptr);
 }
 
-std::string providers_there_are(const InfoPtr& hints) {
-  const InfoPtr list = offers(hints, "");
+std::string providers_there_are() {
   std::set<std::string> names;
-  for (const fi_info* each = list.get(); each; each = each->next) {
-    std::string name = each->fabric_attr->prov_name;
-    std::replace(name.begin(), name.end(), ';', '+');
-    names.insert(std::move(name));
+  for (const InfoPtr& hints : {hints_of_connected(""), hints_of_datagrams("", 0)}) {
+    const InfoPtr list = offers(hints, "");
+    for (const fi_info* each = list.get(); each; each = each->next) {
+      std::string name = each->fabric_attr->prov_name;
+      std::replace(name.begin(), name.end(), ';', '+');
+      names.insert(std::move(name));
+    }
   }
   std::string text;
   for (const std::string& name : names) text += " " + name;
@@ -112,12 +114,9 @@ Result<std::string> node_of(const OfiOptions& options) {
   return interface_address(options.interface);
 }
 
-Status none(const OfiOptions& options, const std::string& what, const std::string& node,
-            const InfoPtr& hints) {
-  return {StatusCode::kNotFound,
-          "no libfabric provider \"" + options.provider + "\" with " + what +
-              (node.empty() ? "" : " on " + options.interface + " (" + node + ")") +
-              "; there are:" + providers_there_are(hints)};
+std::string no_provider(const OfiOptions& options, const std::string& node) {
+  return "no libfabric provider \"" + options.provider + "\"" +
+         (node.empty() ? "" : " on " + options.interface + " (" + node + ")");
 }
 
 Result<InfoPtr> copy_of(const fi_info* chosen) {
@@ -146,7 +145,7 @@ Result<InfoPtr> find_connected(const OfiOptions& options) {
   const InfoPtr list = offers(hints, *node);
   const fi_info* const chosen = choose(list.get());
   if (chosen == nullptr || chosen->src_addr == nullptr) {
-    return none(options, "connected endpoints", *node, hints_of_connected(""));
+    return Status(StatusCode::kNotFound, no_provider(options, *node) + " with connected endpoints");
   }
   return copy_of(chosen);
 }
@@ -163,8 +162,8 @@ Result<InfoPtr> find_datagrams(const OfiOptions& options) {
       return copy_of(has_socket_addresses(*list) ? choose(list.get()) : list.get());
     }
   }
-  return none(options, "connected endpoints or reliable datagrams", *node,
-              hints_of_datagrams("", 0));
+  return Status(StatusCode::kNotFound,
+                no_provider(options, *node) + "; there are:" + providers_there_are());
 }
 
 }  // namespace mad

@@ -18,9 +18,9 @@ void prepare_libfabric();
 /// ';' is between the fabrics of a list.
 std::string libfabric_name(std::string provider);
 
-/// An offer that a driver can use.  kNotFound: there is none (the sentence lists what there is), or
-/// no such interface.
+/// An offer that a driver can use.  kNotFound: there is none, or no such interface.
 Result<InfoPtr> find_connected(const OfiOptions& options);
+/// The same; to be asked second, so that the sentence lists the providers of either kind.
 Result<InfoPtr> find_datagrams(const OfiOptions& options);
 
 }  // namespace mad
