@@ -86,7 +86,9 @@ constexpr std::uint64_t kMostLinesRead = 16;
 void copy_tiles(GridKernel kernel, const Grid& grid, std::uint64_t from, std::uint64_t to,
                 std::uint64_t run) {
   const std::uint64_t height = std::min(lines_in_cache(magnitude(grid.inner.from)), kMostLinesRead);
-  const std::uint64_t width = std::max<std::uint64_t>(1, kReadAtOnce / magnitude(grid.outer.from));
+  // A stride of 0 reads the same again and again.
+  const std::uint64_t step = std::max<std::uint64_t>(1, magnitude(grid.outer.from));
+  const std::uint64_t width = std::max<std::uint64_t>(1, kReadAtOnce / step);
   for (std::uint64_t o = 0; o < grid.outer.trips; o += width) {
     Grid tile = grid;
     tile.outer.trips = std::min(width, grid.outer.trips - o);

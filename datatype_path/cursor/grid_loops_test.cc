@@ -109,6 +109,25 @@ TEST(CopyLoops, copies_every_run_once_in_whatever_order) {
   }
 }
 
+TEST(CopyLoops, reads_the_same_again_where_a_stride_is_0) {
+  const std::vector<std::byte> from{std::byte{1}, std::byte{2}, std::byte{3}};
+  std::vector<std::byte> to(3 * 2), expected;
+  for (const std::byte b : from) expected.insert(expected.end(), 2, b);
+  GridLoops grid;
+  grid.from = reinterpret_cast<std::uintptr_t>(from.data());
+  grid.to = reinterpret_cast<std::uintptr_t>(to.data());
+  grid.run = 1;
+  grid.count = 2;
+  grid.loops[0] = {2, 0, 1};
+  grid.loops[1] = {3, 1, 2};
+  copy_loops(grid, portable_kernels());
+  EXPECT_EQ(to, expected);
+  grid.loops[0].to = 3;  // what is read is shared along one loop, what is written along the other
+  grid.loops[1].to = 1;
+  copy_loops(grid, portable_kernels());
+  EXPECT_EQ(to, (std::vector<std::byte>{from[0], from[1], from[2], from[0], from[1], from[2]}));
+}
+
 TEST(CopyLoops, of_no_loop_is_one_run) {
   const std::vector<std::byte> from{std::byte{1}, std::byte{2}, std::byte{3}};
   std::vector<std::byte> to(4);
