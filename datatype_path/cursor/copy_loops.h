@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "datatype_path/cursor/grid_loops.h"
 #include "datatype_path/kernels/body_steps.h"
 #include "datatype_path/kernels/copy_run.h"
 #include "datatype_path/kernels/run_chunks.h"
@@ -175,14 +176,45 @@ void copy_tiles(const LoopNode& node, const LoopNode& rows, std::byte* stream,
   }
 }
 
+// The same where each row is one run.
+template <Direction kDirection>
+void copy_columns(const LoopNode& node, const LoopNode& rows, const KernelTable& kernels,
+                  std::byte* stream, std::uint64_t address, std::int64_t stride,
+                  std::uint64_t trips) {
+  const auto column_bytes = static_cast<std::int64_t>(node.body_bytes);
+  const auto run = static_cast<std::int64_t>(rows.body_bytes);
+  const auto packed = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(stream));
+  const std::uint64_t first = address + static_cast<std::uint64_t>(node.offset(0)) +
+                              static_cast<std::uint64_t>(rows.offset(0));
+  GridLoops grid;
+  grid.run = rows.body_bytes;
+  grid.count = 2;
+  if constexpr (kDirection == Direction::kPack) {
+    grid.from = first;
+    grid.to = packed;
+    grid.loops[0] = {rows.count, rows.stride, run};
+    grid.loops[1] = {trips, stride, column_bytes};
+  } else {
+    grid.from = packed;
+    grid.to = first;
+    grid.loops[0] = {rows.count, run, rows.stride};
+    grid.loops[1] = {trips, column_bytes, stride};
+  }
+  copy_loops(grid, kernels);
+}
+
 // Whole trips of a leaf, or of a loop over leaves and runs.
 template <Direction kDirection>
 void copy_nest(const LoopNode& node, const BlockProgram& program, std::byte* stream,
                std::uint64_t address, std::int64_t stride, std::uint64_t trips) {
   if (node.leaf()) return copy_leaf<kDirection>(node, stream, address, stride, trips);
   if (node.tile_trips != 0 && trips > 1) {
-    return copy_tiles<kDirection>(node, program.node(node.children[0]), stream, address, stride,
-                                  trips);
+    const LoopNode& rows = program.node(node.children[0]);
+    if (rows.parts == 1) {
+      return copy_columns<kDirection>(node, rows, program.kernel_table(), stream, address, stride,
+                                      trips);
+    }
+    return copy_tiles<kDirection>(node, rows, stream, address, stride, trips);
   }
   for (std::uint64_t i = 0; i < trips; ++i) {
     std::uint64_t start = 0;

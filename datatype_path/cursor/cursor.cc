@@ -114,9 +114,61 @@ Segment Cursor::next_run(std::size_t max_bytes) {
           static_cast<std::size_t>(std::min<std::uint64_t>(run_left(), max_bytes))};
 }
 
+// The loops from the current one inwards, if they hold nothing but one another.
+bool Cursor::list_loops(RunLoops* out) const {
+  std::array<RunLoops::Loop, kFrames + 1> loops;  // the outermost first
+  std::size_t count = 0;
+  const LoopNode* node = frame().node;
+  RunLoops::Loop loop{frame().trips, frame().stride};
+  std::uint64_t address = frame().address;
+  std::uint64_t part = frame().part;
+  for (; !node->leaf(); part = 0) {
+    if (node->parts > 1) return false;
+    if (loop.trips > 1) loops[count++] = loop;
+    address += static_cast<std::uint64_t>(node->offset(0));
+    node = &program_->node(node->child(0));
+    loop = {node->count, node->stride};
+  }
+  out->address = address + static_cast<std::uint64_t>(node->offset(part));
+  out->run = node->part_bytes(part);
+  if (node->parts > 1 && node->row_stride == 0) {
+    if (part > 0 || node->step_count == 0) return true;
+    out->body = node;
+    out->body_address = address;
+    out->loops[0] = loop;
+    return true;
+  }
+  if (part == 0 && loop.trips > 1) loops[count++] = loop;
+  if (node->parts - part > 1) loops[count++] = {node->parts - part, node->row_stride};
+  out->count = std::min(count, RunLoops::kMost);
+  std::reverse_copy(loops.begin() + (count - out->count), loops.begin() + count,
+                    out->loops.begin());
+  return true;
+}
+
+RunLoops Cursor::next_loops() {
+  RunLoops out;
+  if (!one_run_ && skip_ == 0) {
+    do {
+      if (list_loops(&out)) return out;
+    } while (enter_loop() && skip_ == 0);
+  }
+  out.address = run_address();
+  out.run = run_left();
+  return out;
+}
+
 void Cursor::advance(std::size_t bytes) {
   assert(bytes <= total_ - position_);
   if (bytes == 0) return;
+  if (!one_run_ && skip_ == 0 && frame().part == 0) {
+    const std::uint64_t body = frame().node->body_bytes;
+    const std::uint64_t trips = bytes < body ? 0 : bytes / body;
+    if (trips > 0 && trips <= frame().trips && trips * body == bytes) {
+      position_ += bytes;
+      return next_trips(trips);
+    }
+  }
   if (!one_run_) stand_on_run();
   if (bytes <= run_left()) {
     step(bytes);

@@ -20,6 +20,24 @@
 
 namespace mad {
 
+/// The next runs of a layout, as far as they are alike.
+struct RunLoops {
+  struct Loop {
+    std::uint64_t trips;
+    std::int64_t stride;  // bytes
+  };
+  static constexpr std::size_t kMost = 4;
+
+  std::uint64_t address;  // of the first run
+  std::uint64_t run;      // bytes of each
+  std::array<Loop, kMost> loops;
+  std::size_t count = 0;  // loops over that run, the innermost first
+  /// For whole trips of a short body of runs that differ: the loop, with `loops[0]` over it, from
+  /// `body_address` on.  Then `count` is 0, and `run` the first one's.
+  const LoopNode* body = nullptr;
+  std::uint64_t body_address = 0;
+};
+
 class Cursor {
  public:
   /// At byte 0 of `count` elements of `program` at `base`.  `program` must outlive the cursor, and
@@ -57,12 +75,17 @@ class Cursor {
   /// The next contiguous run from the cursor on (touching runs coalesced where the program sees
   /// it), cut to `max_bytes`; does not advance.  Empty at the end.
   Segment next_run(std::size_t max_bytes);
+  /// Runs from the cursor on, which must not be at the end; does not advance.
+  RunLoops next_loops();
   /// Advances by `bytes` (<= total() - position()).
   void advance(std::size_t bytes);
   /// Lists the next runs, coalesced, into `out`: at most `capacity` segments and `max_bytes` bytes;
   /// advances past them, stores the bytes listed in `*bytes`, returns the number of segments.
   std::size_t segments(Segment* out, std::size_t capacity, std::size_t max_bytes,
                        std::size_t* bytes);
+
+  /// Those that the program was compiled for.
+  const KernelTable& kernels() const { return program_->kernel_table(); }
 
  private:
   // One loop under way, at the start of a part, or within it if there are frames above this one or
@@ -84,11 +107,13 @@ class Cursor {
 
   bool at_end() const { return position_ == total_; }
   Frame& frame() { return frames_[depth_ - 1]; }
+  const Frame& frame() const { return frames_[depth_ - 1]; }
   void push(const LoopNode& node, std::uint64_t address, std::uint64_t trips) {
     frames_[depth_++] = {&node, address, trips, node.stride, 0};
   }
   bool enter_loop();
   void stand_on_run();
+  bool list_loops(RunLoops* out) const;
   std::uint64_t run_address();
   std::uint64_t run_left();
   void next_part();

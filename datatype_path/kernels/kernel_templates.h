@@ -194,6 +194,30 @@ void copy_list(std::byte* stream, std::uint64_t layout, const void* offsets, std
   for (; done < count; ++done) copy(place(done));
 }
 
+template <std::size_t kA, std::size_t kB>
+void copy_grid(const Grid& grid, std::uint64_t from, std::uint64_t to, std::uint64_t length) {
+  // Read beforehand, as above.
+  const Grid::Loop inner = grid.inner, outer = grid.outer;
+  const std::uint64_t second = length - size_of_move(kB);
+  for (std::uint64_t o = 0; o < outer.trips; ++o) {
+    std::uint64_t read = from;
+    std::uint64_t write = to;
+    MAD_UNROLLED
+    for (std::uint64_t i = 0; i < inner.trips; ++i) {
+      if constexpr (kA == 0) {
+        copy_any<Direction::kPack>(pointer_to(write), read, length);
+      } else {
+        move<Direction::kPack, kA>(pointer_to(write), read);
+        move<Direction::kPack, kB>(pointer_to(write + second), read + second);
+      }
+      read += static_cast<std::uint64_t>(inner.from);
+      write += static_cast<std::uint64_t>(inner.to);
+    }
+    from += static_cast<std::uint64_t>(outer.from);
+    to += static_cast<std::uint64_t>(outer.to);
+  }
+}
+
 // Both ends of each of `count` runs whose length is kBytes to 2 * kBytes.
 template <Direction kDirection, std::size_t kPlace>
 void copy_class(const std::uint8_t* order, std::size_t count, std::uint64_t stream,
@@ -278,6 +302,21 @@ constexpr ListKernel list_kernel() {
   }
 }
 
+template <std::size_t kIndex>
+constexpr GridKernel grid_kernel() {
+  constexpr std::size_t kA = kIndex / 8, kB = kIndex % 8;
+  if constexpr (kA >= kB) {
+    return &copy_grid<kA, kB>;
+  } else {
+    return nullptr;
+  }
+}
+
+template <std::size_t... kIndex>
+constexpr std::array<GridKernel, sizeof...(kIndex)> all_grids(std::index_sequence<kIndex...>) {
+  return {grid_kernel<kIndex>()...};
+}
+
 template <Direction kDirection, std::size_t... kIndex>
 constexpr std::array<TripsKernel, sizeof...(kIndex)> all_trips(std::index_sequence<kIndex...>) {
   return {trips_kernel<kDirection, kIndex>()...};
@@ -310,7 +349,8 @@ constexpr KernelTable make_table(const char* name) {
           {&copy_trips_of_long_run<Direction::kPack>, &copy_trips_of_long_run<Direction::kUnpack>},
           lists_both_ways<std::int32_t>(),
           lists_both_ways<std::int64_t>(),
-          {&copy_chunk<Direction::kPack>, &copy_chunk<Direction::kUnpack>}};
+          {&copy_chunk<Direction::kPack>, &copy_chunk<Direction::kUnpack>},
+          all_grids(std::make_index_sequence<KernelTable::kSizes * KernelTable::kSizes>())};
 }
 
 }  // namespace

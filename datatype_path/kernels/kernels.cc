@@ -38,4 +38,9 @@ RunMoves moves_of_run(std::uint64_t length) {
           static_cast<std::uint8_t>(length - (std::uint64_t{1} << ceiling))};
 }
 
+GridKernel find_grid_kernel(const KernelTable& table, std::uint64_t length) {
+  const RunMoves moves = length <= kLongestShortRun ? moves_of_run(length) : RunMoves{};
+  return table.grids[moves.first * KernelTable::kSizes + moves.second];
+}
+
 }  // namespace mad

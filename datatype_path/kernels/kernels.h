@@ -59,6 +59,20 @@ struct RunChunk {
 using ChunkKernel = void (*)(const RunChunk& chunk, std::uint64_t stream, std::uint64_t layout,
                              const std::int32_t* offsets, const std::uint32_t* ends);
 
+/// Two loops, one in the other, over runs between two layouts.
+struct Grid {
+  struct Loop {
+    std::uint64_t trips = 1;
+    std::int64_t from = 0;  // bytes of either layout from trip to trip
+    std::int64_t to = 0;
+  };
+  Loop inner;
+  Loop outer;
+};
+/// Copies the grid's runs, of `length` bytes each, from the layout at `from` to the one at `to`.
+using GridKernel = void (*)(const Grid& grid, std::uint64_t from, std::uint64_t to,
+                            std::uint64_t length);
+
 /// The kernels of one instruction set.
 struct KernelTable {
   static constexpr std::size_t kSizes = 8;       // no move, 1, 2, 4, 8, 16, 32, 64 bytes
@@ -75,6 +89,7 @@ struct KernelTable {
   std::array<std::array<ListKernel, kSizes * kSizes>, 2> narrow_lists;  // offsets are int32
   std::array<std::array<ListKernel, kSizes * kSizes>, 2> wide_lists;    // offsets are int64
   std::array<ChunkKernel, 2> chunk;
+  std::array<GridKernel, kSizes * kSizes> grids;  // as lists
 };
 
 const KernelTable& portable_kernels();
@@ -96,6 +111,9 @@ struct RunMoves {
   std::uint8_t second_at = 0;
 };
 RunMoves moves_of_run(std::uint64_t length);
+
+/// The kernel for a grid of runs of `length` (> 0) bytes.
+GridKernel find_grid_kernel(const KernelTable& table, std::uint64_t length);
 
 }  // namespace mad
 

@@ -64,7 +64,8 @@ struct LoopNode {
   const RunChunk* chunks = nullptr;
   std::array<ChunkKernel, 2> chunk_kernels{};
   // For a loop over nothing but a leaf with a long stride, when the next trip begins in the lines
-  // of the last (a matrix by columns): how many trips of both are copied at a time.
+  // of the last (a matrix by columns): how many trips of both are copied at a time; no rows where
+  // the leaf's body is one run, which is copied as between two layouts (cursor/grid_loops.h).
   std::uint32_t tile_trips = 0;
   std::array<std::uint32_t, 2> tile_rows{};  // by Direction
 
@@ -133,6 +134,7 @@ class BlockProgram {
 
   /// The instruction set of its kernels.
   const char* kernels() const { return kernels_->name; }
+  const KernelTable& kernel_table() const { return *kernels_; }
 
   /// Bytes of memory the program holds.
   std::size_t memory_bytes() const;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "datatype_path/kernels/body_steps.h"
+#include "datatype_path/kernels/cache_lines.h"
 #include "datatype_path/kernels/run_chunks.h"
 #include "datatype_path/kernels/stream_out.h"
 #include "datatype_path/program/block_program.h"
@@ -17,11 +18,6 @@ constexpr std::uint64_t kCachedBytes = 16 * 1024;
 constexpr std::uint64_t kFewestTripsAtOnce = 4;
 constexpr std::uint64_t kMostTripsAtOnce = 64;
 
-// A first-level cache of 32 KiB, as most processors have at least: a line's bytes, and what lines
-// of one place in so many bytes it holds.
-constexpr std::uint64_t kLine = 64;
-constexpr std::uint64_t kWayBytes = 4096;
-constexpr std::uint64_t kWays = 8;
 constexpr std::uint64_t kMostTileRows = 64;
 // Lines that are only read may be in the second-level cache; then more is written at each place.
 constexpr std::uint64_t kPackedMore = 4;
@@ -45,11 +41,6 @@ bool narrow_offsets_fit(const LoopNode& node) {
 bool narrow_ends_fit(const LoopNode& node) {
   return node.parts > LoopNode::kShortBody && node.ends != nullptr &&
          node.body_bytes <= std::numeric_limits<std::uint32_t>::max();
-}
-
-std::uint64_t magnitude(std::int64_t stride) {
-  const auto bits = static_cast<std::uint64_t>(stride);
-  return stride < 0 ? 0 - bits : bits;
 }
 
 bool is_short_body(const LoopNode& node) {
@@ -109,12 +100,6 @@ std::array<ListKernel, 2> list_kernels(const KernelTable& kernels, std::uint64_t
   const auto& lists = narrow ? kernels.narrow_lists : kernels.wide_lists;
   const std::size_t index = moves.first * KernelTable::kSizes + moves.second;
   return {lists[0][index], lists[1][index]};
-}
-
-// Rows of a stride whose lines are in the first-level cache together.
-std::uint64_t rows_in_cache(std::uint64_t stride) {
-  const std::uint64_t places = kWayBytes / std::max(kLine, std::gcd(stride, kWayBytes));
-  return std::min(places * kWays, kMostTileRows);
 }
 
 // What takes time in a list of short runs is to find them, and tiles are cut where a buffer ends.
@@ -261,11 +246,12 @@ void BlockProgram::cut_uneven_lists() {
 void BlockProgram::choose_tiles() {
   for (LoopNode& node : nodes_) {
     const std::uint64_t step = magnitude(node.stride);
-    if (node.height != 2 || node.parts != 1 || step == 0 || step > kLine / 2) continue;
+    if (node.height != 2 || node.parts != 1 || step == 0 || step > kLineBytes / 2) continue;
     const LoopNode& rows = nodes_[node.child(0)];
-    if (rows.step_count == 0 || magnitude(rows.stride) < kLine) continue;
-    node.tile_trips = static_cast<std::uint32_t>(kLine / step);
-    const std::uint64_t in_cache = rows_in_cache(magnitude(rows.stride));
+    if (rows.step_count == 0 || magnitude(rows.stride) < kLineBytes) continue;
+    node.tile_trips = static_cast<std::uint32_t>(kLineBytes / step);
+    if (rows.parts == 1) continue;
+    const std::uint64_t in_cache = std::min(lines_in_cache(magnitude(rows.stride)), kMostTileRows);
     node.tile_rows = {static_cast<std::uint32_t>(std::min(kPackedMore * in_cache, kMostTileRows)),
                       static_cast<std::uint32_t>(in_cache)};
   }

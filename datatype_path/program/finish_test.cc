@@ -309,14 +309,19 @@ TEST(Tiles, are_for_rows_of_lines_of_their_own) {
 }
 
 TEST(Tiles, are_no_higher_than_the_caches_hold) {
-  using Rows = std::array<std::uint32_t, 2>;  // packed, unpacked
-  EXPECT_EQ(matrix(8, 4096)->top().tile_rows, (Rows{32, 8})) << "all lines at one place";
-  EXPECT_EQ(matrix(8, 8192)->top().tile_rows, (Rows{32, 8}));
-  EXPECT_EQ(matrix(8, -2048)->top().tile_rows, (Rows{64, 16}));
-  EXPECT_EQ(matrix(8, 1024)->top().tile_rows, (Rows{64, 32})) << "four places";
-  EXPECT_EQ(matrix(8, 512)->top().tile_rows, (Rows{64, 64}));
-  EXPECT_EQ(matrix(8, 256)->top().tile_rows, (Rows{64, 64})) << "never more";
-  EXPECT_EQ(matrix(8, 800)->top().tile_rows, (Rows{64, 64}));
+  using Rows = std::array<std::uint32_t, 2>;   // packed, unpacked
+  const auto rows = [](std::int64_t stride) {  // of two runs
+    const TypeDescPtr cell = TypeDesc::indexed_block(1, {0, 2}, bytes(1)).value();
+    return matrix(8, stride, 80, cell)->top().tile_rows;
+  };
+  EXPECT_EQ(rows(4096), (Rows{32, 8})) << "all lines at one place";
+  EXPECT_EQ(rows(8192), (Rows{32, 8}));
+  EXPECT_EQ(rows(-2048), (Rows{64, 16}));
+  EXPECT_EQ(rows(1024), (Rows{64, 32})) << "four places";
+  EXPECT_EQ(rows(512), (Rows{64, 64}));
+  EXPECT_EQ(rows(256), (Rows{64, 64})) << "never more";
+  EXPECT_EQ(rows(800), (Rows{64, 64}));
+  EXPECT_EQ(matrix(8, 4096)->top().tile_rows, (Rows{0, 0})) << "of one run: by whole lines";
 }
 
 TEST(Tiles, are_of_columns_of_short_bodies_and_nothing_else) {

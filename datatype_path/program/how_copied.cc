@@ -38,6 +38,7 @@ std::string moves(std::uint64_t length) {
 std::string how_copied(const LoopNode& node) {
   if (!node.leaf()) {
     if (node.tile_trips == 0) return "part by part";
+    if (node.tile_rows[0] == 0) return "in tiles of whole lines";
     return "in tiles of " + text(node.tile_trips) + " trips by " + text(node.tile_rows[0]) +
            " rows, unpacked by " + text(node.tile_rows[1]);
   }

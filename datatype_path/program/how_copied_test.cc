@@ -55,7 +55,11 @@ TEST(HowCopied, lists) {
 TEST(HowCopied, loops_of_loops) {
   const TypeDescPtr column = TypeDesc::vector(100, 1, 1024, bytes(4)).value();
   const auto columns = BlockProgram::compile(*TypeDesc::resized(0, 8, column).value()).value();
-  EXPECT_EQ(how_copied(columns->top()), "in tiles of 8 trips by 64 rows, unpacked by 32");
+  EXPECT_EQ(how_copied(columns->top()), "in tiles of whole lines");
+  const TypeDescPtr pair = TypeDesc::indexed_block(1, {0, 2}, bytes(1)).value();
+  const TypeDescPtr of_two = TypeDesc::vector(100, 1, 1024, pair).value();
+  const auto pairs = BlockProgram::compile(*TypeDesc::resized(0, 8, of_two).value()).value();
+  EXPECT_EQ(how_copied(pairs->top()), "in tiles of 8 trips by 64 rows, unpacked by 32");
   EXPECT_EQ(how(TypeDesc::vector(20, 1, 200'000, column).value()), "part by part");
 }
 

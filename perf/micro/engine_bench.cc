@@ -11,6 +11,7 @@
 #include "perf/micro/engine_cell.h"
 #include "perf/micro/engine_type.h"
 #include "perf/micro/harness.h"
+#include "perf/micro/transpose_cell.h"
 
 namespace micro {
 namespace {
@@ -52,6 +53,29 @@ void add_cell(Harness<EngineCell>& harness, const LayoutKind& kind, std::int64_t
     harness.add(kind, payload, "engine/cached", [](State& state, const EngineCell& cell) {
       time_work(state, cell.bytes(), [&cell] { cell.pack_cached(); });
     });
+  }
+}
+
+// copy() against the loops and against a buffer between; the columns out of a stream against loops.
+void add_transpose(Harness<TransposeCell, TransposeKind>& harness, const TransposeKind& kind,
+                   std::int64_t payload) {
+  const auto add = [&](const std::string& operation, auto work) {
+    harness.add(kind, payload, operation, [work](State& state, const TransposeCell& cell) {
+      time_work(state, cell.bytes(), [&] { work(cell); });
+    });
+  };
+  add("engine/copy", [](const TransposeCell& cell) { cell.copy(); });
+  add("buffer/copy", [](const TransposeCell& cell) { cell.pack_and_unpack(); });
+  add("engine/unpack", [](const TransposeCell& cell) { cell.unpack(); });
+  add("engine/pieces", [](const TransposeCell& cell) { cell.unpack_fragments(); });
+  for (const std::int64_t block : kBlocks) {
+    for (const bool reads_rows : {false, true}) {
+      const std::string how =
+          "/" + std::to_string(block) + (reads_rows ? "-by-rows" : "-by-columns");
+      add("loop/copy" + how, [=](const TransposeCell& cell) { cell.loop(block, reads_rows); });
+      add("loop/unpack" + how,
+          [=](const TransposeCell& cell) { cell.unpack_loop(block, reads_rows); });
+    }
   }
 }
 
@@ -101,9 +125,14 @@ int run(int argc, char** argv) {
   for (const LayoutKind& kind : layout_kinds()) {
     for (const std::int64_t payload : kPayloads) add_cell(harness, kind, payload);
   }
+  Harness<TransposeCell, TransposeKind> transposes;
+  for (const TransposeKind& kind : transpose_kinds()) {
+    for (const std::int64_t payload : kTransposed) add_transpose(transposes, kind, payload);
+  }
   add_compile("struct-4", four_fields());
   add_compile("indexed-100000", many_blocks());
-  return harness.run();
+  const int code = harness.run();
+  return transposes.failed() ? 1 : code;
 }
 
 }  // namespace

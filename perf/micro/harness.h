@@ -42,10 +42,10 @@ void time_work(benchmark::State& state, std::int64_t bytes, Work work) {
 
 /// The prepared cells of one layout.  `Prepared` is made from (kind, payload); its verify() throws
 /// if somebody's bytes are wrong.
-template <typename Prepared>
+template <typename Prepared, typename Kind = LayoutKind>
 class Cells {
  public:
-  const Prepared& of(const LayoutKind& kind, std::int64_t payload) {
+  const Prepared& of(const Kind& kind, std::int64_t payload) {
     if (kind_ != &kind) cells_.clear();
     kind_ = &kind;
     std::unique_ptr<Prepared>& cell = cells_[payload];
@@ -58,17 +58,17 @@ class Cells {
   }
 
  private:
-  const LayoutKind* kind_ = nullptr;
+  const Kind* kind_ = nullptr;
   std::map<std::int64_t, std::unique_ptr<Prepared>> cells_;
 };
 
 /// Registers, and remembers whether one went wrong.
-template <typename Prepared>
+template <typename Prepared, typename Kind = LayoutKind>
 class Harness {
  public:
   /// `work(state, prepared)` is one repetition.
   template <typename Work>
-  void add(const LayoutKind& kind, std::int64_t payload, const std::string& operation, Work work) {
+  void add(const Kind& kind, std::int64_t payload, const std::string& operation, Work work) {
     const std::string name =
         std::string(kind.name) + "/" + std::to_string(payload) + "/" + operation;
     const auto body = [this, &kind, payload, work](benchmark::State& state) {
@@ -83,15 +83,19 @@ class Harness {
     benchmark::RegisterBenchmark(name.c_str(), body);
   }
 
-  /// Runs what the command line's --benchmark_filter names; the process's exit code.
+  /// Runs what the command line's --benchmark_filter names, of all harnesses; the process's exit
+  /// code.
   int run() {
     const bool some = benchmark::RunSpecifiedBenchmarks() > 0;
     benchmark::Shutdown();
     return some && !failed_ ? 0 : 1;
   }
 
+  /// Whether a byte of its cells was wrong.
+  bool failed() const { return failed_; }
+
  private:
-  Cells<Prepared> cells_;
+  Cells<Prepared, Kind> cells_;
   bool failed_ = false;
 };
 

@@ -1,4 +1,4 @@
-// One layout copied in every way there is, against the type map.
+// One layout copied in every way there is, and one into another, against the type map.
 #ifndef TESTS_SUPPORT_COPIES_H_
 #define TESTS_SUPPORT_COPIES_H_
 
@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "datatype_path/cursor/copy.h"
 #include "datatype_path/cursor/cursor.h"
 #include "datatype_path/kernels/kernel_tables.h"
 #include "datatype_path/program/block_program.h"
@@ -47,6 +48,44 @@ inline void expect_copied(const TypeDesc& type, std::uint64_t count, RandomTypes
   for (const KernelTable* kernels : runnable_kernels()) {
     const auto program = BlockProgram::compile(type, *kernels).value();
     ASSERT_NO_FATAL_FAILURE(expect_copied(*program, type, count, random)) << kernels->name;
+  }
+}
+
+/// Some elements of a type.
+struct Elements {
+  TypeDescPtr type;
+  std::uint64_t count;
+};
+
+/// Copies what the packed streams of two layouts have in common: whole, and in parts in any order,
+/// with every instruction set that this processor has.  No byte may be in `to` twice.
+inline void expect_copied(const Elements& from, const Elements& to, RandomTypes& random) {
+  const TypeMap from_map = expand(*from.type, from.count), to_map = expand(*to.type, to.count);
+  Arena memory(from_map), expected(to_map, std::byte{0xee});
+  fill_randomly(memory.bytes(), random);
+  std::vector<std::byte> packed = pack(from_map, memory);
+  packed.resize(std::min(packed.size(), byte_places(to_map).size()));
+  unpack(to_map, packed, expected);
+  for (const KernelTable* kernels : runnable_kernels()) {
+    const auto reads = BlockProgram::compile(*from.type, *kernels).value();
+    const auto writes = BlockProgram::compile(*to.type, *kernels).value();
+    const std::vector<std::pair<std::size_t, std::size_t>> whole{{0, packed.size()}};
+    for (const auto& parts :
+         {whole, fragments(packed.size(), 5000, random), fragments(packed.size(), 300, random)}) {
+      Arena copied(to_map, std::byte{0xee});
+      Cursor reader(*reads, memory.base(), from.count), writer(*writes, copied.base(), to.count);
+      for (const auto& [at, size] : parts) {
+        reader.seek(at);
+        writer.seek(at);
+        // All that there is left, where a part is the last.
+        const bool last = at + size == packed.size();
+        ASSERT_EQ(copy(reader, writer, last ? SIZE_MAX : size), size);
+        ASSERT_EQ(reader.position(), at + size);
+        ASSERT_EQ(writer.position(), at + size);
+      }
+      ASSERT_EQ(copied.bytes(), expected.bytes()) << kernels->name << "\n"
+                                                  << reads->to_string() << writes->to_string();
+    }
   }
 }
 

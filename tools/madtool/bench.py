@@ -34,12 +34,13 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     engine = kinds.add_parser(
         "engine", help="pack and unpack of derived datatypes",
         description="Packs and unpacks the layouts of perf/micro with this engine, with hand-written loops and with "
-        "MPI_Pack of Debian's MPICH and Open MPI, in turns, and prints ratios and which targets are met. Every "
+        "MPI_Pack of Debian's MPICH and Open MPI, in turns, and prints ratios and which targets are met. Matrices are "
+        "transposed by a copy from one layout into another, too, against blocked loops. Every "
         "result is verified byte for byte before it is timed. All of it takes about 15 minutes and 1 GB of memory.",
     )  # fmt: skip
     engine.add_argument("--layouts", metavar="LIST", help="only these, by name, with commas (default: all)")
     engine.add_argument("--sizes", metavar="LIST", help="payload bytes, with suffix K or M if you like: of 256, 1K, "
-                        "64K, 1M, 64M (default: all)")  # fmt: skip
+                        "64K, 1M, 64M, transposes of 64K, 1M, 4M, 16M (default: all)")  # fmt: skip
     engine.add_argument("--repetitions", type=int, metavar="N", help=f"rounds through all programs and layouts, of "
                         f"{_REPETITIONS} repetitions each (default: {_ROUNDS})")  # fmt: skip
     engine.add_argument("--csv", metavar="FILE", help="write all times there as well")
@@ -98,12 +99,14 @@ class Programs:
             raise Failure(f"{name}: {layout}: no report: {done.stdout[:200]!r}") from error
 
 
-def listed(binary: Path) -> Tuple[List[str], List[int]]:
-    """The layouts and sizes that a program has."""
+def listed(binary: Path) -> Dict[str, List[int]]:
+    """The layouts that a program has, and the sizes of each."""
     done = subprocess.run([str(binary), "--benchmark_list_tests"], stdout=subprocess.PIPE, text=True, check=True)
-    names = [line.split("/") for line in done.stdout.splitlines() if "/" in line]
-    layouts = list(dict.fromkeys(name[0] for name in names if name[0] != _COMPILE))
-    return layouts, list(dict.fromkeys(int(name[1]) for name in names if name[0] != _COMPILE))
+    sizes: Dict[str, List[int]] = {}
+    for layout, size in (line.split("/")[:2] for line in done.stdout.splitlines() if "/" in line):
+        if layout != _COMPILE and int(size) not in sizes.setdefault(layout, []):
+            sizes[layout].append(int(size))
+    return sizes
 
 
 def measure(programs: Programs, layouts: Sequence[str], rounds: int) -> Tuple[bench_table.Times, List[str]]:
@@ -118,7 +121,7 @@ def measure(programs: Programs, layouts: Sequence[str], rounds: int) -> Tuple[be
             first = (turn + number) % len(names)
             for name in names[first:] + names[:first]:
                 peer = "" if name == bench_table.ENGINE else name
-                if (name, layout) in out_of_it or (peer and layout == _COMPILE):
+                if (name, layout) in out_of_it or (peer and layout.startswith((_COMPILE, bench_table.OWN_LAYOUTS))):
                     continue
                 try:
                     times.add(programs.run(name, layout, verify=turn == 0), peer)
@@ -137,9 +140,11 @@ def measure(programs: Programs, layouts: Sequence[str], rounds: int) -> Tuple[be
 
 def _run(layouts: Sequence[str], sizes: Sequence[int], rounds: int, quick: bool) -> Tuple[bench_table.Times, List[str]]:
     binaries = bench_build.programs()
-    known_layouts, known_sizes = listed(binaries[bench_table.ENGINE])
-    names = chosen("layouts", layouts or known_layouts, known_layouts)
+    known = listed(binaries[bench_table.ENGINE])
+    known_sizes = sorted({size for of_layout in known.values() for size in of_layout})
     payloads = chosen("sizes", sizes or known_sizes, known_sizes)
+    names = [name for name in chosen("layouts", layouts or list(known), list(known))
+             if any(str(size) in payloads for size in known[name])]  # fmt: skip
     repetitions, min_time_s = (1, _QUICK_MIN_TIME_S) if quick else (_REPETITIONS, _MIN_TIME_S)
     return measure(Programs(binaries, payloads, min_time_s, repetitions), names, rounds)
 

@@ -8,10 +8,14 @@ import math
 import statistics
 from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, TextIO, Tuple
 
-ENGINE, LOOP, PLAIN = "engine", "loop", "plain"
+ENGINE, LOOP, PLAIN, BUFFER = "engine", "loop", "plain", "buffer"
 MPICH, OPENMPI = "mpich", "openmpi"
 PEERS = (MPICH, OPENMPI)
-OPERATIONS = ("pack", "unpack")
+COPY = "copy"  # from one layout into another
+OPERATIONS = ("pack", "unpack", COPY)
+PIECES = "pieces"  # unpacked as fragments of 16 KiB arrive
+# Layouts that are the engine's alone: MPI has no copy from one layout into another.
+OWN_LAYOUTS = "transpose-"
 FRAGMENTS = "fragments"
 CACHED = "cached"  # whole, but not written past the caches, as no fragment is
 CHECKED = "checked"
@@ -172,6 +176,23 @@ def panel_lines(times: Times) -> List[str]:
     return lines
 
 
+def transpose_lines(times: Times) -> List[str]:
+    """Transposes against the best of the loops and against a buffer between; columns out of whole streams and pieces."""
+    lines = []
+    for cell in times.cells():
+        if not cell.layout.startswith(OWN_LAYOUTS):
+            continue
+        line = f"{str(cell):<36}{_number(times.gb_s(cell, ENGINE), 7)} GB/s, "
+        line += f"{_number(times.ratio(cell, LOOP), 5)} of the best loop"
+        if cell.operation == COPY:
+            line += f", {_number(times.ratio(cell, BUFFER), 5)} of pack and unpack"
+        else:
+            pieces, loop = times.ns(cell._replace(operation=PIECES), ENGINE), times.ns(cell, LOOP)
+            line += f", in pieces {_number(loop / pieces if pieces and loop else None, 5)}"
+        lines.append(line)
+    return lines
+
+
 def checksum_lines(times: Times) -> List[str]:
     """What a CRC32C of the packed bytes costs beside packing them."""
     slower, rates = [], []
@@ -280,6 +301,9 @@ def report(times: Times) -> List[str]:
     panels = panel_lines(times)
     if panels:
         lines += ["", "HPL's panels", *panels]
+    transposes = transpose_lines(times)
+    if transposes:
+        lines += ["", "transposes (speed over the other's)", *transposes]
     checksum = checksum_lines(times)
     if checksum:
         lines += ["", *checksum]

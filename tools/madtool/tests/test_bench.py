@@ -124,6 +124,17 @@ class Report(unittest.TestCase):
         self.assertEqual(len(bench_table.panel_lines(times)), 1)
         self.assertIn("50 % of contiguous", bench_table.panel_lines(times)[0])
 
+    def test_transposes_are_held_against_the_best_loop_and_a_buffer(self) -> None:
+        times = Times()
+        times.add(rows(transpose__16_65536_engine_copy=100, transpose__16_65536_buffer_copy=250,
+                       transpose__16_65536_loop_copy_8=150, transpose__16_65536_engine_unpack=100,
+                       transpose__16_65536_engine_pieces=50, transpose__16_65536_loop_unpack_8=90))  # fmt: skip
+        times.add(rows(transpose__16_65536_loop_copy_16=120))
+        copy, unpack = bench_table.transpose_lines(times)
+        self.assertIn("1.20 of the best loop,  2.50 of pack and unpack", copy)
+        self.assertIn("0.90 of the best loop, in pieces  1.80", unpack)
+        self.assertEqual(bench_table.transpose_lines(table()), [])
+
     def test_what_a_checksum_adds(self) -> None:
         times = table(rows_256_engine_checked=125)
         self.assertEqual(bench_table.checksum_lines(times), [
@@ -204,6 +215,17 @@ class Run(CacheTest):
         call(["bench", "engine", "--layouts", "other,rows", "--sizes", "64K,256", "--repetitions", "1"])
         self.assertIn("^rows/(256|65536)/", self.calls("mpich")[0])
         self.assertIn("^other/", self.calls("mpich")[1])
+
+    def test_layouts_without_any_of_the_sizes_are_left_out(self) -> None:
+        call(["bench", "engine", "--sizes", "64K", "--repetitions", "1"])
+        self.assertFalse(any("^other/" in line for line in self.calls("engine")))
+
+    def test_peers_are_not_asked_for_what_mpi_has_not(self) -> None:
+        for path in self.programs.values():
+            path.write_text(_PROGRAM.replace("other/", "transpose-16/"))
+        call(["bench", "engine", "--repetitions", "1"])
+        self.assertTrue(any("^transpose-16/" in line for line in self.calls("engine")))
+        self.assertFalse(any("^transpose-16/" in line for line in self.calls("mpich")))
 
     def test_unknown_layouts_and_sizes_are_2_and_name_the_known(self) -> None:
         code, _, err = call(["bench", "engine", "--layouts", "rows,nope"])
