@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "madlike/base/say.h"
 #include "netmod/abi/after_fork.h"
 #include "netmod/abi/engine.h"
 #include "netmod/abi/errors.h"
@@ -23,11 +24,6 @@ int null_argument(const char* function, const char* what) {
 
 int being_closed(const char* function) {
   return fail(MAD_ERR_CLOSED, std::string(function) + ": the engine is being closed");
-}
-
-bool verbose() {
-  const char* const value = std::getenv("MAD_VERBOSE");
-  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
 }
 
 std::string describe(const mad::DriverCaps& caps) {
@@ -88,7 +84,7 @@ extern "C" int mad_engine_open(const mad_config* config, mad_engine** out) {
     auto engine = mad_engine::open(*config);
     if (!engine.ok()) return mad::to_abi(engine.status());
     *out = engine.value().release();
-    if (verbose()) tell_of(**out);
+    if (mad::is_verbose()) tell_of(**out);
     return MAD_SUCCESS;
   });
 }

@@ -9,10 +9,12 @@
 #include "madlike/driver/door/handshake.h"
 #include "madlike/driver/loopback/loopback.h"
 #include "madlike/driver/ofi/ofi.h"
+#include "madlike/driver/rdma/obstacles.h"
 #include "madlike/driver/shm/shm.h"
 #include "madlike/driver/tcp/tcp.h"
 #include "madlike/driver/ucx/names.h"
 #include "netmod/abi/address.h"
+#include "netmod/abi/self_test.h"
 #include "netmod/abi/ucx_plugin.h"
 
 namespace mad {
@@ -22,6 +24,9 @@ constexpr const char* kAuto = "auto";
 constexpr const char* kTcp = "tcp";
 constexpr const char* kShm = "shm";
 constexpr char kBetween = ';';
+
+// A device that works takes some milliseconds, and longer where all ranks of a host begin with it.
+constexpr std::chrono::milliseconds kSelfTestLimit{1000};
 
 // What a network is for engines of several hosts, this is for the engines of one process: a place
 // they all share.  It is made at first use and never changes.
@@ -39,7 +44,7 @@ void copy_common(const FabricOptions& options, DoorOptions* out) {
 }
 
 Opened open_several(const std::string& /*name*/, const FabricOptions& /*options*/) {
-  return Status(StatusCode::kInvalidArgument, "auto is several fabrics: shm and tcp");
+  return Status(StatusCode::kInvalidArgument, "auto is several fabrics: shm, ofi:verbs and tcp");
 }
 
 Opened open_tcp_fabric(const std::string& /*name*/, const FabricOptions& options) {
@@ -135,21 +140,77 @@ const Fabric* find_fabric(const std::string& name) {
 /// A fabric of a list.
 struct Listed {
   std::string name;
-  bool may_be_missing = false;
+  enum class Of { kUser, kAuto, kAutoIfTested } of = Of::kUser;
 };
 
-std::vector<Listed> listed(const std::string& names) {
+std::vector<Listed> listed(const std::string& names, const AutoRdma& rdma) {
   std::vector<Listed> list;
   for (std::size_t begin = 0; begin <= names.size();) {
     std::string name = names.substr(begin, names.find(kBetween, begin) - begin);
     begin += name.size() + 1;
     if (name == kAuto) {
-      list.push_back({kShm, true});
-      name = kTcp;
+      list.push_back({kShm, Listed::Of::kAuto});
+      list.push_back({rdma.fabric, Listed::Of::kAutoIfTested});
+      list.push_back({kTcp, Listed::Of::kAuto});
+    } else {
+      list.push_back({std::move(name)});
     }
-    list.push_back({std::move(name)});
   }
   return list;
+}
+
+/// Says what becomes of a fabric of auto, to who asked for it.
+void tell_of(const std::string& fabric, const std::string& sentence) {
+  if (is_verbose()) say(kAuto, fabric + " " + sentence);
+}
+
+std::string milliseconds_since(std::chrono::steady_clock::time_point begin) {
+  using Tenths = std::chrono::duration<std::int64_t, std::ratio<1, 10000>>;
+  const auto tenths =
+      std::chrono::duration_cast<Tenths>(std::chrono::steady_clock::now() - begin).count();
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " ms";
+}
+
+/// Two engines more, that nobody waits for when they are closed.
+Status test_rdma(FabricOptions options) {
+  options.linger = std::chrono::milliseconds(0);
+  Opened one = open_fabric(options.rdma.fabric, options);
+  if (!one.ok()) return one.status();
+  Opened other = open_fabric(options.rdma.fabric, options);
+  if (!other.ok()) return other.status();
+  return self_test(std::move(*one), std::move(*other), kSelfTestLimit);
+}
+
+/// The RDMA device of auto, if it works, or null.
+Opened open_tested(const FabricOptions& options) {
+  const std::string& name = options.rdma.fabric;
+  const Result<std::string> tested = tested_rdma(options);
+  Opened opened = tested.ok() ? open_fabric(name, options) : Opened(tested.status());
+  if (!opened.ok()) {
+    tell_of(name, "is not taken: " + std::string(opened.status().message()));
+    return std::unique_ptr<Driver>();
+  }
+  tell_of(name, "is taken, with peers of other hosts that take it, too: " + *tested);
+  return opened;
+}
+
+/// Null: the list does without it, and why was said.
+Opened open_listed(const Listed& each, const FabricOptions& options) {
+  if (each.of == Listed::Of::kAutoIfTested) return open_tested(options);
+  Opened opened = open_fabric(each.name, options);
+  if (each.of == Listed::Of::kUser) return opened;
+  const bool is_shm = each.name == kShm;
+  if (opened.ok()) {
+    tell_of(each.name,
+            is_shm ? "is taken, with processes of this host" : "is taken, with all others");
+    return opened;
+  }
+  const StatusCode code = opened.status().code();
+  const bool is_missing = code == StatusCode::kNotFound || code == StatusCode::kNoMemory;
+  if (!is_shm || !is_missing) return opened;
+  say(kAuto,
+      "no shared memory with processes of this host: " + std::string(opened.status().message()));
+  return std::unique_ptr<Driver>();
 }
 
 }  // namespace
@@ -183,10 +244,26 @@ Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const Fabri
           (is_layer ? "; layers of a provider stand behind '+', as in ofi:tcp+" + name : ""));
 }
 
-std::vector<std::string> fabric_list(const std::string& names) {
+std::vector<std::string> fabric_list(const std::string& names, const FabricOptions& options) {
   std::vector<std::string> list;
-  for (const Listed& each : listed(names)) list.push_back(each.name);
+  for (const Listed& each : listed(names, options.rdma)) {
+    if (each.of != Listed::Of::kAutoIfTested || tested_rdma(options).ok()) {
+      list.push_back(each.name);
+    }
+  }
   return list;
+}
+
+Result<std::string> tested_rdma(const FabricOptions& options) {
+  const std::vector<RdmaDevice> devices = rdma_devices(options.rdma.root);
+  if (devices.empty()) return Status(StatusCode::kNotFound, "this host has no RDMA device");
+  const Result<std::string> port =
+      usable_rdma_port(devices, RdmaUser::this_process(), options.interface, options.rdma.root);
+  if (!port.ok()) return port.status();
+  const auto begin = std::chrono::steady_clock::now();
+  const Status tested = test_rdma(options);
+  if (tested.ok()) return *port + " passed a self-test in " + milliseconds_since(begin);
+  return Status(tested.code(), *port + " fails a self-test: " + std::string(tested.message()));
 }
 
 // Addresses of one secret are shorter in a card.
@@ -197,7 +274,7 @@ Result<std::vector<std::unique_ptr<Driver>>> open_fabrics(const std::string& nam
                   "the list of fabrics '" + names + "' " + what +
                       "; a list is e.g. ucx:posix;tcp, those first that are preferred");
   };
-  const std::vector<Listed> list = listed(names);
+  const std::vector<Listed> list = listed(names, options.rdma);
   if (list.size() > EngineAddress::kMostFabrics) {
     return wrong("has more than " + std::to_string(EngineAddress::kMostFabrics));
   }
@@ -205,18 +282,12 @@ Result<std::vector<std::unique_ptr<Driver>>> open_fabrics(const std::string& nam
   std::vector<std::unique_ptr<Driver>> drivers;
   std::set<std::string> opened;
   for (const Listed& each : list) {
-    auto driver = open_fabric(each.name, options);
-    const StatusCode code = driver.ok() ? StatusCode::kOk : driver.status().code();
-    const bool is_missing = code == StatusCode::kNotFound || code == StatusCode::kNoMemory;
-    if (is_missing && each.may_be_missing) {
-      say("auto", "no shared memory with processes of this host: " +
-                      std::string(driver.status().message()));
-      continue;
-    }
+    auto driver = open_listed(each, options);
     if (!driver.ok()) return driver.status();
-    const std::string& name = driver.value()->caps().name;
+    // One that is missing here counts: lists are right or wrong on all hosts alike.
+    const std::string& name = *driver ? driver.value()->caps().name : each.name;
     if (!opened.insert(name).second) return wrong("names " + name + " twice");
-    drivers.push_back(std::move(*driver));
+    if (*driver) drivers.push_back(std::move(*driver));
   }
   return drivers;
 }

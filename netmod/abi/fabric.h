@@ -24,6 +24,12 @@ const char* fabric_names();
 /// Those that a host may have: the names to try for somebody who asks what there is.
 std::vector<std::string> fabrics_to_try();
 
+/// The RDMA device of "auto"; tests have another.
+struct AutoRdma {
+  std::string fabric = "ofi:verbs";
+  std::string root;  // stands before /sys and /dev, where devices are listed
+};
+
 /// What is the same for all fabrics, where they have it.
 struct FabricOptions {
   std::string interface;  // network interface, e.g. "lo"; empty: the fabric's choice
@@ -32,6 +38,7 @@ struct FabricOptions {
   std::chrono::milliseconds silence_timeout = Silence::kTimeout;
   /// How long its end waits for peers whose hosts cannot be asked what they have.
   std::chrono::milliseconds linger{2000};
+  AutoRdma rdma = {};
 };
 
 /// Opens the fabric `name`, not "auto", which is several: "tcp", "shm", "ofi", "ofi:PROVIDER",
@@ -40,12 +47,20 @@ struct FabricOptions {
 /// another.
 Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const FabricOptions& options);
 
-/// The names of a list like "ucx:posix;tcp"; "auto" is "shm" and "tcp".
-std::vector<std::string> fabric_list(const std::string& names);
+/// Whether "auto" takes this host's RDMA device, and why: "mlx5_0 port 1 passed a self-test in 3.1
+/// ms", or an error whose sentence says what is in the way.  Where there is no device neither
+/// libfabric nor UCX is started.
+Result<std::string> tested_rdma(const FabricOptions& options);
+
+/// The names of a list like "ucx:posix;tcp"; "auto" is "shm", the RDMA device where it is taken,
+/// and "tcp".
+std::vector<std::string> fabric_list(const std::string& names, const FabricOptions& options);
 
 /// Opens the fabrics of a list, e.g. "ucx:posix;tcp": at most EngineAddress::kMostFabrics of them,
 /// with semicolons between, none twice, those first that are preferred.  All or none.
-/// Their addresses have one secret.  Of "auto" the shared memory may be missing; it is said then.
+/// Their addresses have one secret.  Of "auto" the shared memory may be missing, which is said; and
+/// its RDMA device is taken if nothing is in the way and it passes a self-test.  Where MAD_VERBOSE
+/// asks for it, a sentence is said of each fabric of "auto".
 Result<std::vector<std::unique_ptr<Driver>>> open_fabrics(const std::string& names,
                                                           FabricOptions options);
 

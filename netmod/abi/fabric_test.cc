@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "madlike/driver/rdma/obstacles.h"
+#include "tests/support/made_up_devices.h"
+
 namespace mad {
 namespace {
 
@@ -119,8 +122,8 @@ TEST(Fabrics, LayersOfAProviderStandBehindAPlus) {
 }
 
 TEST(Fabrics, AutoIsSharedMemoryAndTheNetwork) {
-  const std::vector<std::string> both = {"shm", "tcp"};
-  EXPECT_EQ(fabric_list("auto"), both);
+  const std::vector<std::string> both = {"shm", "tcp"};  // lo is of no device
+  EXPECT_EQ(fabric_list("auto", {"lo"}), both);
   const auto opened = open_fabrics("auto", {"lo"});
   ASSERT_TRUE(opened.ok()) << opened.status().message();
   EXPECT_EQ(names_of(*opened), both);
@@ -149,6 +152,78 @@ TEST(Fabrics, WithoutSharedMemoryAutoIsTheNetworkAndSaysSo) {
   EXPECT_EQ(names_of(*opened), std::vector<std::string>{"tcp"});
   EXPECT_NE(said.find("no shared memory with processes of this host"), std::string::npos) << said;
   EXPECT_FALSE(asked_for.ok()) << "who names it wants it";
+}
+
+// What is opened of auto, and what is said of it to who asks.
+struct OfAuto {
+  std::vector<std::string> fabrics;
+  std::string said;
+};
+
+OfAuto open_auto(const std::string& root, const std::string& rdma, const std::string& interface) {
+  FabricOptions options;
+  options.interface = interface;
+  options.rdma.root = root;
+  options.rdma.fabric = rdma;
+  EXPECT_EQ(setenv("MAD_VERBOSE", "1", 1), 0);
+  testing::internal::CaptureStderr();
+  const auto opened = open_fabrics("auto", options);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(unsetenv("MAD_VERBOSE"), 0);
+  EXPECT_TRUE(opened.ok()) << opened.status().message();
+  return {opened.ok() ? names_of(*opened) : std::vector<std::string>(), said};
+}
+
+const std::vector<std::string> kWithoutRdma = {"shm", "tcp"};
+
+TEST(Fabrics, AutoWithoutADeviceSaysWhatItTakes) {
+  const test::MadeUpDevices none;
+  const OfAuto opened = open_auto(none.root, "ofi:tcp", "lo");
+  EXPECT_EQ(opened.fabrics, kWithoutRdma);
+  EXPECT_EQ(opened.said,
+            "auto: shm is taken, with processes of this host\n"
+            "auto: ofi:tcp is not taken: this host has no RDMA device\n"
+            "auto: tcp is taken, with all others\n");
+}
+
+// The provider tcp stands for verbs, which no test's host has.
+TEST(Fabrics, AutoTakesADeviceThatWorks) {
+  const test::MadeUpDevices devices;
+  devices.healthy("mlx5_0", "lo");
+  if (!rdma_obstacles(rdma_devices(devices.root).at(0), RdmaUser::this_process(), "lo",
+                      devices.root)
+           .empty()) {
+    GTEST_SKIP() << "this process may not lock enough memory";
+  }
+  const OfAuto opened = open_auto(devices.root, "ofi:tcp", "lo");
+  EXPECT_EQ(opened.fabrics, (std::vector<std::string>{"shm", "ofi:tcp", "tcp"}));
+  EXPECT_NE(opened.said.find("\nauto: ofi:tcp is taken, with peers of other hosts that take it, "
+                             "too: mlx5_0 port 1 passed a self-test in "),
+            std::string::npos)
+      << opened.said;
+}
+
+TEST(Fabrics, AutoDoesWithoutADeviceThatDoesNotWork) {
+  const test::MadeUpDevices devices;
+  devices.healthy("mlx5_0", "lo");
+  const OfAuto no_provider = open_auto(devices.root, "ofi:pigeon", "lo");
+  EXPECT_EQ(no_provider.fabrics, kWithoutRdma);
+  EXPECT_NE(no_provider.said.find("\nauto: ofi:pigeon is not taken: "), std::string::npos)
+      << no_provider.said;
+  devices.port("mlx5_0/ports/1", "1: DOWN");
+  const OfAuto down = open_auto(devices.root, "ofi:tcp", "lo");
+  EXPECT_EQ(down.fabrics, kWithoutRdma);
+  EXPECT_NE(down.said.find("ofi:tcp is not taken: mlx5_0: no port is up: port 1 is DOWN\n"),
+            std::string::npos)
+      << down.said;
+}
+
+TEST(Fabrics, AListIsRightOrWrongWhateverDevicesThereAre) {
+  const auto refused = open_fabrics("shm;auto", {"lo"});
+  ASSERT_FALSE(refused.ok());
+  const auto most = open_fabrics("loopback;ucx:posix;auto", {"lo"});
+  ASSERT_FALSE(most.ok());
+  EXPECT_NE(most.status().message().find("more than 4"), std::string::npos);
 }
 
 TEST(Fabrics, AWrongSettingOfSharedMemoryIsNoReasonForTheNetwork) {

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -18,7 +19,9 @@
 #include "madlike/message/messenger.h"
 #include "netmod/abi/costs_file.h"
 #include "netmod/abi/fabric.h"
+#include "netmod/abi/self_test.h"
 #include "perf/explain/report.h"
+#include "perf/info/rdma.h"
 
 namespace info {
 namespace {
@@ -29,11 +32,14 @@ struct Options {
   std::string costs_file;
   std::size_t eager_limit = 0, flush_threshold = 0;  // 0: the fabric's
   std::uint64_t max_blocks = 0;                      // 0: as many as there are
+  bool self_test = false;
 };
 
 void add_options(CLI::App* app, Options* options) {
   app->add_option("FABRIC", options->fabrics,
                   "only these, by name or as a list; default: all there may be");
+  app->add_flag("--self-test", options->self_test,
+                "have two engines of each fabric talk to each other");
   app->add_option("--interface", options->interface, "network interface; default: the fabric's");
   app->add_option(
       "--costs", options->costs_file,
@@ -92,6 +98,19 @@ std::string thresholds_text(const mad::LinkCaps& link, const Options& options) {
   return out;
 }
 
+/// What comes of two engines that talk to each other, or nothing and in `why` what went wrong.
+std::string self_test_text(const std::string& fabric, const Options& options, std::string* why) {
+  constexpr std::chrono::seconds kLimit{10};
+  auto one = mad::open_fabric(fabric, {options.interface});
+  auto other = mad::open_fabric(fabric, {options.interface});
+  const mad::Status status = one.ok() && other.ok()
+                                 ? mad::self_test(std::move(*one), std::move(*other), kLimit)
+                                 : (one.ok() ? other : one).status();
+  if (status.ok()) return "two engines of this host exchange packets and what else there is\n";
+  *why = "two engines of this host: " + std::string(status.message());
+  return "";
+}
+
 /// What the fabric can do, or nothing and in `why` what is in the way.
 std::string text_of(const std::string& fabric, const Options& options, std::string* why) {
   auto driver = mad::open_fabric(fabric, {options.interface});
@@ -116,6 +135,9 @@ std::string text_of(const std::string& fabric, const Options& options, std::stri
     if (caps.links.size() > 1) text += link.prices + ": ";
     text += thresholds_text(link, options);
   }
+  driver->reset();
+  if (options.self_test) text += self_test_text(fabric, options, why);
+  if (!why->empty()) return "";
   const bool with_cma =
       (caps.name == "shm" && caps.remote_write) || caps.name.find(",cma") != std::string::npos;
   return with_cma ? text + "single copy between processes of this host " + cma_text() + "\n" : text;
@@ -130,21 +152,30 @@ std::string interfaces_text() {
   return out + "\n";
 }
 
+std::string auto_text(const Options& options) {
+  const mad::Result<std::string> rdma = mad::tested_rdma({options.interface});
+  return fmt::format(
+      "auto: shm with processes of this host that it reaches, {}tcp with all others; {}: {}\n",
+      rdma.ok() ? "ofi:verbs with hosts that take it, too, " : "",
+      rdma.ok() ? "why ofi:verbs" : "no ofi:verbs",
+      rdma.ok() ? *rdma : std::string(rdma.status().message()));
+}
+
 /// Those of lists, too.
-std::vector<std::string> each_of(const std::vector<std::string>& names) {
+std::vector<std::string> each_of(const std::vector<std::string>& names, const Options& options) {
   std::vector<std::string> out;
   for (const std::string& list : names) {
-    for (std::string& fabric : mad::fabric_list(list)) out.push_back(std::move(fabric));
+    for (std::string& fabric : mad::fabric_list(list, {options.interface}))
+      out.push_back(std::move(fabric));
   }
   return out;
 }
 
 /// Whether all of them can be used.
 bool print(const std::vector<std::string>& fabrics, const Options& options, std::ostream& out) {
-  out << interfaces_text()
-      << "auto: shm with processes of this host that it reaches, tcp with all others\n";
+  out << interfaces_text() << rdma_text(mad::RdmaUser::this_process()) << auto_text(options);
   bool all = true;
-  for (const std::string& fabric : each_of(fabrics)) {
+  for (const std::string& fabric : each_of(fabrics, options)) {
     std::string why;
     const std::string text = text_of(fabric, options, &why);
     out << "\n"

@@ -29,6 +29,8 @@ TEST(Info, tells_of_every_fabric_whether_it_can_be_used) {
   EXPECT_EQ(answer.code, 0) << answer.err;
   EXPECT_TRUE(has(answer.out, " lo (127.0.0.1)")) << answer.out;
   EXPECT_TRUE(has(answer.out, "\nauto: shm with processes of this host")) << answer.out;
+  EXPECT_TRUE(has(answer.out, "\nRDMA device")) << answer.out;
+  EXPECT_TRUE(has(answer.out, "ofi:verbs: ")) << "auto takes it or not: " << answer.out;
   EXPECT_TRUE(has(answer.out, "fabric tcp: ")) << answer.out;
   EXPECT_TRUE(has(answer.out, "built-in costs")) << answer.out;
   EXPECT_TRUE(has(answer.out, "fabric ofi:tcp: ")) << answer.out;
@@ -67,6 +69,12 @@ TEST(Info, a_fabric_that_is_asked_for_and_cannot_be_used_is_1) {
   EXPECT_TRUE(has(answer.out, "fabric ofi:pigeon cannot be used: ")) << answer.out;
   EXPECT_FALSE(has(answer.out, "fabric tcp"));
   EXPECT_EQ(call({"loopback"}).code, 0);
+}
+
+TEST(Info, two_engines_talk_where_that_is_asked_for) {
+  const std::string said = "\ntwo engines of this host exchange packets";
+  EXPECT_TRUE(has(call({"loopback", "--self-test"}).out, said));
+  EXPECT_FALSE(has(call({"loopback"}).out, said));
 }
 
 TEST(Info, cma_is_tried_where_it_is_asked_for) {

@@ -26,6 +26,7 @@ from madtool import (
     netmod_install,
     package,
     pingpong,
+    selftest,
     test_command,
 )
 from madtool.errors import Failure, Missing
@@ -158,6 +159,7 @@ def _parser() -> argparse.ArgumentParser:
     calibrate.add_parser(commands)
     explain.add_parser(commands)
     info.add_parser(commands)
+    selftest.add_parser(commands)
     package.add_parser(commands)
     lab_command.add_parser(commands)
 

@@ -35,7 +35,7 @@ TABLE = _table(_TABLE.read_text())
 _FULL, OTHERS = (tuple(fabric.name for fabric in TABLE if fabric.tested == kind) for kind in ("InFull", "Differing"))
 FABRICS = (*_FULL, *OTHERS)
 IN_LAB = tuple(fabric.name for fabric in TABLE if fabric.tested == "InLab")
-_CANNOT = re.compile(r"^fabric (\S+) cannot be used: (.*)$", re.MULTILINE)
+CANNOT = re.compile(r"^fabric (\S+) cannot be used: (.*)$", re.MULTILINE)
 
 
 def in_memory(fabric: str) -> bool:
@@ -49,7 +49,7 @@ def unusable(fabrics: Sequence[str]) -> Dict[str, str]:
     """Those that this machine cannot have, and why, as `tools/mad info FABRIC` says."""
     command = [str(own_program.built("info")), "--interface", "lo", *fabrics]
     answer = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    why = dict(_CANNOT.findall(answer.stdout))
+    why = dict(CANNOT.findall(answer.stdout))
     if answer.returncode != (1 if why else 0):
         raise Failure(f"tools/mad info ended with {answer.returncode}: {answer.stdout}")
     return why

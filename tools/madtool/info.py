@@ -10,7 +10,7 @@ _OPTIONS = ("interface", "costs", "eager_limit", "flush_threshold", "max_blocks"
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
         "info", help="the fabrics of this machine",
-        description="Prints the network interfaces and, of every fabric, what it can do and costs, from which lengths "
+        description="Prints the network interfaces, the RDMA devices with what is in the way of using one, and, of every fabric, what it can do and costs, from which lengths "
         "on blocks are sent and received in place, and the thresholds in force; or why it cannot be used here. What "
         "the environment sets for MPI programs (MPIR_CVAR_CH4_MAD_...) counts. Ends with 1 if a fabric that is named "
         "cannot be used.",
@@ -22,8 +22,10 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--eager-limit", metavar="BYTES", help="as the control variable of that name")
     parser.add_argument("--flush-threshold", metavar="BYTES", help="as the control variable of that name")
     parser.add_argument("--max-blocks", metavar="N", help="as the control variable of that name")
+    parser.add_argument("--self-test", action="store_true", help="have two engines of each fabric talk to each other")
     parser.set_defaults(function=_info)
 
 
 def _info(arguments: argparse.Namespace) -> int:
-    return own_program.run("info", [*arguments.fabrics, *own_program.given(arguments, _OPTIONS)])
+    tested = ["--self-test"] if arguments.self_test else []
+    return own_program.run("info", [*arguments.fabrics, *tested, *own_program.given(arguments, _OPTIONS)])

@@ -37,7 +37,7 @@ RULES: Dict[str, Tuple[str, ...]] = {
 # A driver knows the interface, what drivers share and itself, not the other drivers; a wrapper of drivers is a driver
 # too.
 _DRIVERS = "madlike/driver/"
-_SHARED = tuple(f"madlike/driver/{room}" for room in ("ip", "connections", "door", "memory", "libfabric"))
+_SHARED = tuple(f"madlike/driver/{room}" for room in ("ip", "connections", "door", "memory", "rdma", "libfabric"))
 _TESTS = ("tests/", "gtest/")
 _QUOTED = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 _MPI = re.compile(r'^\s*#\s*include\s+[<"](mpi\.h|mpidimpl\.h|mpiimpl\.h|mpix_mad\.h)[>"]')

@@ -79,6 +79,25 @@ def _mpi_check(prefix: Path, place: Path) -> Check:
     return Check("mpi", " ".join([*words, "--built"]), MPI, 3600, env)
 
 
+# Ranks that do not see each other's processes cannot share memory. The first run's packets are those of self-tests.
+_AUTO = """\
+sent() {{ cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts; }}
+apart='mount -t tmpfs tmpfs /dev/shm && exec "$0"'
+begin=$(sent); {mpiexec} -n 3 {place}/hello || exit; tests=$(($(sent) - begin)); begin=$(sent)
+said=$(MPIR_CVAR_NOLOCAL=1 {mpiexec} -n 3 unshare --mount --ipc --pid --fork --mount-proc sh -c "$apart" {place}/collectives 2>&1)
+more=$(($(sent) - begin - tests))
+echo "$said"; echo "$tests packets of self-tests, $more of messages"
+grep -q '^ok collectives$' <<< "$said" && [ $more -gt 500 ] &&
+  [ "$(grep -c '^auto: ofi:verbs is taken, .* rxe0 port 1 passed a self-test in ' <<< "$said")" = 3 ]"""
+
+
+def auto_check(prefix: Path, place: Path) -> Check:
+    """Whether `auto` takes the device, says so, and sends over it where it may not over shared memory."""
+    env = {"MPIR_CVAR_CH4_MAD_INTERFACE": "roce0", "MPIR_CVAR_CH4_MAD_FABRIC": "auto", "MAD_VERBOSE": "1"}
+    return Check("auto", _AUTO.format(mpiexec=prefix / "bin" / "mpiexec", place=place), limit_s=300, env=env,
+                 root_only=True)  # fmt: skip
+
+
 def _mpi() -> "Tuple[List[Check], List[Path], Tally]":
     """MPI programs, compiled here, where that takes seconds; the directories with what they need."""
     if not fabrics.IN_LAB:
@@ -92,7 +111,7 @@ def _mpi() -> "Tuple[List[Check], List[Path], Tally]":
                 *over, "--only-build"], logs_dir() / "rdma-mpi-build.log", "MPI programs")  # fmt: skip
     python = Path(sys.executable)
     reached = [prefix, place, mpi_stages.PROGRAMS.parent, python.parent, python.resolve().parent]
-    return [_mpi_check(prefix, place)], reached, Tally()
+    return [_mpi_check(prefix, place), auto_check(prefix, place)], reached, Tally()
 
 
 def _counted(checks: Sequence[Check], outcome: Outcome) -> Tally:
@@ -137,5 +156,5 @@ def run() -> Tally:
     reached += [(built / test.path).parent for test in TESTS]
     with lock.held(cache_root() / "rdma-lab" / "stage.lock", "rdma"):
         for account in (ROOT, USER):
-            tally += _run_as(lab, account, checks, reached)
+            tally += _run_as(lab, account, [check for check in checks if account is ROOT or not check.root_only], reached)
         return tally + _run_two(lab)

@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "madlike/driver/rdma/source.h"
 #include "madlike/driver/ucx/lane.h"
-#include "madlike/driver/ucx/rdma_device.h"
 #include "madlike/driver/ucx/settings.h"
 #include "madlike/driver/ucx/status.h"
 
@@ -35,7 +35,7 @@ Result<std::unique_ptr<UcxDomain>> UcxDomain::open(const Options& options) {
   std::unique_ptr<UcxDomain> domain(new UcxDomain(options));
   if (!is_rdma(options.transport)) {
     domain->device_name_ = options.device;
-  } else if (const auto device = rdma_device_of(options.device)) {
+  } else if (const auto device = rdma_source(options.device)) {
     domain->device_name_ = device->name;
     domain->gid_index_ = device->gid_index;
   }

@@ -11,7 +11,8 @@ from madtool.stages import Stage, Tally
 from madtool.tests.support import CacheTest, call, call_tool, mpich_like_tree
 
 SUBCOMMANDS = ("build", "prefix", "install-into", "run", "pingpong", "bench", "compare", "calibrate", "explain",
-               "test", "conformance", "manual", "completion", "package", "lab")  # fmt: skip
+               "test", "conformance", "manual", "completion", "package", "lab", "info",
+               "selftest")  # fmt: skip
 
 
 class Help(CacheTest):

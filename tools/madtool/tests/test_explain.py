@@ -41,6 +41,7 @@ class Info(OwnProgram):
 
     def test_hands_on_what_was_said_and_the_exit_code(self) -> None:
         self.assertEqual(self.said([]), (0, []))
+        self.assertEqual(self.said(["--self-test", "tcp"]), (0, ["tcp", "--self-test"]))
         said = ["tcp", "ofi:verbs", "--interface", "lo", "--costs", "f.json"]
         self.assertEqual(self.said(said, code=1), (1, said))
 
