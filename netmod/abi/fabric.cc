@@ -60,6 +60,7 @@ Opened open_ofi_fabric(const std::string& name, const FabricOptions& options) {
   if (colon != std::string::npos) ofi.provider = name.substr(colon + 1);
   ofi.interface = options.interface;
   ofi.linger = options.linger;
+  ofi.silence_timeout = options.silence_timeout;
   ofi.close_timeout = std::max(ofi.close_timeout, options.linger);
   return open_ofi(ofi);
 }

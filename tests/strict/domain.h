@@ -8,6 +8,7 @@
 #include <rdma/fi_endpoint.h>
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <string>
@@ -35,6 +36,8 @@ class StrictDomain {
   const Persona& persona() const { return persona_; }
   Rules& rules() { return rules_; }
   StrictEndpoint* endpoint(const fid_ep* object);
+  /// A write of no bytes.  It fails where the environment has FI_STRICT_CABLE=pulled.
+  ssize_t ask(void* context);
   /// Endpoints are opened by other threads, too.
   std::unique_lock<std::recursive_mutex> lock() {
     return std::unique_lock<std::recursive_mutex>(mutex_);
@@ -53,6 +56,7 @@ class StrictDomain {
   HookedTables<StrictDomain> tables_{this};
   std::map<const fid_ep*, StrictEndpoint> endpoints_;
   std::map<const fid_cq*, fi_cq_format> queues_;
+  std::deque<void*> answered_, unanswered_;  // contexts of writes of no bytes
 };
 
 /// Tells of it, so that whoever reads a test's output sees why; -FI_EINVAL.

@@ -25,6 +25,7 @@ struct OfiOperation : OfiContext {
     kWrite,   // a remote write, or its last part; its completion goes to the caller
     kPart,    // a part of one, in a buffer of ours
     kCredit,  // a packet without bytes
+    kAsk,     // a write of no bytes: is the peer's device there?
     kLast     // the packet that ends a connection in good order
   };
   OfiOperation() : OfiContext(Role::kOperation) {}
@@ -51,7 +52,7 @@ struct OfiConnection : ConnectionRecord {
 
   // Packets and writes in the provider's hands.  tcp takes any number, so the bound is ours.
   static constexpr std::size_t kQueueDepth = 32;
-  // One for the last packet, and one for one that gives credit.
+  // One for the last packet, and one for one that gives credit or a write of no bytes.
   static constexpr std::size_t kOperations = kQueueDepth + 2;
 
   // After a crossing refusal the peer's request normally comes at once.

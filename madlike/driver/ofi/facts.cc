@@ -25,6 +25,7 @@ OfiFacts OfiFacts::of(const fi_info& info, const OfiOptions& options) {
   OfiFacts facts;
   const int registers = info.domain_attr->mr_mode;
   facts.by_device = (registers & (FI_MR_LOCAL | FI_MR_BASIC)) != 0 || options.as_device;
+  facts.asks_the_silent = (registers & (FI_MR_LOCAL | FI_MR_BASIC)) != 0;
   facts.virtual_addresses = (registers & (FI_MR_VIRT_ADDR | FI_MR_BASIC)) != 0;
   if (facts.by_device) {
     facts.packet_bytes = kBufferBytes - OfiHeader::kBytes;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "madlike/base/status.h"
+#include "madlike/driver/door/silence.h"
 #include "madlike/driver/driver.h"
 
 namespace mad {
@@ -31,6 +32,10 @@ struct OfiOptions {
   /// peer's host has what left, and libfabric drops what came as soon as the peer's own sending
   /// fails.
   std::chrono::milliseconds linger{2000};
+  /// On a device: how long the host of a connected peer may be gone before somebody asks for it; it
+  /// takes the device some seconds more to give it up.  0: nobody asks.  As long as packets are
+  /// under way their own acknowledgements tell.
+  std::chrono::milliseconds silence_timeout = Silence::kTimeout;
 };
 
 /// Opens the fabric.  kNotFound: no such provider or interface (the sentence lists what there is),
