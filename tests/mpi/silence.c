@@ -63,5 +63,5 @@ int main(int argc, char** argv) {
     talk(argc > 1 ? argv[1] : "");
   else
     listen_in_vain();
-  check_exit_alone(rank == 0);
+  check_exit_alone(true);
 }

@@ -147,7 +147,7 @@ ssize_t write_message(fid_ep* ep, const fi_msg_rma* message, std::uint64_t flags
   const auto lock = domain.lock();
   StrictEndpoint& endpoint = *domain.endpoint(ep);
   if (message->rma_iov_count != 1) return refuse(domain.persona(), "a write to several places");
-  if (message->rma_iov->len == 0) return domain.ask(message->context);
+  if (message->rma_iov->len == 0) return domain.ask(endpoint, message->context);
   if (domain.rules().is_full(endpoint)) return -FI_EAGAIN;
   const std::string wrong =
       domain.rules().send(endpoint, message->msg_iov, message->desc, message->iov_count, FI_WRITE,
@@ -200,11 +200,23 @@ void watch_reject(HookedTables<const Persona>& tables, fi_ops_cm*& place) {
 
 // The provider "tcp" looks for a key also where no bytes are written.  A device does not: so this
 // one answers by itself.
-ssize_t StrictDomain::ask(void* context) {
+ssize_t StrictDomain::ask(const StrictEndpoint& endpoint, void* context) {
   const char* const cable = std::getenv("FI_STRICT_CABLE");
-  const bool pulled = cable != nullptr && std::string(cable) == "pulled";
-  (pulled ? unanswered_ : answered_).push_back(context);
+  const std::string state = cable == nullptr ? "" : cable;
+  if (state == "silent") {
+    silent_.push_back({&endpoint, context});
+  } else {
+    (state == "pulled" ? failed_ : answered_).push_back(context);
+  }
   return 0;
+}
+
+void StrictDomain::give_up(const StrictEndpoint& closed) {
+  const auto its = [&](const Question& question) {
+    if (question.endpoint == &closed) failed_.push_back(question.context);
+    return question.endpoint == &closed;
+  };
+  silent_.erase(std::remove_if(silent_.begin(), silent_.end(), its), silent_.end());
 }
 
 StrictDomain::StrictDomain(fid_domain& domain, const Persona& persona)
@@ -327,6 +339,7 @@ void StrictDomain::watch_endpoint(fid_ep& opened) {
       auto* const closed = reinterpret_cast<fid_ep*>(object);
       StrictEndpoint& endpoint = *owner.endpoint(closed);
       Endpoints::all().remove(endpoint.number);
+      owner.give_up(endpoint);
       owner.rules().closed(endpoint);
       owner.endpoints_.erase(closed);
       return real(object->ops).close(object);
@@ -375,7 +388,7 @@ void StrictDomain::watch_queue(fid_cq& queue, fi_cq_format format) {
     StrictDomain& owner = domain_of(object->ops);
     const auto lock = owner.lock();
     const std::size_t stride = entry_bytes(owner.queues_.at(object));
-    if (!owner.unanswered_.empty()) return -FI_EAVAIL;
+    if (!owner.failed_.empty()) return -FI_EAVAIL;
     if (capacity > 0 && !owner.answered_.empty()) {
       const fi_cq_data_entry entry{owner.answered_.front(), FI_RMA | FI_WRITE, 0, nullptr, 0};
       owner.answered_.pop_front();
@@ -402,12 +415,12 @@ void StrictDomain::watch_queue(fid_cq& queue, fi_cq_format format) {
   calls->readerr = [](fid_cq* object, fi_cq_err_entry* out, std::uint64_t flags) -> ssize_t {
     StrictDomain& owner = domain_of(object->ops);
     const auto lock = owner.lock();
-    if (!owner.unanswered_.empty()) {
+    if (!owner.failed_.empty()) {
       *out = {};
-      out->op_context = owner.unanswered_.front();
+      out->op_context = owner.failed_.front();
       out->flags = FI_RMA | FI_WRITE;
       out->err = FI_EHOSTUNREACH;
-      owner.unanswered_.pop_front();
+      owner.failed_.pop_front();
       return 1;
     }
     const ssize_t count = real(object->ops).readerr(object, out, flags);

@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "tests/strict/hooked.h"
 #include "tests/strict/persona.h"
@@ -36,14 +37,21 @@ class StrictDomain {
   const Persona& persona() const { return persona_; }
   Rules& rules() { return rules_; }
   StrictEndpoint* endpoint(const fid_ep* object);
-  /// A write of no bytes.  It fails where the environment has FI_STRICT_CABLE=pulled.
-  ssize_t ask(void* context);
+  /// A write of no bytes.  It fails where the environment has FI_STRICT_CABLE=pulled, and is never
+  /// answered where that is "silent".
+  ssize_t ask(const StrictEndpoint& endpoint, void* context);
   /// Endpoints are opened by other threads, too.
   std::unique_lock<std::recursive_mutex> lock() {
     return std::unique_lock<std::recursive_mutex>(mutex_);
   }
 
  private:
+  /// A write of no bytes that nobody answers.
+  struct Question {
+    const StrictEndpoint* endpoint;
+    void* context;
+  };
+  void give_up(const StrictEndpoint& closed);
   void watch_domain(fid_domain& domain);
   void watch_endpoint(fid_ep& endpoint);
   void watch_receives(fid_ep& context);
@@ -56,7 +64,8 @@ class StrictDomain {
   HookedTables<StrictDomain> tables_{this};
   std::map<const fid_ep*, StrictEndpoint> endpoints_;
   std::map<const fid_cq*, fi_cq_format> queues_;
-  std::deque<void*> answered_, unanswered_;  // contexts of writes of no bytes
+  std::deque<void*> answered_, failed_;  // contexts of writes of no bytes
+  std::vector<Question> silent_;
 };
 
 /// Tells of it, so that whoever reads a test's output sees why; -FI_EINVAL.

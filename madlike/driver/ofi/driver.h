@@ -125,6 +125,7 @@ class OfiDriver : public Driver {
 
   // silence.cc
   void ask_the_silent();
+  Status silent(const OfiConnection& connection) const;
   void ask_whether_there(OfiConnection& connection);
 
   // progress.cc
@@ -165,7 +166,8 @@ class OfiDriver : public Driver {
   std::uint32_t polls_ = 0;
   CoarseTimer look_timer_;
   CoarseTimer deadline_timer_;
-  Clock::time_point ask_at_;  // the silent, whether they are there
+  PolledClock silence_clock_;
+  PolledClock::time_point look_at_;  // whether peers are silent
 };
 
 }  // namespace mad

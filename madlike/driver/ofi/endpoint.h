@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "madlike/base/clock.h"
 #include "madlike/driver/connections/table.h"
 #include "madlike/driver/driver.h"
 #include "madlike/driver/ofi/credit.h"
@@ -89,8 +90,10 @@ struct OfiConnection : ConnectionRecord {
   /// kConnecting: give up unless the host answered; kAwaiting: ask again; kAccepting: the peer has
   /// given up; kClosing: it takes nothing.
   Clock::time_point deadline;
-  std::size_t queued = 0;   // kSend, kCopy and kWrite in the provider's hands
-  std::size_t exposed = 0;  // regions that the peer may write
+  bool is_asked = false;             // whether its host is there: a kAsk is under way
+  PolledClock::time_point asked_at;  // the last time
+  std::size_t queued = 0;            // kSend, kCopy and kWrite in the provider's hands
+  std::size_t exposed = 0;           // regions that the peer may write
   bool last_posted = false;
   bool last_sent = false;
   bool peer_finished = false;  // its last packet has come

@@ -35,9 +35,9 @@ struct OfiOptions {
   /// peer's host has what left, and libfabric drops what came as soon as the peer's own sending
   /// fails.
   std::chrono::milliseconds linger{2000};
-  /// On a device: how long the host of a connected peer may be gone before somebody asks for it; it
-  /// takes the device some seconds more to give it up.  0: nobody asks.  As long as packets are
-  /// under way their own acknowledgements tell.
+  /// On a device: how long the host of a connected peer may leave the question whether it is there,
+  /// which is asked every half of the time while nothing else is under way, without an answer.  0:
+  /// nobody asks.  What is under way the device gives up by itself.
   std::chrono::milliseconds silence_timeout = Silence::kTimeout;
 };
 

@@ -103,7 +103,9 @@ bool OfiDriver::finish(OfiOperation* operation, Status status, Completion* out) 
     case OfiOperation::Kind::kCopy:
     case OfiOperation::Kind::kPart:
     case OfiOperation::Kind::kCredit:
+      return false;
     case OfiOperation::Kind::kAsk:
+      connection.is_asked = false;
       return false;
     case OfiOperation::Kind::kSend:
     case OfiOperation::Kind::kWrite:

@@ -66,6 +66,14 @@ TEST_F(OfiSilence, AHostThatIsGoneIsAskedForAndGivenUp) {
   EXPECT_EQ(a_.station.disconnected.at(to_).code(), StatusCode::kPeerFailed);
 }
 
+TEST_F(OfiSilence, AHostThatAnswersNothingIsGivenUpAfterTheTimeout) {
+  setenv("FI_STRICT_CABLE", "silent", 1);
+  ASSERT_TRUE(poll_all(engines_, [&] { return !a_.station.disconnected.empty(); }));
+  const Status& why = a_.station.disconnected.at(to_);
+  EXPECT_EQ(why.code(), StatusCode::kPeerFailed);
+  EXPECT_NE(why.message().find("answered nothing for 40 ms"), std::string_view::npos);
+}
+
 class OfiNoSilence : public OfiSilence {
  protected:
   OfiNoSilence() : OfiSilence(milliseconds(0)) {}
