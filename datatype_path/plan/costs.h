@@ -26,6 +26,8 @@ struct Costs {
   double segment_ns = 0;                   // one segment more in the list of a packet that is sent
   double place_ns = 0;                     // one run more that is received where it belongs
   double page_ns = 0;                      // a page of memory touched for the first time
+  double register_ns = 0;                  // registering memory with an RDMA device, and ending it
+  double register_byte_ns = 0;             // the same, a byte of it
   std::array<double, kLengths> copy_ns{};  // copying a run of 2^k bytes
 
   /// Copying a run of `length` bytes; in proportion between two known lengths and beyond the last.
@@ -44,6 +46,11 @@ struct RunLimits {
   std::size_t send = 0;        // one of many is, though it pays its share of a packet's list
   std::size_t place = 0;       // receiving it where it belongs is cheaper than unpacking
 };
+/// Bytes of a write from which on registering its source is cheaper than copying it into packets of
+/// kLentPacketBytes; SIZE_MAX: none is long enough.
+inline constexpr std::size_t kLentPacketBytes = std::size_t{8} << 10;
+std::size_t registered_from(const Costs& costs);
+
 RunLimits run_limits(const Costs& costs, const LinkCaps& link);
 
 }  // namespace mad

@@ -127,5 +127,28 @@ TEST(RunLimits, are_infinite_where_copies_are_free) {
   EXPECT_EQ(limits.place, SIZE_MAX);
 }
 
+TEST(Registering, PaysFromWhereCopyingTakesAsLong) {
+  Costs costs;
+  costs.copy_ns.fill(0);
+  costs.copy_ns.back() = 0.5 * (std::size_t{1} << (Costs::kLengths - 1));
+  costs.packet_ns = 0.25 * kLentPacketBytes;
+  costs.register_ns = 1000;
+  costs.register_byte_ns = 0.25;
+  EXPECT_EQ(registered_from(costs), 2000u);
+  costs.register_ns = 1001;
+  EXPECT_EQ(registered_from(costs), 2002u);
+  costs.register_byte_ns = 0.75;
+  EXPECT_EQ(registered_from(costs), SIZE_MAX) << "a byte registered costs as much as one copied";
+}
+
+TEST(Registering, OfDevicesThatNobodyMeasuredPaysFromSomeHundredKiBOn) {
+  for (const char* fabric : {"ofi:verbs", "ucx:rc", "ucx:rc_mlx5", "ucx:ud", "ucx:dc_mlx5"}) {
+    const std::size_t from = registered_from(default_costs(fabric));
+    EXPECT_GE(from, std::size_t{180} << 10) << fabric;
+    EXPECT_LE(from, std::size_t{400} << 10) << fabric;
+  }
+  EXPECT_EQ(default_costs("ofi:tcp").register_ns, 0);
+}
+
 }  // namespace
 }  // namespace mad

@@ -33,6 +33,14 @@ Status read_fabric(const Json& fabric, Costs* costs) {
     Status status = read_number(fabric.value(name, Json()), name, out);
     if (status.error()) return status;
   }
+  // Of RDMA devices only; a file of before has none.
+  const std::pair<const char*, double*> registering[] = {
+      {"register_ns", &costs->register_ns}, {"register_byte_ns", &costs->register_byte_ns}};
+  for (const auto& [name, out] : registering) {
+    if (!fabric.contains(name)) continue;
+    Status status = read_number(fabric[name], name, out);
+    if (status.error()) return status;
+  }
   const Json copies = fabric.value("copy_ns", Json());
   if (!copies.is_array() || copies.size() != Costs::kLengths) {
     return wrong("'copy_ns' is not a list of " + std::to_string(Costs::kLengths) + " numbers");

@@ -43,6 +43,21 @@ TEST(CostsFile, other_fabrics_have_the_default) {
   EXPECT_EQ(costs.value().packet_ns, default_costs("ofi:tcp").packet_ns);
 }
 
+TEST(CostsFile, the_price_of_registering_may_be_missing) {
+  const auto with = parse_costs(
+      file_of(std::string(kNumbers) + R"(, "register_ns": 7, "register_byte_ns": 0.5)", kCopies),
+      "tcp");
+  ASSERT_TRUE(with.ok()) << with.status().message();
+  EXPECT_EQ(with.value().register_ns, 7);
+  EXPECT_EQ(with.value().register_byte_ns, 0.5);
+  const auto without = parse_costs(file_of(kNumbers, kCopies), "tcp");
+  ASSERT_TRUE(without.ok());
+  EXPECT_EQ(without.value().register_ns, default_costs("tcp").register_ns);
+  EXPECT_NE(error_of(file_of(std::string(kNumbers) + R"(, "register_ns": -1)", kCopies))
+                .find("'register_ns' is -1"),
+            std::string::npos);
+}
+
 TEST(CostsFile, says_what_is_wrong) {
   EXPECT_NE(error_of("").find("not JSON"), std::string::npos);
   EXPECT_NE(error_of("{").find("not JSON"), std::string::npos);

@@ -196,6 +196,7 @@ mad::Result<std::unique_ptr<mad_engine>> mad_engine::open(const mad_config& conf
   if (config.interface != nullptr) options.interface = config.interface;
   options.silence_timeout = std::chrono::milliseconds(config.silence_ms);
   options.linger = std::chrono::milliseconds(config.goodbye_ms);
+  if (config.costs_file != nullptr) options.costs_file = config.costs_file;
   auto fabrics =
       mad::open_fabrics(config.fabric != nullptr ? config.fabric : mad::kDefaultFabric, options);
   if (!fabrics.ok()) return fabrics.status();
@@ -203,13 +204,12 @@ mad::Result<std::unique_ptr<mad_engine>> mad_engine::open(const mad_config& conf
   auto address = address_on(drivers);
   if (!address.ok()) return address.status();
   drivers.push_back(mad::open_self_fabric());
-  const std::string costs_file = config.costs_file != nullptr ? config.costs_file : "";
   const mad::Tuning tuning = tuning_of(config);
   std::vector<Policies> policies;
   for (const auto& driver : drivers) {
     Policies& of_driver = policies.emplace_back();
     for (const mad::LinkCaps& link : driver->caps().links) {
-      auto costs = mad::read_costs(costs_file, link.prices);
+      auto costs = mad::read_costs(options.costs_file, link.prices);
       if (!costs.ok()) return costs.status();
       of_driver.emplace_back(link, costs.value(), tuning);
     }

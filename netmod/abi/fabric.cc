@@ -14,6 +14,7 @@
 #include "madlike/driver/tcp/tcp.h"
 #include "madlike/driver/ucx/names.h"
 #include "netmod/abi/address.h"
+#include "netmod/abi/costs_file.h"
 #include "netmod/abi/self_test.h"
 #include "netmod/abi/ucx_plugin.h"
 
@@ -59,8 +60,18 @@ Opened open_shm_fabric(const std::string& /*name*/, const FabricOptions& options
   return open_shm(shm);
 }
 
+Status set_registered_from(const std::string& name, const FabricOptions& options,
+                           std::size_t* out) {
+  const auto costs = read_costs(options.costs_file, name);
+  if (!costs.ok()) return costs.status();
+  if (costs.value().register_ns > 0) *out = registered_from(costs.value());
+  return {};
+}
+
 Opened open_ofi_fabric(const std::string& name, const FabricOptions& options) {
   OfiOptions ofi;
+  Status costs = set_registered_from(name, options, &ofi.registered_from);
+  if (costs.error()) return costs;
   const std::size_t colon = name.find(':');
   if (colon != std::string::npos) ofi.provider = name.substr(colon + 1);
   copy_common(options, &ofi);
@@ -73,6 +84,9 @@ Opened open_ucx_fabric(const std::string& name, const FabricOptions& options) {
   Result<UcxOptions> ucx = ucx_options(name, options.interface);
   if (!ucx.ok()) return ucx.status();
   copy_common(options, &*ucx);
+  Status costs = set_registered_from(ucx->rc.empty() ? name : "ucx:" + ucx->rc, options,
+                                     &ucx->registered_from);
+  if (costs.error()) return costs;
   ucx->linger = options.linger;
   ucx->close_timeout = std::max(ucx->close_timeout, options.linger);
   return open_ucx_plugin(*ucx);

@@ -39,12 +39,14 @@ struct FabricOptions {
   /// How long its end waits for peers whose hosts cannot be asked what they have.
   std::chrono::milliseconds linger{2000};
   AutoRdma rdma = {};
+  /// Measured costs, see read_costs(): from what on memory is registered with an RDMA device.
+  std::string costs_file = {};
 };
 
 /// Opens the fabric `name`, not "auto", which is several: "tcp", "shm", "ofi", "ofi:PROVIDER",
 /// "ucx", "ucx:TRANSPORTS" (see ucx_options()), "loopback".  kNotFound: no such fabric, provider or
 /// interface; the sentence lists what there is, or says why not; kInvalidArgument: one that needs
-/// another.
+/// another, or a file of costs that cannot be used.
 Result<std::unique_ptr<Driver>> open_fabric(const std::string& name, const FabricOptions& options);
 
 /// Whether "auto" takes this host's RDMA device, and why: "mlx5_0 port 1 passed a self-test in 3.1

@@ -75,6 +75,16 @@ TEST(Fabric, UnknownNamesAreAnsweredWithTheList) {
   }
 }
 
+TEST(Fabric, CostsThatCannotBeReadAreNotIgnored) {
+  FabricOptions options{"lo"};
+  options.costs_file = "/nowhere/costs.json";
+  for (const char* name : {"ofi:tcp", "ucx:tcp"}) {
+    const auto opened = open_fabric(name, options);
+    ASSERT_FALSE(opened.ok()) << name;
+    EXPECT_NE(opened.status().message().find(options.costs_file), std::string_view::npos) << name;
+  }
+}
+
 TEST(Fabric, UnknownTransportsAreNotFound) {
   const auto opened = open_fabric("ucx:dc", {});
   ASSERT_FALSE(opened.ok());

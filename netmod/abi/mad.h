@@ -266,8 +266,7 @@ typedef struct mad_callbacks {
 
 typedef struct mad_config {
   uint32_t abi_version;     /* MAD_ABI_VERSION */
-  const char* fabric;       /* "auto" (shm on a host, tcp beyond it), "tcp", "shm", "ofi:PROVIDER"
-                               (libfabric's; '+' for the ';' between layers, "ofi:tcp+ofi_rxm"),
+  const char* fabric;       /* "auto" (shm on a host, tcp beyond it), "tcp", "shm", "ofi:PROVIDER",
                                "ofi" (= ofi:tcp), "ucx" (shared memory, RDMA or tcp),
                                "ucx:posix", "ucx:tcp", "ucx:posix,cma", "ucx:rc", "ucx:ud",
                                "loopback"; or several, as "ucx:posix;tcp": each peer is reached by the

@@ -7,6 +7,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "netmod/abi/costs_file.h"
 #include "netmod/abi/fabric.h"
 #include "perf/calibrate/measure.h"
+#include "perf/calibrate/registering.h"
 
 namespace {
 
@@ -24,6 +26,15 @@ Json json_of(const mad::Costs& costs) {
           {"packet_ns", costs.packet_ns},   {"segment_ns", costs.segment_ns},
           {"place_ns", costs.place_ns},     {"page_ns", costs.page_ns},
           {"copy_ns", costs.copy_ns}};
+}
+
+// Of a fabric that registers memory it has that price, too.
+Json with_registering(Json numbers, const mad::Costs& costs) {
+  if (costs.register_ns > 0) {
+    numbers["register_ns"] = costs.register_ns;
+    numbers["register_byte_ns"] = costs.register_byte_ns;
+  }
+  return numbers;
 }
 
 // What was measured of other fabrics stays; a file that cannot be used is replaced.
@@ -69,6 +80,10 @@ void report(const calibrate::Measurement& measured, const mad::LinkCaps& link) {
       "\n  so a run of many is referenced {}, received in place {}; a single one is "
       "referenced {}\n",
       limit(limits.send), limit(limits.place), limit(limits.send_alone));
+  if (costs.register_ns > 0) {
+    fmt::print("  registering {:.0f} ns and {:.3f} a byte, so a write's source is registered {}\n",
+               costs.register_ns, costs.register_byte_ns, limit(mad::registered_from(costs)));
+  }
 }
 
 // Of a list with commas; `cma` is a part of the fabric before it.
@@ -84,6 +99,12 @@ std::vector<std::string> with_cma(const std::vector<std::string>& words) {
   return fabrics;
 }
 
+std::unique_ptr<mad::Driver> opened(const std::string& fabric, const std::string& interface) {
+  auto driver = mad::open_fabric(fabric, {interface});
+  if (!driver.ok()) throw std::runtime_error(std::string(driver.status().message()));
+  return std::move(*driver);
+}
+
 int calibrate_all(const std::vector<std::string>& fabrics, const std::string& interface,
                   const std::string& path, int rounds) {
   Json file = read_file(path);
@@ -94,11 +115,14 @@ int calibrate_all(const std::vector<std::string>& fabrics, const std::string& in
       std::fflush(stdout);
     }));
   }
-  for (const calibrate::Measurement& measured : all) {  // which forked, before any fabric was open
-    auto driver = mad::open_fabric(measured.fabric, {interface});
-    if (!driver.ok()) throw std::runtime_error(std::string(driver.status().message()));
-    report(measured, driver.value()->caps().nearest());
-    file["fabrics"][measured.fabric] = json_of(measured.costs);
+  for (calibrate::Measurement& measured : all) {  // which forked, before any fabric was open
+    const std::unique_ptr<mad::Driver> driver = opened(measured.fabric, interface);
+    if (mad::default_costs(measured.fabric).register_ns > 0) {
+      const std::unique_ptr<mad::Driver> peer = opened(measured.fabric, interface);
+      calibrate::measure_registering(*driver, *peer, rounds, &measured.costs);
+    }
+    report(measured, driver->caps().nearest());
+    file["fabrics"][measured.fabric] = with_registering(json_of(measured.costs), measured.costs);
     const auto usable = mad::parse_costs(file.dump(), measured.fabric);
     if (!usable.ok()) throw std::runtime_error(std::string(usable.status().message()));
   }

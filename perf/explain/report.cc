@@ -20,7 +20,7 @@ constexpr Mode kForced[] = {Mode::kGather, Mode::kHybrid, Mode::kPipeline, Mode:
 bool built_in(const Costs& costs, std::string_view fabric) {
   const auto all = [](const Costs& c) {
     return std::tie(c.message_ns, c.byte_ns, c.packet_ns, c.segment_ns, c.place_ns, c.page_ns,
-                    c.copy_ns);
+                    c.register_ns, c.register_byte_ns, c.copy_ns);
   };
   return all(costs) == all(mad::default_costs(fabric));
 }
@@ -97,6 +97,11 @@ std::string costs_text(const Policy& policy, const std::string& fabric) {
   out += fmt::format(
       "\nso a run of many is referenced {}, received in place {}; one alone is referenced {}\n",
       from(limits.send), from(limits.place), from(limits.send_alone));
+  if (costs.register_ns > 0) {
+    out += fmt::format("registering memory {:.0f} and {:.3f} a byte, so a write's source is {}\n",
+                       costs.register_ns, costs.register_byte_ns,
+                       "registered " + from(mad::registered_from(costs)));
+  }
   return out;
 }
 

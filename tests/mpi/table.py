@@ -84,7 +84,7 @@ def _two_hosts(name: str, program: str, fabrics: str) -> Test:
 def _silence(fabric: str) -> Test:
     test = _two_hosts(f"silence-{fabric.replace(':', '-')}", "silence", fabric)
     # All ranks end at once and without MPI_Finalize, which mpiexec now and then takes ill.
-    return replace(test, args=(hosts.WIRE,), env={**test.env, **_variable("SILENCE_TIMEOUT", "2")},
+    return replace(test, args=(f"ip link set {hosts.WIRE} down",), env={**test.env, **_variable("SILENCE_TIMEOUT", "2")},
                    mpiexec=("-disable-auto-cleanup",), expect="survives")  # fmt: skip
 
 

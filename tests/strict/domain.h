@@ -10,9 +10,11 @@
 #include <rdma/fi_errno.h>
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "tests/strict/disorder.h"
 #include "tests/strict/hooked.h"
@@ -44,12 +46,21 @@ class StrictDomain {
   StrictSender& sender_to(fi_addr_t to);
   /// As a provider does whose words stand at the beginning of a context.
   void scribble(void* context) const;
+  /// A write of no bytes.  It fails where the environment has FI_STRICT_CABLE=pulled, and is never
+  /// answered where that is "silent".
+  ssize_t ask(const StrictEndpoint& endpoint, void* context);
   /// Endpoints are opened by other threads, too.
   std::unique_lock<std::recursive_mutex> lock() {
     return std::unique_lock<std::recursive_mutex>(mutex_);
   }
 
  private:
+  /// A write of no bytes that nobody answers.
+  struct Question {
+    const StrictEndpoint* endpoint;
+    void* context;
+  };
+  void give_up(const StrictEndpoint& closed);
   void watch_domain(fid_domain& domain);
   void watch_endpoint(fid_ep& endpoint);
   void watch_datagrams(fid_ep& endpoint);
@@ -68,6 +79,8 @@ class StrictDomain {
   fid_av* addresses_ = nullptr;
   std::map<fi_addr_t, StrictSender> senders_;
   Disorder<fi_cq_data_entry> disorder_;
+  std::deque<void*> answered_, failed_;  // contexts of writes of no bytes
+  std::vector<Question> silent_;
 };
 
 // The calls of the provider below, and calls that are the same for several kinds of endpoints.

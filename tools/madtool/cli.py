@@ -1,9 +1,11 @@
 """The command line: one function per subcommand."""
 
 import argparse
+import math
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import List, NoReturn
 
@@ -81,6 +83,9 @@ def _test(arguments: argparse.Namespace) -> int:
 def _conformance(arguments: argparse.Namespace) -> int:
     if arguments.fresh and not arguments.fabric:
         raise Missing("--fresh is about what --fabric keeps")
+    if arguments.fabric and math.isfinite(arguments.at_most):
+        raise Missing("--at-most is not for --fabric, which may be ended and goes on where it was")
+    last_start = time.monotonic() + arguments.at_most
     if arguments.two_hosts and arguments.mpi:
         raise Missing("--two-hosts is for ch4:mad: other MPIs have settings of their own")
     if arguments.mpi:
@@ -100,14 +105,14 @@ def _conformance(arguments: argparse.Namespace) -> int:
         names = arguments.directories or list(conformance_fabrics.DIRECTORIES)
         try:
             with conformance_lanes.over_two_hosts(suite) as settings:
-                conditions = conformance_lanes.Conditions(arguments.timeout, settings)
+                conditions = conformance_lanes.Conditions(arguments.timeout, settings, last_start)
                 differences = conformance.known_differences(known, conformance_lanes.TWO_HOSTS)
                 tally = conformance.run(suite, names, differences, conditions, table)
         except hosts.NoHosts as reason:
             raise Missing(f"no two hosts here: {reason}") from reason
     else:
         names = arguments.directories or list(conformance.DEFAULT)
-        conditions = conformance_lanes.Conditions(arguments.timeout)
+        conditions = conformance_lanes.Conditions(arguments.timeout, last_start=last_start)
         tally = conformance.run(suite, names, conformance.known_differences(known), conditions, table)
     for note in tally.notes:
         say(note)
@@ -195,6 +200,8 @@ def _parser() -> argparse.ArgumentParser:
     suite.add_argument("--fresh", action="store_true", help="with --fabric: forget what is kept of these")
     suite.add_argument("--timeout", type=int, default=conformance_lanes.PATIENCE_S, metavar="S", help="seconds a "
                        "test may take where its own line does not say more (default %(default)s)")  # fmt: skip
+    suite.add_argument("--at-most", type=float, default=float("inf"), metavar="S", help="start no test later than so many "
+                       "seconds after the command; what is left over is counted as skipped; not with --fabric")  # fmt: skip
     suite.add_argument("--mpi", metavar="PREFIX", help="judge the MPI installed there instead, without known "
                        "differences")  # fmt: skip
     suite.add_argument("--known", metavar="FILE", help="the list of known differences to hold it against")

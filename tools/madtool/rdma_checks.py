@@ -43,7 +43,6 @@ class Check:
     judged: EXIT, one check that passes with exit code 0; GTEST, the cases of a GoogleTest program, which writes its
     report to $REPORT; MPI, the last line of tests/mpi/run.py.
     clean: fails also where the device counted faults meanwhile.
-    root_only: needs rights that no other account has.
     """
 
     name: str
@@ -52,7 +51,6 @@ class Check:
     limit_s: int = 60
     env: Mapping[str, str] = field(default_factory=dict)
     clean: bool = False
-    root_only: bool = False
 
 
 # That others than root come as far as to this directory: in this machine only.

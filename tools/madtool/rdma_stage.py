@@ -3,15 +3,14 @@
 Everything runs twice: as root with as much locked memory as it wants, and as an ordinary user with 8 MiB.
 """
 
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import List, Mapping, Sequence, Tuple
+from typing import Mapping, Sequence, Tuple
 
-from madtool import bazel, fabrics, lock, mpi_stages, mpich_build, rdma_lab, rdma_machine
-from madtool.log import run_logged, say
-from madtool.paths import cache_root, digest, logs_dir
-from madtool.rdma_checks import CHECKS, GTEST, MPI, ROOT, USER, Account, Check, judge, limit_s, script, table
+from madtool import bazel, lock, rdma_lab, rdma_machine, rdma_mpi
+from madtool.log import say
+from madtool.paths import cache_root, logs_dir
+from madtool.rdma_checks import CHECKS, GTEST, ROOT, USER, Account, Check, judge, limit_s, script, table
 from madtool.rdma_machine import Job, Outcome
 from madtool.stages import Tally
 
@@ -28,10 +27,8 @@ LAB = (
     Check("rping", "pair 'rping -s -a 10.79.0.1 -C 10' 'rping -c -a 10.79.0.1 -C 10'"),
 )  # fmt: skip
 # Between two machines: what lab1 runs, and lab2.
-TWO_MACHINES = (
-    (Check("two_machines", f"ibv_rc_pingpong {_INDEX}", limit_s=120),
-     Check("two_machines", f"again 'ibv_rc_pingpong {_INDEX} lab1'", limit_s=120)),
-)  # fmt: skip
+TWO_MACHINES = (Check("two_machines", f"ibv_rc_pingpong {_INDEX}", limit_s=120),
+                Check("two_machines", f"again 'ibv_rc_pingpong {_INDEX} lab1'", limit_s=120))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -68,52 +65,6 @@ TESTS = (
     Test("//tests/conformance:ucx_rdma_death_test", env=_UNPATCHED),
 )  # fmt: skip
 
-# Over each fabric of the lab tests/mpi/run.py runs a little of everything, with 2 to 4 ranks.
-_MPI_PATIENCE = 10  # times as long as elsewhere
-
-
-def _mpi_check(prefix: Path, place: Path) -> Check:
-    words = [sys.executable, "-B", str(mpi_stages.PROGRAMS), f"--prefix={prefix}", f"--build={place}", "--smoke",
-             *(f"--fabric={fabric}" for fabric in fabrics.IN_LAB), f"--patience={_MPI_PATIENCE}"]  # fmt: skip
-    env = {"MPIR_CVAR_CH4_MAD_INTERFACE": "roce0"}
-    return Check("mpi", " ".join([*words, "--built"]), MPI, 3600, env)
-
-
-# Ranks that do not see each other's processes cannot share memory. The first run's packets are those of self-tests.
-_AUTO = """\
-sent() {{ cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts; }}
-apart='mount -t tmpfs tmpfs /dev/shm && exec "$0"'
-begin=$(sent); {mpiexec} -n 3 {place}/hello || exit; tests=$(($(sent) - begin)); begin=$(sent)
-said=$(MPIR_CVAR_NOLOCAL=1 {mpiexec} -n 3 unshare --mount --ipc --pid --fork --mount-proc sh -c "$apart" {place}/collectives 2>&1)
-more=$(($(sent) - begin - tests))
-echo "$said"; echo "$tests packets of self-tests, $more of messages"
-grep -q '^ok collectives$' <<< "$said" && [ $more -gt 500 ] &&
-  [ "$(grep -c '^auto: ofi:verbs is taken, .* rxe0 port 1 passed a self-test in ' <<< "$said")" = 3 ]"""
-
-
-def auto_check(prefix: Path, place: Path) -> Check:
-    """Whether `auto` takes the device, says so, and sends over it where it may not over shared memory."""
-    env = {"MPIR_CVAR_CH4_MAD_INTERFACE": "roce0", "MPIR_CVAR_CH4_MAD_FABRIC": "auto", "MAD_VERBOSE": "1"}
-    return Check("auto", _AUTO.format(mpiexec=prefix / "bin" / "mpiexec", place=place), limit_s=300, env=env,
-                 root_only=True)  # fmt: skip
-
-
-def _mpi() -> "Tuple[List[Check], List[Path], Tally]":
-    """MPI programs, compiled here, where that takes seconds; the directories with what they need."""
-    if not fabrics.IN_LAB:
-        return [], [], Tally()
-    prefix = mpich_build.built_prefix()
-    if prefix is None:
-        return [], [], Tally(skipped=1, notes=("mpi: not built yet; run: tools/mad build",))
-    place = cache_root() / "mpi-tests" / digest(str(prefix))
-    over = [f"--fabric={fabric}" for fabric in fabrics.IN_LAB]
-    run_logged([sys.executable, "-B", str(mpi_stages.PROGRAMS), f"--prefix={prefix}", f"--build={place}", "--smoke",
-                *over, "--only-build"], logs_dir() / "rdma-mpi-build.log", "MPI programs")  # fmt: skip
-    python = Path(sys.executable)
-    reached = [prefix, place, mpi_stages.PROGRAMS.parent, python.parent, python.resolve().parent]
-    return [_mpi_check(prefix, place), auto_check(prefix, place)], reached, Tally()
-
-
 def _counted(checks: Sequence[Check], outcome: Outcome) -> Tally:
     directory = outcome.shared / Path(CHECKS).name
     tally = sum((judge(check, directory) for check in checks), Tally())
@@ -134,12 +85,14 @@ def _run_as(lab: rdma_lab.Lab, account: Account, checks: Sequence[Check], reache
     return Tally(tally.passed, tally.failed, tally.skipped, tuple(f"as {account.name}: {note}" for note in tally.notes))
 
 
-def _run_two(lab: rdma_lab.Lab) -> Tally:
-    sides = list(zip(*TWO_MACHINES))
+def _run_two(lab: rdma_lab.Lab, name: str, pairs: "Sequence[Tuple[Check, Check]]", dies: bool = False) -> Tally:
+    """Pairs of what runs on lab1 and lab2 at the same time; lab2 is not asked where it `dies`."""
+    sides = list(zip(*pairs))
     jobs = [Job(script(side, ROOT), limit_s(side, 2 * _BOOT_S)) for side in sides]
-    outcomes = rdma_machine.run(lab, jobs, logs_dir() / "rdma-two", "rdma: two machines")
-    tally = sum((_counted(side, outcome) for side, outcome in zip(sides, outcomes)), Tally())
-    say(f"rdma: two machines: {tally}")
+    outcomes = rdma_machine.run(lab, jobs, logs_dir() / f"rdma-{name}", f"rdma: {name}")
+    asked = list(zip(sides, outcomes))[: 1 if dies else 2]
+    tally = sum((_counted(side, outcome) for side, outcome in asked), Tally())
+    say(f"rdma: {name}: {tally}")
     return tally
 
 
@@ -151,10 +104,18 @@ def run() -> Tally:
         return Tally(skipped=1, notes=(f"no RDMA lab here: {reason}",))
     bazel.build([test.label for test in TESTS], "rdma-tests")
     built = bazel.bin_dir()
-    mpi_checks, reached, tally = _mpi()
-    checks = [*LAB, *(test.check(built) for test in TESTS), *mpi_checks]
-    reached += [(built / test.path).parent for test in TESTS]
+    mpi = rdma_mpi.build()
+    checks = [*LAB, *(test.check(built) for test in TESTS)]
+    reached = [(built / test.path).parent for test in TESTS]
+    tally = Tally()
+    if mpi is None:
+        tally += Tally(skipped=1, notes=("mpi: not built yet; run: tools/mad build",))
     with lock.held(cache_root() / "rdma-lab" / "stage.lock", "rdma"):
         for account in (ROOT, USER):
-            tally += _run_as(lab, account, [check for check in checks if account is ROOT or not check.root_only], reached)
-        return tally + _run_two(lab)
+            of_mpi = [] if mpi is None else mpi.checks(account)
+            tally += _run_as(lab, account, [*checks, *of_mpi], reached if mpi is None else [*reached, *mpi.reached()])
+        pairs = [TWO_MACHINES]
+        if mpi is not None:
+            pairs.append(mpi.cable())  # nothing reaches the other machine afterwards
+            tally += _run_two(lab, "dead-host", [mpi.dead_host()], dies=True)
+        return tally + _run_two(lab, "two-machines", pairs)

@@ -1,8 +1,8 @@
 // Registering: whether an RDMA device better reads a write's source from where it lies, which costs
 // a registration, or from a buffer that is registered already, which costs a copy.
 //
-// A registration costs about 16 us and 0.06 ns a byte (UCX's model), a copy 0.1 ns: it pays from a
-// few hundred KiB on, where not much of what is registered is left out.
+// It pays for long writes, where not much of what is registered is left out.  From which length on
+// is a price's matter (datatype_path/plan/costs.h), and the driver's option.
 #ifndef MADLIKE_DRIVER_MEMORY_REGISTERING_H_
 #define MADLIKE_DRIVER_MEMORY_REGISTERING_H_
 
@@ -12,7 +12,7 @@
 
 namespace mad {
 
-inline constexpr std::size_t kRegisteredFrom = 256 * 1024;  // bytes of a write
+inline constexpr std::size_t kRegisteredFrom = 256 * 1024;  // bytes of a write, where nobody says
 inline constexpr std::size_t kMostSpan = 4;                 // times its bytes
 
 /// From the first byte of all segments to the last; empty: they have none.
@@ -26,10 +26,11 @@ inline Segment span_of(SegmentList packet) {
   return {first, static_cast<std::size_t>(last - first)};
 }
 
-/// Whether the span of these segments is to be registered for them alone.
-inline bool is_worth_registering(SegmentList packet) {
+/// Whether the span of these segments is to be registered for them alone; `from`: bytes of a write
+/// from which on that pays.
+inline bool is_worth_registering(SegmentList packet, std::size_t from) {
   const std::size_t bytes = packet.bytes();
-  return bytes >= kRegisteredFrom && span_of(packet).size <= kMostSpan * bytes;
+  return bytes >= from && span_of(packet).size <= kMostSpan * bytes;
 }
 
 }  // namespace mad

@@ -25,7 +25,7 @@ TEST(Registering, PaysForMuchThatLiesTogether) {
   std::byte* const end = memory.data() + memory.size();
   const auto of = [](Segment one, Segment other) {
     const std::array<Segment, 2> segments{one, other};
-    return is_worth_registering({segments.data(), segments.size()});
+    return is_worth_registering({segments.data(), segments.size()}, kRegisteredFrom);
   };
   EXPECT_TRUE(of({memory.data(), kHalf}, {memory.data() + kHalf, kHalf}));
   EXPECT_FALSE(of({memory.data(), kHalf}, {memory.data() + kHalf, kHalf - 1}));

@@ -1,7 +1,7 @@
 // OfiDriver: the class behind open_ofi().  Its parts stand in one file each: setup.cc (connections
 // come), ending.cc (and end), events.cc (what the provider's event queue says), post.cc (packets),
-// writes.cc (memory that peers write), credit.cc (what goes without the caller's doing),
-// progress.cc (the poll path), receive.cc (what came).
+// writes.cc (memory that peers write), credit.cc (what goes without the caller's doing), silence.cc
+// (whether peers that say nothing are there), progress.cc (the poll path), receive.cc (what came).
 #ifndef MADLIKE_DRIVER_OFI_DRIVER_H_
 #define MADLIKE_DRIVER_OFI_DRIVER_H_
 
@@ -123,6 +123,11 @@ class OfiDriver : public Driver {
   bool post_unposted(OfiConnection& connection);
   void post_credit(OfiConnection& connection);
 
+  // silence.cc
+  void ask_the_silent();
+  Status silent(const OfiConnection& connection) const;
+  void ask_whether_there(OfiConnection& connection);
+
   // progress.cc
   bool events_due();
   void slow_progress();
@@ -161,6 +166,8 @@ class OfiDriver : public Driver {
   std::uint32_t polls_ = 0;
   CoarseTimer look_timer_;
   CoarseTimer deadline_timer_;
+  PolledClock silence_clock_;
+  PolledClock::time_point look_at_;  // whether peers are silent
 };
 
 }  // namespace mad

@@ -6,7 +6,8 @@ namespace mad {
 namespace {
 
 bool is_callers(OfiOperation::Kind kind) {
-  return kind != OfiOperation::Kind::kCredit && kind != OfiOperation::Kind::kLast;
+  return kind != OfiOperation::Kind::kCredit && kind != OfiOperation::Kind::kAsk &&
+         kind != OfiOperation::Kind::kLast;
 }
 
 }  // namespace
@@ -23,7 +24,8 @@ OfiConnection::OfiConnection(ConnectionId id, std::vector<std::byte> address, st
 OfiOperation* OfiConnection::take_operation(OfiOperation::Kind kind, void* context) {
   // What it is that may fill the queue: whatever the caller has posted, the rest has its record.
   const bool callers = is_callers(kind);
-  const std::size_t left = kind == OfiOperation::Kind::kCredit ? 1 : 0;
+  const bool to_the_last = callers || kind == OfiOperation::Kind::kLast;
+  const std::size_t left = to_the_last ? 0 : 1;
   if (free_operations.size() <= left || (callers && queued == kQueueDepth)) return nullptr;
   OfiOperation* operation = free_operations.back();
   free_operations.pop_back();

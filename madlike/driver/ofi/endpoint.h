@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "madlike/base/clock.h"
 #include "madlike/driver/connections/table.h"
 #include "madlike/driver/driver.h"
 #include "madlike/driver/ofi/conversation.h"
@@ -25,6 +26,7 @@ struct OfiOperation : OfiContext {
     kWrite,   // a remote write, or its last part; its completion goes to the caller
     kPart,    // a part of one, in a buffer of ours
     kCredit,  // a packet without bytes
+    kAsk,     // a write of no bytes: is the peer's device there?
     kLast     // the packet that ends a connection in good order
   };
   OfiOperation() : OfiContext(Role::kOperation) {}
@@ -51,7 +53,7 @@ struct OfiConnection : ConnectionRecord, Conversation {
 
   // Packets and writes in the provider's hands.  tcp takes any number, so the bound is ours.
   static constexpr std::size_t kQueueDepth = 32;
-  // One for the last packet, and one for one that gives credit.
+  // One for the last packet, and one for one that gives credit or a write of no bytes.
   static constexpr std::size_t kOperations = kQueueDepth + 2;
 
   // After a crossing refusal the peer's request normally comes at once.
@@ -84,8 +86,10 @@ struct OfiConnection : ConnectionRecord, Conversation {
   /// kConnecting: give up unless the host answered; kAwaiting: ask again; kAccepting: the peer has
   /// given up; kClosing: it takes nothing.
   Clock::time_point deadline;
-  std::size_t queued = 0;   // kSend, kCopy and kWrite in the provider's hands
-  std::size_t exposed = 0;  // regions that the peer may write
+  bool is_asked = false;             // whether its host is there: a kAsk is under way
+  PolledClock::time_point asked_at;  // the last time
+  std::size_t queued = 0;            // kSend, kCopy and kWrite in the provider's hands
+  std::size_t exposed = 0;           // regions that the peer may write
   bool last_posted = false;
   bool last_sent = false;
   bool peer_finished = false;  // its last packet has come

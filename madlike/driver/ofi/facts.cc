@@ -42,6 +42,7 @@ OfiFacts OfiFacts::of(const fi_info& info, const OfiOptions& options) {
         info.domain_attr->data_progress == FI_PROGRESS_AUTO || options.as_device;
   } else if (registers) {
     facts.by_device = true;
+    facts.asks_the_silent = (wants & (FI_MR_LOCAL | FI_MR_BASIC)) != 0;
     facts.use_small_buffers();
   } else {
     facts.packet_bytes =

@@ -16,6 +16,9 @@ struct OfiFacts {
   /// that packets are built in, or copied to, buffers of ours; it may not be sent what its receiver
   /// has no buffer for (credit.h); and opening an endpoint blocks, as it asks for the peer's host.
   bool by_device = false;
+  /// A write of no bytes asks a silent peer's device whether it is there: a remote key is needed
+  /// for bytes only.
+  bool asks_the_silent = false;
   bool registers = false;          // memory that packets are sent from or received in
   bool virtual_addresses = false;  // a write goes to an address, not to an offset
   /// Of datagrams: what the provider has taken leaves though nobody polls it.

@@ -13,6 +13,7 @@
 #include "madlike/base/status.h"
 #include "madlike/driver/door/options.h"
 #include "madlike/driver/driver.h"
+#include "madlike/driver/memory/registering.h"
 
 namespace mad {
 
@@ -25,6 +26,8 @@ struct OfiOptions : DoorDriverOptions {
   std::string provider = "tcp";
   std::size_t max_packet_bytes = 65 * 1024;  // 64 KiB of payload and the headers before it
   std::size_t receive_buffers = 64;  // packets of all peers together that are not yet released
+  /// On a device: bytes of a write from which on its source is registered rather than copied.
+  std::size_t registered_from = kRegisteredFrom;
   /// For tests: the provider is used as one of an RDMA device, which has packets and buffers of its
   /// own number and size, and sends what it has without being polled (facts.h).
   bool as_device = false;

@@ -32,7 +32,10 @@ void OfiDriver::slow_progress() {
   take_opened();
   read_events();
   dispatch_events();
-  if (deadline_timer_.ticked() && unsettled_ > 0) check_deadlines();
+  if (deadline_timer_.ticked()) {
+    if (unsettled_ > 0) check_deadlines();
+    if (fabric_->facts().asks_the_silent) ask_the_silent();
+  }
   end_all_due();
   forget_left();
 }
@@ -100,6 +103,9 @@ bool OfiDriver::finish(OfiOperation* operation, Status status, Completion* out) 
     case OfiOperation::Kind::kCopy:
     case OfiOperation::Kind::kPart:
     case OfiOperation::Kind::kCredit:
+      return false;
+    case OfiOperation::Kind::kAsk:
+      connection.is_asked = false;
       return false;
     case OfiOperation::Kind::kSend:
     case OfiOperation::Kind::kWrite:

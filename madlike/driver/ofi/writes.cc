@@ -70,7 +70,7 @@ Status OfiDriver::post_write(ConnectionId id, SegmentList packet, const Exposure
   const ExposureToken target{token.address + offset, token.key};
   if (!fabric_->facts().by_device) return post_in_place(connection, packet, target, context);
   if (!post_earlier(connection)) return StatusCode::kAgain;
-  if (is_worth_registering(packet)) {
+  if (is_worth_registering(packet, options_.registered_from)) {
     Status posted = post_registered(connection, packet, target, context);
     if (posted.code() != StatusCode::kNoMemory) return posted;
   }

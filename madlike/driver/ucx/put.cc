@@ -8,7 +8,7 @@
 
 namespace mad {
 Result<UcxPut> UcxPut::of(const UcxLane& lane, SegmentList content, std::uint64_t key,
-                          std::uint64_t address) {
+                          std::uint64_t address, std::size_t registered_from) {
   UcxPut put;
   auto unpacked = UcxPeerKey::of(lane.domain(), key);
   if (!unpacked.ok()) return unpacked.status();
@@ -18,7 +18,7 @@ Result<UcxPut> UcxPut::of(const UcxLane& lane, SegmentList content, std::uint64_
     if (each.size > 0) put.segments_[put.end_++] = each;
   }
   put.most_copied_ = lane.limits().max_put_copied;
-  if (is_worth_registering(content)) {
+  if (is_worth_registering(content, registered_from)) {
     auto source =
         UcxRegistration::of(lane.domain(), span_of(content), UcxRegistration::For::kReading);
     if (source.ok()) put.source_ = std::move(*source);  // else it is copied

@@ -26,7 +26,7 @@ class UcxPut {
   /// Of at most kMostSegments, on this lane, to what the peer named `key`, where `address` is.
   /// kProtocol: no such key.
   static Result<UcxPut> of(const UcxLane& lane, SegmentList content, std::uint64_t key,
-                           std::uint64_t address);
+                           std::uint64_t address, std::size_t registered_from);
 
   /// UCS_OK: all is copied, or over; UCS_INPROGRESS: `done` is told when it is;
   /// UCS_ERR_NO_RESOURCE: call again; anything else: the endpoint is broken.

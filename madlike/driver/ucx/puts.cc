@@ -44,7 +44,8 @@ Status UcxDriver::post_put(UcxConnection& connection, SegmentList packet,
                            const ExposureToken& token, std::uint64_t offset, void* context) {
   UcxOperation& operation = connection.operation;
   if (operation.busy) return StatusCode::kAgain;
-  auto put = UcxPut::of(*connection.way.lane, packet, token.key, token.address + offset);
+  auto put = UcxPut::of(*connection.way.lane, packet, token.key, token.address + offset,
+                        options_.registered_from);
   if (!put.ok()) return put.status();
   const ucs_status_t status = put->go_on(connection.way.endpoint.get(), &operation);
   if (status != UCS_INPROGRESS && status != UCS_ERR_NO_RESOURCE) {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Dict, List
 from unittest import mock
 
-from madtool import fabrics, lab_command, mpi_stages, packages, rdma_checks, rdma_lab, rdma_machine, rdma_stage, test_command
+from madtool import lab_command, mpi_stages, packages, rdma_checks, rdma_lab, rdma_machine, rdma_mpi, rdma_stage, test_command
 from madtool.errors import Failure
 from madtool.rdma_checks import GTEST, MPI, ROOT, USER, Check
 from madtool.rdma_lab import SCRIPTS, Lab
@@ -44,7 +44,7 @@ class SettingUp(CacheTest):
         self.assertIn("qemu-system-x86", tally.notes[0])
 
     def test_scripts_are_of_their_shells(self) -> None:
-        for shell, name in (("sh", "init.sh"), ("bash", "network.sh")):
+        for shell, name in (("sh", "init.sh"), ("bash", "network.sh"), ("bash", "parted.sh"), ("bash", "remote_shell.sh")):
             subprocess.run([shell, "-n", str(SCRIPTS / name)], check=True)
 
 
@@ -200,11 +200,59 @@ class MpiPrograms(CacheTest):
         done = self._run("--built")
         self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (0, "1 passed, 0 failed, 0 skipped"), done.stdout)
 
-    def test_check_without_fabrics_or_prefix(self) -> None:
-        with mock.patch.object(fabrics, "IN_LAB", ()):
-            self.assertEqual(rdma_stage._mpi(), ([], [], Tally()))
-        with mock.patch.object(fabrics, "IN_LAB", ("tcp",)):
-            self.assertEqual(rdma_stage._mpi()[2].skipped, 1)
+    def test_nothing_without_prefix(self) -> None:
+        self.assertIsNone(rdma_mpi.build())
+
+    def test_checks(self) -> None:
+        mpi = rdma_mpi.Mpi(self.scratch / "a b", self.scratch / "programs")
+        as_root, as_user = mpi.checks(ROOT), mpi.checks(USER)
+        self.assertEqual([check.name for check in as_user], ["mpi"])
+        self.assertEqual([check.name for check in as_root], ["mpi", "auto", "suite-pt2pt", "suite-datatype", "suite-rma"])
+        for check in as_root:
+            subprocess.run(["bash", "-n", "-c", check.command], check=True)
+        self.assertIn("--fabric=ofi:verbs", as_user[0].command)
+
+    def test_machines_that_are_parted(self) -> None:
+        mpi = rdma_mpi.Mpi(self.scratch / "a b", self.scratch / "programs")
+        for (first, second), word in ((mpi.cable(), "eth0"), (mpi.dead_host(), "sysrq-trigger")):
+            self.assertEqual(first.name, second.name)
+            self.assertIn(word, first.command)
+            self.assertTrue(second.command.endswith(" serve"))
+            for check in (first, second):
+                subprocess.run(["bash", "-n", "-c", check.command], check=True)
+
+    def _parted(self, *codes: int) -> "subprocess.CompletedProcess[str]":
+        """A job of parted.sh whose ranks 0 and 1 end with these codes, under an mpiexec that never ends."""
+        started = " ".join(f'PMI_RANK={rank} "$@" {code} &' for rank, code in enumerate(codes))
+        self._tool("mpiexec", f'#!/bin/bash\nwhile [ "$1" != bash ]; do shift; done\n{started}\nexec sleep 60\n')
+        script = (rdma_lab.SCRIPTS / "parted.sh").read_text()
+        script = script.replace("/lab/ranks", str(self.scratch / "ranks")).replace("seq 60", "seq 1")
+        (self.scratch / "parted.sh").write_text(script)
+        command = ["bash", str(self.scratch / "parted.sh"), "start", str(self.scratch / "bin" / "mpiexec"), "bash", "-c",
+                   'echo said; [ "$0" != 0 ] || echo ok; exit "$0"']  # fmt: skip
+        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+
+    def test_ranks_of_a_parted_job_are_judged_by_what_they_leave(self) -> None:
+        done = self._parted(0, 0)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("rank 1: said", done.stdout)
+        self.assertEqual(self._parted(0, 3).returncode, 1)
+
+    def test_commands_reach_the_other_machine(self) -> None:
+        server = (rdma_lab.SCRIPTS / "shell_server.py").read_text().replace("514", "0")
+        server = server.replace(".serve_forever()", "").replace('_Server((""', 'server = _Server(("127.0.0.1"')
+        (self.scratch / "server.py").write_text(server + "    print(server.server_address[1], flush=True)\n"
+                                                "    server.serve_forever()\n")  # fmt: skip
+        with subprocess.Popen([sys.executable, str(self.scratch / "server.py")], stdout=subprocess.PIPE, text=True) as process:
+            try:
+                assert process.stdout is not None
+                port = process.stdout.readline().strip()
+                shell = (rdma_lab.SCRIPTS / "remote_shell.sh").read_text().replace("/514", f"/{port}")
+                done = subprocess.run(["bash", "-c", shell, "shell", "127.0.0.1", "echo", "$((6 * 7))", "'a  b'"],
+                                      stdout=subprocess.PIPE, text=True, check=False)  # fmt: skip
+                self.assertEqual((done.returncode, done.stdout), (0, "42 a  b\n"))
+            finally:
+                process.kill()
 
 
 class Stages(CacheTest):

@@ -1,0 +1,106 @@
+"""What the RDMA lab runs with MPI: programs of tests/mpi, MPICH's own suite, and jobs on two machines that part."""
+
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Dict, List, Optional, Tuple
+
+from madtool import conformance_suite, fabrics, mpi_stages, mpich_build, rdma_lab
+from madtool.log import run_logged
+from madtool.paths import CHECKOUT, cache_root, digest, logs_dir
+from madtool.rdma_checks import MPI, ROOT, Account, Check
+
+# Times as long as elsewhere a program may take.
+_PATIENCE = 10
+_PARTED_S = 300
+# Of MPICH's suite, as far as it comes in so many seconds each; and how long the last test may take.
+_SUITE = ("pt2pt", "datatype", "rma")
+_SUITE_S = 200
+_TEST_S = 300
+
+# By rank 0, while both machines exchange data.
+_PULLED = "ip link set eth0 down"
+_DEAD = f"{shlex.quote(str(rdma_lab.SCRIPTS / 'remote_shell.sh'))} lab2 'echo b > /proc/sysrq-trigger' & sleep 1"
+
+
+# Ranks that do not see each other's processes cannot share memory. The first run's packets are those of self-tests.
+_AUTO = """\
+sent() {{ cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts; }}
+apart='mount -t tmpfs tmpfs /dev/shm && exec "$0"'
+begin=$(sent); {mpiexec} -n 3 {place}/hello || exit; tests=$(($(sent) - begin)); begin=$(sent)
+said=$(MPIR_CVAR_NOLOCAL=1 {mpiexec} -n 3 unshare --mount --ipc --pid --fork --mount-proc sh -c "$apart" {place}/collectives 2>&1)
+more=$(($(sent) - begin - tests))
+echo "$said"; echo "$tests packets of self-tests, $more of messages"
+grep -q '^ok collectives$' <<< "$said" && [ $more -gt 500 ] &&
+  [ "$(grep -c '^auto: ofi:verbs is taken, .* rxe0 port 1 passed a self-test in ' <<< "$said")" = 3 ]"""
+
+
+def _variables(fabric: str, interface: str) -> Dict[str, str]:
+    return {"MPIR_CVAR_CH4_MAD_FABRIC": fabric, "MPIR_CVAR_CH4_MAD_INTERFACE": interface}
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """An installed MPI, and where the programs of tests/mpi are."""
+
+    prefix: Path
+    programs: Path
+
+    def _smoke(self) -> Check:
+        """Over each fabric of the lab tests/mpi/run.py runs a little of everything, with 2 to 4 ranks."""
+        words = [sys.executable, "-B", str(mpi_stages.PROGRAMS), f"--prefix={self.prefix}", f"--build={self.programs}",
+                 "--smoke", *(f"--fabric={fabric}" for fabric in fabrics.IN_LAB), f"--patience={_PATIENCE}", "--built"]  # fmt: skip
+        return Check("mpi", shlex.join(words), MPI, 3600, {"MPIR_CVAR_CH4_MAD_INTERFACE": "roce0"})
+
+    def _suite(self, fabric: str, directory: str) -> Check:
+        words = [sys.executable, "-B", str(CHECKOUT / "tools" / "mad"), "conformance", f"--at-most={_SUITE_S}",
+                 f"--timeout={_TEST_S}", directory]  # fmt: skip
+        env = {**_variables(fabric, "roce0"), "MAD_CACHE": str(cache_root())}
+        return Check(f"suite-{directory}", shlex.join(words), MPI, _SUITE_S + _TEST_S, env)
+
+    def auto(self) -> Check:
+        """Whether `auto` takes the device, says so, and sends over it where it may not over shared memory."""
+        env = {**_variables("auto", "roce0"), "MAD_VERBOSE": "1"}
+        return Check("auto", _AUTO.format(mpiexec=self.prefix / "bin" / "mpiexec", place=self.programs), limit_s=300, env=env)
+
+    def checks(self, account: Account) -> List[Check]:
+        """On one machine. Only root may part ranks as containers are, and write into the cache, as the suite does."""
+        of_root = [self.auto(), *(self._suite("ofi:verbs", directory) for directory in _SUITE)] if account is ROOT else []
+        return [self._smoke(), *of_root]
+
+    def reached(self) -> List[Path]:
+        """Directories with what they need."""
+        python = Path(sys.executable)
+        return [self.prefix, self.programs, mpi_stages.PROGRAMS.parent, python.parent, python.resolve().parent]
+
+    def _parted(self, name: str, command: str) -> Tuple[Check, Check]:
+        """For lab1 and lab2: a job on both, while rank 0 parts them."""
+        script = shlex.quote(str(rdma_lab.SCRIPTS / "parted.sh"))
+        words = shlex.join([str(self.prefix / "bin" / "mpiexec"), str(self.programs / "silence"), command])
+        env = {**_variables("ofi:verbs", "eth0"), "MPIR_CVAR_CH4_MAD_SILENCE_TIMEOUT": "2"}
+        return (Check(name, f"bash {script} start {words}", limit_s=_PARTED_S, env=env),
+                Check(name, f"bash {script} serve", limit_s=_PARTED_S))  # fmt: skip
+
+    def cable(self) -> Tuple[Check, Check]:
+        """The cable is pulled; nothing reaches the other machine afterwards."""
+        return self._parted("cable", _PULLED)
+
+    def dead_host(self) -> Tuple[Check, Check]:
+        """lab2 dies."""
+        return self._parted("dead_host", _DEAD)
+
+
+def build() -> Optional[Mpi]:
+    """With programs that are compiled here, where that takes seconds; none where no MPI is built."""
+    prefix = mpich_build.built_prefix()
+    if prefix is None:
+        return None
+    programs = cache_root() / "mpi-tests" / digest(str(prefix))
+    for what in (["--smoke", *(f"--fabric={fabric}" for fabric in fabrics.IN_LAB)], ["two-hosts-silence-tcp"]):
+        run_logged([sys.executable, "-B", str(mpi_stages.PROGRAMS), f"--prefix={prefix}", f"--build={programs}", *what,
+                    "--only-build"], logs_dir() / "rdma-mpi-build.log", "MPI programs")  # fmt: skip
+    suite = conformance_suite.mad_suite()
+    conformance_suite.compile_programs(
+        suite, [test for directory in _SUITE for test in conformance_suite.expected(suite, directory)])  # fmt: skip
+    return Mpi(prefix, programs)
