@@ -1,7 +1,6 @@
 // The C functions of engines and peers: they check what the caller gave, then call mad_engine.
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 

@@ -17,8 +17,8 @@ using Clock = std::chrono::steady_clock;
 using Bytes = std::vector<std::byte>;
 
 constexpr std::size_t kPacketBytes = 4096;  // at most
-constexpr std::size_t kWriteBytes =
-    64 * 1024;  // at least: what the fabric rather writes than sends
+// What the fabric rather writes than sends, but in these bounds.
+constexpr std::size_t kLeastWriteBytes = 64 * 1024, kMostWriteBytes = 1024 * 1024;
 
 // No byte is that of its neighbour, nor of the same place in another page or pattern.
 Bytes pattern(std::size_t size, std::uint32_t seed) {
@@ -119,11 +119,10 @@ Status SelfTest::until(const std::function<bool()>& done, const char* what) {
                 std::string(what) + " failed: " + std::string(party->failure().message())};
       }
     }
-    if (happened > 0) continue;
-    if (Clock::now() >= deadline_) {
+    if (Clock::now() >= deadline_ && !done()) {
       return {StatusCode::kUnreachable, std::string(what) + " did not come about in time"};
     }
-    std::this_thread::yield();  // a thread of the driver's may be at work
+    if (happened == 0) std::this_thread::yield();  // a thread of the driver's may be at work
   }
   return {};
 }
@@ -180,7 +179,9 @@ Status SelfTest::write_all(Party& from, ConnectionId connection, const ExposureT
 Status SelfTest::write(Party& from, Party& to, std::uint32_t seed) {
   const Result<ConnectionId> there = connect(from, to), back = connect(to, from);
   if (!there.ok() || !back.ok()) return there.ok() ? back.status() : there.status();
-  source_ = pattern(std::max(kWriteBytes, from.driver().link(*there).write_whole_from), seed);
+  source_ = pattern(
+      std::clamp(from.driver().link(*there).write_whole_from, kLeastWriteBytes, kMostWriteBytes),
+      seed);
   target_ = Bytes(source_.size());
   const Result<ExposureToken> token = to.driver().expose(*back, {target_.data(), target_.size()});
   if (!token.ok()) return token.status();

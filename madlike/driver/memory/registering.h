@@ -7,6 +7,7 @@
 #define MADLIKE_DRIVER_MEMORY_REGISTERING_H_
 
 #include <cstddef>
+#include <limits>
 
 #include "madlike/base/segment.h"
 
@@ -14,6 +15,12 @@ namespace mad {
 
 inline constexpr std::size_t kRegisteredFrom = 256 * 1024;  // bytes of a write, where nobody says
 inline constexpr std::size_t kMostSpan = 4;                 // times its bytes
+
+/// LinkCaps::write_whole_from of a fabric that writes at most `most` bytes at once: where it would
+/// register none of its writes, none is made.
+inline std::size_t written_whole_from(std::size_t registered_from, std::size_t most) {
+  return registered_from <= most ? registered_from : std::numeric_limits<std::size_t>::max();
+}
 
 /// From the first byte of all segments to the last; empty: they have none.
 inline Segment span_of(SegmentList packet) {

@@ -2,6 +2,7 @@
 #include "madlike/driver/memory/registering.h"
 
 #include <array>
+#include <cstdint>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -31,6 +32,12 @@ TEST(Registering, PaysForMuchThatLiesTogether) {
   EXPECT_FALSE(of({memory.data(), kHalf}, {memory.data() + kHalf, kHalf - 1}));
   EXPECT_TRUE(of({memory.data() + 1, kHalf}, {end - kHalf, kHalf}));
   EXPECT_FALSE(of({memory.data(), kHalf}, {end - kHalf, kHalf}));
+}
+
+TEST(Registering, WhatIsCutInPiecesTooShortForItIsNotWritten) {
+  EXPECT_EQ(written_whole_from(1000, 1000), 1000u);
+  EXPECT_EQ(written_whole_from(1001, 1000), SIZE_MAX);
+  EXPECT_EQ(written_whole_from(SIZE_MAX, 1000), SIZE_MAX);
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
 // Credit: how many packets a peer may have on the way to us, and we to it.
 //
 // An RDMA device that finds no receive buffer for a packet refuses it, and the sender's device
-// tries again after a while: everything behind the packet waits.  So engines on devices send a
-// packet only where the receiver has a buffer for it.  A side's *grant* is its share of the other
-// side's buffers.  Each unit of it is at the peer or on its way, in a packet that our caller has
-// not released (held), or to be given back (owed), which goes with the next packet to the peer, or
-// in one of its own once half of the grant is owed.
+// tries again after a while: everything behind the packet waits; and of reliable datagrams not all
+// providers try.  So engines on devices, and all that send datagrams, send a packet only where the
+// receiver has a buffer for it.  A side's *grant* is its share of the other side's buffers.  Each
+// unit of it is at the peer or on its way, in a packet that our caller has not released (held), or
+// to be given back (owed), which goes with the next packet to the peer, or in one of its own once
+// half of the grant is owed.
 //
 // The last unit is kept for packets that give credit, so that they are never kept back on both
 // sides: who sends one has half of the other's grant to give, and the other can then answer.  As
@@ -37,7 +38,7 @@ class CreditPool {
 
   bool counts() const { return counts_; }
   /// The grant of a new peer.  Every peer has the least one: with more than (buffers - kReserve) /
-  /// kLeast of them a device may have to try again.
+  /// kLeast of them packets may come for which no buffer is left: a device tries again.
   std::uint16_t first() {
     if (!counts_) return kUncounted;
     const auto grant =

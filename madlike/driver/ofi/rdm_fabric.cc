@@ -29,6 +29,16 @@ Result<std::unique_ptr<RdmFabric>> RdmFabric::open(const OfiOptions& options) {
                                              std::to_string(inject) + " bytes in line, and " +
                                              std::to_string(OfiHeader::kBytes) + " are needed");
   }
+  const int registers = (*info)->domain_attr->mr_mode;
+  if ((registers & FI_MR_ENDPOINT) != 0 && (registers & FI_MR_LOCAL) != 0) {
+    return Status(StatusCode::kNotFound,
+                  "libfabric's " + options.provider +
+                      " wants memory to be registered with an endpoint, which is not done here");
+  }
+  if ((*info)->rx_attr->size == 0) {
+    return Status(StatusCode::kNotFound,
+                  "libfabric's " + options.provider + " does not say how much it can receive into");
+  }
   std::unique_ptr<RdmFabric> fabric(new RdmFabric());
   fabric->info_ = std::move(*info);
   fabric->facts_ = OfiFacts::of(*fabric->info_, options);

@@ -73,7 +73,9 @@ void RdmDriver::progress() {
   if (found == -FI_EAVAIL) read_error();
   receives_.replenish(fabric_->endpoint(), 0);
   if (!due_.empty()) post_due();
-  if (!hung_up_.empty()) end_hung_up();
+  // What they sent before comes first.
+  const bool all_read = found < static_cast<ssize_t>(entries.size());
+  if (all_read && !hung_up_.empty()) end_hung_up();
 }
 
 // The provider is done with it.

@@ -4,7 +4,6 @@
 // The engine of the smaller address is the first to send, and the other answers, as providers that
 // keep connections of their own below would otherwise make two at once.
 #include <algorithm>
-#include <exception>
 #include <string>
 
 #include "madlike/driver/door/handshake.h"
@@ -124,6 +123,14 @@ void RdmDriver::on_offer(RdmConnection& connection) {
                     Status(StatusCode::kUnreachable, peer + " uses libfabric's " + offer->provider +
                                                          ", this engine " + provider +
                                                          ", or another version of it"));
+  }
+  // The provider reads an address of its own length, whatever came.
+  if (offer->name.size() != fabric_->name().size()) {
+    return end_soon(connection.id,
+                    Status(StatusCode::kUnreachable,
+                           peer + " has an address of " + std::to_string(offer->name.size()) +
+                               " bytes in libfabric's " + provider + ", this engine of " +
+                               std::to_string(fabric_->name().size())));
   }
   const auto entry = addresses_.add(offer->name);
   if (!entry.ok()) return end_soon(connection.id, entry.status());

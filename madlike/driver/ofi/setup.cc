@@ -55,7 +55,7 @@ OfiDriver::OfiDriver(const OfiOptions& options, std::unique_ptr<OfiFabric> fabri
     link.inject_bytes = link.piece_bytes = link.lent_bytes = facts.packet_bytes;
     link.max_write_iov = std::min(most_iov, StagedWrite::kMostSegments);
     link.write_runs_from = kWriteRunsFrom;
-    link.write_whole_from = options.registered_from;
+    link.write_whole_from = written_whole_from(options.registered_from, link.max_write_bytes);
     return;
   }
   link.max_iov = most_iov - 1;  // the header is one of them

@@ -29,7 +29,9 @@ void OfiDriver::ask_the_silent() {
     OfiConnection& connection = entry.second;
     if (connection.state != State::kConnected) continue;
     if (connection.is_asked) {
-      if (now - connection.asked_at >= timeout) end_soon(connection.id, silent(connection));
+      if (now - connection.asked_at < timeout) continue;
+      drain_completions();  // the answer may be among them
+      if (connection.is_asked) end_soon(connection.id, silent(connection));
     } else if (now - connection.asked_at >= timeout / 2 && connection.all_returned()) {
       connection.asked_at = now;
       ask_whether_there(connection);

@@ -86,7 +86,7 @@ void UcxDriver::add_kind(UcxTransport transport) {
     link.max_write_iov = std::min(limits.max_put_iov, UcxPut::kMostSegments);
     link.max_write_bytes = std::min(limits.max_put_bytes, kMostPut);
     link.write_runs_from = kLeastPutRun;
-    link.write_whole_from = options_.registered_from;
+    link.write_whole_from = written_whole_from(options_.registered_from, link.max_write_bytes);
   } else {
     caps_.scattered_writes = true;
   }

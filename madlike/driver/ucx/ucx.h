@@ -31,8 +31,8 @@ struct UcxOptions : DoorDriverOptions {
   /// without.  Not without posix.
   bool cma = false;
   std::size_t least_pull_bytes = 32 * 1024;  // writes that go by cma
-  /// Bytes of a write to a peer on an RDMA device from which on its source is registered rather than
-  /// copied.
+  /// Bytes of a write to a peer on an RDMA device from which on its source is registered rather
+  /// than copied.
   std::size_t registered_from = kRegisteredFrom;
   /// Bytes of a packet in shared memory and what we put before it; at most 61440.  The same on all
   /// engines.  Every peer of this host takes 24 times as much of /dev/shm.

@@ -53,6 +53,14 @@ TEST_F(RdmStrangers, AnotherProviderIsUnreachable) {
   EXPECT_EQ(engine.driver->addresses(), 0u);
 }
 
+TEST_F(RdmStrangers, AnAddressOfAnotherLengthIsUnreachable) {
+  RdmOffer own = stranger.offer();
+  own.name.resize(8);
+  stranger.say(own.pack());
+  EXPECT_EQ(end(), StatusCode::kUnreachable);
+  EXPECT_EQ(engine.driver->addresses(), 0u);
+}
+
 TEST_F(RdmStrangers, NothingFollowsAnOffer) {
   stranger.say(stranger.offer().pack());
   stranger.say(std::array<std::byte, 1>{});
