@@ -1,9 +1,10 @@
 /* silence.c: a host that falls silent, as one does whose cable is pulled.
  *
- * Run on two hosts, half of the ranks on each, which rank 0 parts by the command of the argument.
- * Ranks 0 and size/2 exchange data, the others wait for data of their partners on the other host,
- * and all learn that these are lost.
+ * Run on two hosts, half of the ranks on each, which rank 0 parts by the command of the first
+ * argument. Ranks 0 and size/2 exchange data, unless a second argument is "idle"; the others wait
+ * for data of their partners on the other host; and all learn that these are lost.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,8 @@ static void expect_loss(MPI_Request* request, const char* what) {
   if (error != MPI_SUCCESS) CHECK_CLASS(error, MPIX_ERR_PROC_FAILED);
 }
 
+static void part(const char* parts) { CHECK(system(parts) == 0, "'%s' failed", parts); }
+
 /* Large messages to and fro: some of one is underway when the hosts are parted. */
 static void talk(const char* parts) {
   int *out = calloc(kInts, sizeof(int)), *in = calloc(kInts, sizeof(int));
@@ -35,7 +38,7 @@ static void talk(const char* parts) {
   if (rank == 0) {
     for (int done = 0; ((volatile int*)in)[0] == 0 && !done;)
       MPI_Test(&requests[0], &done, MPI_STATUS_IGNORE);
-    CHECK(system(parts) == 0, "'%s' failed", parts);
+    part(parts);
   }
   expect_loss(&requests[0], "a receive that was underway");
   expect_loss(&requests[1], "a send that was underway");
@@ -49,6 +52,8 @@ static void listen_in_vain(void) {
 }
 
 int main(int argc, char** argv) {
+  const char* const parts = argc > 1 ? argv[1] : "";
+  const bool idle = argc > 2 && strcmp(argv[2], "idle") == 0;
   int size, met = -1;
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -59,8 +64,9 @@ int main(int argc, char** argv) {
                MPI_STATUS_IGNORE);
   CHECK(met == partner, "met rank %d", met);
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank % (size / 2) == 0)
-    talk(argc > 1 ? argv[1] : "");
+  if (idle && rank == 0) part(parts);
+  if (!idle && rank % (size / 2) == 0)
+    talk(parts);
   else
     listen_in_vain();
   check_exit_alone(true);
