@@ -15,7 +15,7 @@
 #include "madlike/driver/ucx/names.h"
 #include "netmod/abi/address.h"
 #include "netmod/abi/costs_file.h"
-#include "netmod/abi/self_test.h"
+#include "netmod/abi/selftest.h"
 #include "netmod/abi/ucx_plugin.h"
 
 namespace mad {

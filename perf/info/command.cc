@@ -19,7 +19,7 @@
 #include "madlike/message/messenger.h"
 #include "netmod/abi/costs_file.h"
 #include "netmod/abi/fabric.h"
-#include "netmod/abi/self_test.h"
+#include "netmod/abi/selftest.h"
 #include "perf/explain/report.h"
 #include "perf/info/rdma.h"
 

@@ -1,6 +1,6 @@
-// self_test: whether a fabric works here, found out by using it.
-#ifndef NETMOD_ABI_SELF_TEST_H_
-#define NETMOD_ABI_SELF_TEST_H_
+// selftest: whether a fabric works here, found out by using it.
+#ifndef NETMOD_ABI_SELFTEST_H_
+#define NETMOD_ABI_SELFTEST_H_
 
 #include <chrono>
 #include <memory>
@@ -19,4 +19,4 @@ Status self_test(std::unique_ptr<Driver> one, std::unique_ptr<Driver> other,
 
 }  // namespace mad
 
-#endif  // NETMOD_ABI_SELF_TEST_H_
+#endif  // NETMOD_ABI_SELFTEST_H_

@@ -1,4 +1,4 @@
-#include "netmod/abi/self_test.h"
+#include "netmod/abi/selftest.h"
 
 #include <algorithm>
 #include <array>
