@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "madlike/driver/door/door_driver.h"
+#include "madlike/driver/door/out_of_band.h"
 #include "madlike/driver/driver.h"
 #include "madlike/driver/ofi/credit.h"
 #include "madlike/driver/ofi/memory.h"
@@ -19,7 +19,7 @@
 
 namespace mad {
 
-class RdmDriver final : public DoorDriver<RdmConnection> {
+class RdmDriver final : public OutOfBandDriver<RdmConnection> {
  public:
   static Result<std::unique_ptr<Driver>> open(const OfiOptions& options);
   RdmDriver(const OfiOptions& options, Door door, std::unique_ptr<RdmFabric> fabric);
@@ -49,15 +49,14 @@ class RdmDriver final : public DoorDriver<RdmConnection> {
 
   // rdm_setup.cc
   RdmConnection& add_connection(const DoorAddress& address) override;
-  void set_state(RdmConnection& connection, State state) override;
   void on_socket(RdmConnection& connection) override;
   void on_readable(RdmConnection& connection) override;
   void on_offer(RdmConnection& connection);
-  void greet(RdmConnection& connection);
+  void greet(RdmConnection& connection) override;
   void connect_if_greeted(RdmConnection& connection);
 
   // rdm_ending.cc
-  void post_last(RdmConnection& connection);
+  void send_last(RdmConnection& connection) override;
   void on_hang_up(RdmConnection& connection);
   void end_hung_up();
   void end(RdmConnection& connection, const Status& why) override;
@@ -82,9 +81,7 @@ class RdmDriver final : public DoorDriver<RdmConnection> {
   void refuse(const RdmConnection& connection, const char* what);
 
   // rdm_progress.cc
-  bool looking_is_due();
   [[gnu::noinline]] void look();  // most polls do without
-  void advance_unsettled();
   void progress();
   void sent(RdmSend& send, Status status);
   void read_error();
@@ -100,11 +97,8 @@ class RdmDriver final : public DoorDriver<RdmConnection> {
   PeerAddresses addresses_;
   CreditPool credits_;
 
-  std::vector<ConnectionId> unsettled_;  // connections agreeing or closing
-  std::vector<ConnectionId> advancing_;  // scratch of advance_unsettled()
   std::vector<HungUp> hung_up_;
   std::vector<ConnectionId> due_;  // RdmConnection::is_due
-  std::uint32_t polls_ = 0;
 };
 
 }  // namespace mad

@@ -33,11 +33,11 @@ RdmDriver::~RdmDriver() {
 void RdmDriver::disconnect(ConnectionId id) {
   RdmConnection* const left = connections_.leave(id);
   if (!left) return;
-  if (begin_closing(*left)) return post_last(*left);
+  if (begin_closing(*left)) return send_last(*left);
   end(*left, left->gone);  // a request is withdrawn, perhaps
 }
 
-void RdmDriver::post_last(RdmConnection& connection) {
+void RdmDriver::send_last(RdmConnection& connection) {
   if (!post_unposted(connection)) return;  // advance_unsettled() tries again
   const ssize_t error = post_alone(connection, OfiHeader::Kind::kLast);
   if (error == -FI_EAGAIN) return;
@@ -61,11 +61,7 @@ void RdmDriver::end_hung_up() {
     const RdmConnection* const connection = find(each.connection);
     if (!connection || connection->doomed || connection->state == State::kGone) return true;
     if (door_.now() < each.deadline) return false;
-    const bool stood = connection->state != State::kAgreeing;
-    const std::string who = "the engine at " + to_text(connection->peer.socket);
-    end_soon(each.connection,
-             stood ? Status(StatusCode::kPeerFailed, who + " is gone")
-                   : Status(StatusCode::kAgain, who + " left before we were connected"));
+    end_soon(each.connection, hung_up(*connection));
     return true;
   };
   hung_up_.erase(std::remove_if(hung_up_.begin(), hung_up_.end(), ended), hung_up_.end());

@@ -14,10 +14,6 @@ namespace mad {
 namespace {
 
 constexpr std::size_t kBatch = 32;
-// Polls between two looks at the sockets at the most, and between two at the clock, whose next tick
-// is a reason for one.
-constexpr std::uint32_t kLookEvery = 4096;
-constexpr std::uint32_t kTickEvery = 16;
 
 }  // namespace
 
@@ -30,13 +26,6 @@ std::size_t RdmDriver::poll(Completion* out, std::size_t capacity) {
   return completions_.take(out, capacity);
 }
 
-bool RdmDriver::looking_is_due() {
-  if (look_soon_) return true;
-  if (++polls_ % kTickEvery != 0) return false;
-  if (polls_ >= kLookEvery) return true;
-  return look_timer_.ticked();
-}
-
 void RdmDriver::look() {
   polls_ = 0;
   look_at_door();
@@ -44,18 +33,6 @@ void RdmDriver::look() {
   end_all_due();
   look_soon_ = !unsettled_.empty() || !hung_up_.empty() || door_.busy();
   advance_unsettled();
-}
-
-void RdmDriver::advance_unsettled() {
-  advancing_ = unsettled_;
-  for (const ConnectionId id : advancing_) {
-    RdmConnection& connection = *find(id);
-    if (connection.doomed) continue;
-    if (connection.state == State::kAgreeing) greet(connection);
-    if (connection.state != State::kClosing) continue;
-    if (!connection.last_sent) post_last(connection);
-    if (connection.last_sent && connection.peer_finished) end_soon(id, connection.gone);
-  }
 }
 
 void RdmDriver::progress() {

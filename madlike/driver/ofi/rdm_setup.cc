@@ -3,7 +3,6 @@
 //
 // The engine of the smaller address is the first to send, and the other answers, as providers that
 // keep connections of their own below would otherwise make two at once.
-#include <algorithm>
 #include <string>
 
 #include "madlike/driver/door/handshake.h"
@@ -27,7 +26,7 @@ std::string provider_of(const fi_info& info) {
 }  // namespace
 
 RdmDriver::RdmDriver(const OfiOptions& options, Door door, std::unique_ptr<RdmFabric> fabric)
-    : DoorDriver(std::move(door), options),
+    : OutOfBandDriver(std::move(door), options),
       options_(options),
       fabric_(std::move(fabric)),
       receives_(fabric_->domain(), fabric_->facts()),
@@ -63,18 +62,6 @@ RdmConnection& RdmDriver::add_connection(const DoorAddress& address) {
   added.link = caps_.nearest();
   added.credit.set_grant(credits_.first());
   return added;
-}
-
-void RdmDriver::set_state(RdmConnection& connection, State state) {
-  const bool was = connection.unsettled();
-  connection.state = state;
-  if (connection.unsettled() == was) return;
-  if (was) {
-    unsettled_.erase(std::find(unsettled_.begin(), unsettled_.end(), connection.id));
-  } else {
-    unsettled_.push_back(connection.id);
-    look_soon_ = true;
-  }
 }
 
 void RdmDriver::on_socket(RdmConnection& connection) {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "madlike/driver/door/door_driver.h"
+#include "madlike/driver/door/out_of_band.h"
 #include "madlike/driver/driver.h"
 #include "madlike/driver/memory/process_reader.h"
 #include "madlike/driver/ucx/endpoint.h"
@@ -21,7 +21,7 @@
 
 namespace mad {
 
-class UcxDriver final : public DoorDriver<UcxConnection>, private UcxEvents {
+class UcxDriver final : public OutOfBandDriver<UcxConnection>, private UcxEvents {
  public:
   static Result<std::unique_ptr<Driver>> open(const UcxOptions& options);
   /// Peers that were not disconnected see an engine that died.
@@ -66,7 +66,6 @@ class UcxDriver final : public DoorDriver<UcxConnection>, private UcxEvents {
   Status open_fabric();
   void add_kind(UcxTransport transport);
   UcxConnection& add_connection(const DoorAddress& address) override;
-  void set_state(UcxConnection& connection, State state) override;
   void on_socket(UcxConnection& connection) override { make_offer(connection); }
 
   // agreement.cc
@@ -80,12 +79,12 @@ class UcxDriver final : public DoorDriver<UcxConnection>, private UcxEvents {
   bool on_note(UcxConnection& connection);
   void try_candidate(UcxConnection& connection);
   void judge_candidate(UcxConnection& connection);
-  void greet(UcxConnection& connection);
+  void greet(UcxConnection& connection) override;
   void connect_if_greeted(UcxConnection& connection);
 
   // ending.cc
   void drop_way(UcxConnection& connection);
-  void send_last(UcxConnection& connection);
+  void send_last(UcxConnection& connection) override;
   void on_hang_up(UcxConnection& connection);
   bool has_all(HungUp& each, const UcxConnection& connection);
   void end_hung_up();
@@ -114,9 +113,7 @@ class UcxDriver final : public DoorDriver<UcxConnection>, private UcxEvents {
   bool go_on(UcxConnection& connection);
 
   // progress.cc
-  bool looking_is_due();
   [[gnu::noinline]] void look();  // most polls do without
-  void advance_unsettled();
   std::size_t agreeing_on_tcp() const;
   unsigned progress_shared();
   void progress();
@@ -135,8 +132,6 @@ class UcxDriver final : public DoorDriver<UcxConnection>, private UcxEvents {
   ReceivedMemory received_;
   std::unordered_map<uct_ep_h, ConnectionId> endpoints_;
 
-  std::vector<ConnectionId> unsettled_;  // connections agreeing or closing
-  std::vector<ConnectionId> advancing_;  // scratch of advance_unsettled()
   std::vector<HungUp> hung_up_;
   std::vector<ConnectionId> going_on_;    // operations wait for room, or puts are under way
   std::vector<ConnectionId> owing_;       // pulls are to be answered
@@ -147,7 +142,6 @@ class UcxDriver final : public DoorDriver<UcxConnection>, private UcxEvents {
   std::array<std::size_t, kUcxTransports> kinds_{};  // of links, by transport
   std::array<bool, kUcxTransports> said_without_{};  // by transport
   bool said_without_cma_ = false;
-  std::uint32_t polls_ = 0;
   TcpSocket timer_;  // wakes who sleeps while tcp is agreed on
 };
 

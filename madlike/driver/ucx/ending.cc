@@ -97,11 +97,7 @@ void UcxDriver::end_hung_up() {
     const UcxConnection* const connection = find(each.connection);
     if (!connection || connection->doomed || connection->state == State::kGone) return true;
     if (!has_all(each, *connection)) return false;
-    const bool stood = connection->state != State::kAgreeing;
-    const std::string who = "the engine at " + to_text(connection->peer.socket);
-    end_soon(each.connection,
-             stood ? Status(StatusCode::kPeerFailed, who + " is gone")
-                   : Status(StatusCode::kAgain, who + " left before we were connected"));
+    end_soon(each.connection, hung_up(*connection));
     return true;
   };
   hung_up_.erase(std::remove_if(hung_up_.begin(), hung_up_.end(), ended), hung_up_.end());

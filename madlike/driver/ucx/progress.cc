@@ -9,10 +9,6 @@
 namespace mad {
 namespace {
 
-// Polls between two looks at the control sockets at the most, and between two at the clock, whose
-// next tick is a reason for one.
-constexpr std::uint32_t kLookEvery = 4096;
-constexpr std::uint32_t kTickEvery = 16;
 constexpr std::chrono::nanoseconds kAcceptEvery{1000000};
 
 }  // namespace
@@ -45,13 +41,6 @@ void UcxDriver::progress() {
   if (!hung_up_.empty()) end_hung_up();
 }
 
-bool UcxDriver::looking_is_due() {
-  if (look_soon_) return true;
-  if (++polls_ % kTickEvery != 0) return false;
-  if (polls_ >= kLookEvery) return true;
-  return look_timer_.ticked();
-}
-
 void UcxDriver::look() {
   polls_ = 0;
   look_at_door();
@@ -62,18 +51,6 @@ void UcxDriver::look() {
   fabric_->close_unused();
   look_soon_ = !unsettled_.empty() || door_.busy();
   advance_unsettled();
-}
-
-void UcxDriver::advance_unsettled() {
-  advancing_ = unsettled_;
-  for (const ConnectionId id : advancing_) {
-    UcxConnection& connection = *find(id);
-    if (connection.doomed) continue;
-    if (connection.state == State::kAgreeing) greet(connection);
-    if (connection.state != State::kClosing) continue;
-    if (!connection.last_sent) send_last(connection);
-    if (connection.last_sent && connection.peer_finished) end_soon(id, connection.gone);
-  }
 }
 
 std::size_t UcxDriver::agreeing_on_tcp() const {

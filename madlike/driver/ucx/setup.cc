@@ -22,7 +22,9 @@ constexpr DoorMagic kMagic{'M', 'A', 'D', 'U', 'C', 'X'};
 }  // namespace
 
 UcxDriver::UcxDriver(const UcxOptions& options, Door door)
-    : DoorDriver(std::move(door), options), options_(options), received_(options.receive_chunks) {}
+    : OutOfBandDriver(std::move(door), options),
+      options_(options),
+      received_(options.receive_chunks) {}
 
 Result<std::unique_ptr<Driver>> open_ucx(const UcxOptions& options) {
   try {
@@ -95,18 +97,6 @@ void UcxDriver::add_kind(UcxTransport transport) {
         {link.max_write_iov, ProcessReader::kMostRuns, link.max_write_bytes / sizeof(Segment)});
   }
   caps_.links.push_back(link);
-}
-
-void UcxDriver::set_state(UcxConnection& connection, State state) {
-  const bool was = connection.unsettled();
-  connection.state = state;
-  if (connection.unsettled() == was) return;
-  if (was) {
-    unsettled_.erase(std::find(unsettled_.begin(), unsettled_.end(), connection.id));
-  } else {
-    unsettled_.push_back(connection.id);
-    look_soon_ = true;
-  }
 }
 
 UcxConnection& UcxDriver::add_connection(const DoorAddress& address) {
