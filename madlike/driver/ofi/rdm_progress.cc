@@ -2,7 +2,6 @@
 // door and the sockets of connections are looked at now and then.
 #include <rdma/fi_errno.h>
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
