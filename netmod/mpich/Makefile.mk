@@ -20,9 +20,11 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/mad/mad_init.c \
     src/mpid/ch4/netmod/mad/mad_locks.c \
     src/mpid/ch4/netmod/mad/mad_progress.c \
+    src/mpid/ch4/netmod/mad/mad_pstruct.c \
     src/mpid/ch4/netmod/mad/mad_pt2pt.c \
     src/mpid/ch4/netmod/mad/mad_pvars.c \
     src/mpid/ch4/netmod/mad/mad_recv.c \
+    src/mpid/ch4/netmod/mad/mad_struct.c \
     src/mpid/ch4/netmod/mad/mad_switch.c \
     src/mpid/ch4/netmod/mad/mad_translate.c \
     src/mpid/ch4/netmod/mad/mad_types.c \

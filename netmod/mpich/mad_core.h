@@ -113,6 +113,15 @@ static inline bool MPIDI_MAD_is_compiled(const MPIR_Datatype* datatype) {
 
 /* mad_types.c: the compiled layout of a type, made now if this is its first use. */
 int MPIDI_MAD_type_of(MPIR_Datatype* datatype, mad_type** out);
+/* mad_struct.c: whether a short message of such data is copied field by field, into at most
+ * MPIDI_MAD_FIELDS_BYTES, rather than have its type compiled. */
+enum { MPIDI_MAD_FIELDS_BYTES = 1024 };
+bool MPIDI_MAD_by_fields(MPI_Aint count, MPI_Datatype datatype);
+int MPIDI_MAD_pack_fields(const void* buf, MPI_Aint count, MPI_Datatype datatype, void* packed,
+                          MPI_Aint* bytes);
+/* As many fields as `bytes` have. */
+int MPIDI_MAD_unpack_fields(const void* packed, MPI_Aint bytes, void* buf, MPI_Aint count,
+                            MPI_Datatype datatype);
 /* mad_check.c: the description of a basic type, which keeps the reference; libmad's status. */
 int MPIDI_MAD_basic_type(MPI_Datatype handle, mad_type** type);
 /* Whether a message on its way out is to have a note of its type, and that. */

@@ -102,6 +102,34 @@ static bool sent_at_once(mad_peer* peer, const mad_envelope* envelope, uint32_t 
   }
 }
 
+/* A short message of a struct of few fields. */
+static int send_fields(const void* buf, MPI_Aint count, MPI_Datatype datatype, mad_peer* peer,
+                       int rank, MPIR_Comm* comm, const mad_envelope* envelope, uint32_t flags,
+                       const uint64_t* note, MPIR_Request** request) {
+  char packed[MPIDI_MAD_FIELDS_BYTES];
+  MPI_Aint bytes;
+  MPIDI_MAD_layout_t layout;
+  void* buffer;
+  const int mpi_errno = MPIDI_MAD_pack_fields(buf, count, datatype, packed, &bytes);
+
+  if (unlikely(mpi_errno)) return failed_send(comm, mpi_errno, request);
+  layout = (MPIDI_MAD_layout_t){packed, (uint64_t)bytes, NULL, (uint64_t)bytes};
+  if (sent_at_once(peer, envelope, flags, note, &layout, MAD_PATH_AUTO)) {
+    *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
+    return MPI_SUCCESS;
+  }
+  buffer = MPL_malloc(bytes, MPL_MEM_BUFFER);
+  if (unlikely(buffer == NULL))
+    return failed_send(comm,
+                       MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                            MPI_ERR_NO_MEM, "**nomem", 0),
+                       request);
+  memcpy(buffer, packed, bytes);
+  layout.base = buffer;
+  return send_with_request(peer, rank, comm, envelope, flags, note, &layout, MAD_PATH_AUTO, buffer,
+                           request);
+}
+
 static int start_send(const void* buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
                       MPIR_Comm* comm, int context_offset, MPIDI_av_entry_t* addr, uint32_t flags,
                       MPIR_Request** request) {
@@ -117,11 +145,13 @@ static int start_send(const void* buf, MPI_Aint count, MPI_Datatype datatype, in
 
   mpi_errno = MPIDI_MAD_comm_path(comm, &path);
   MPIR_ERR_CHECK(mpi_errno);
-  mpi_errno = MPIDI_MAD_layout(buf, count, datatype, &layout);
-  MPIR_ERR_CHECK(mpi_errno);
   if (unlikely(MPIDI_MAD_types_checked) &&
       MPIDI_MAD_note(comm, context_offset, envelope.tag, count, datatype, words))
     note = words;
+  if (path == MAD_PATH_AUTO && MPIDI_MAD_by_fields(count, datatype))
+    return send_fields(buf, count, datatype, peer, rank, comm, &envelope, flags, note, request);
+  mpi_errno = MPIDI_MAD_layout(buf, count, datatype, &layout);
+  MPIR_ERR_CHECK(mpi_errno);
   if (unlikely(path == MAD_PATH_OFF && layout.type)) {
     mpi_errno = MPIDI_MAD_pack_whole(buf, count, datatype, &layout, &buffer);
     MPIR_ERR_CHECK(mpi_errno);
@@ -226,37 +256,45 @@ void MPIDI_MAD_on_tagged(void* context, mad_op* op, const mad_arrival* arrival, 
   }
 }
 
-/* Describes where the message goes; on path off that is a buffer, unpacked when all is there. */
+/* The message goes into a buffer, and from there to its place when all is there. */
+static int receive_into_buffer(MPIDI_MAD_transfer_t* transfer, uint64_t bytes,
+                               MPIDI_MAD_layout_t* layout) {
+  transfer->buffer = MPL_malloc(MPL_MAX(bytes, 1), MPL_MEM_BUFFER);
+  if (transfer->buffer == NULL)
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                MPI_ERR_NO_MEM, "**nomem", 0);
+  *layout = (MPIDI_MAD_layout_t){transfer->buffer, bytes, NULL, bytes};
+  return MPI_SUCCESS;
+}
+
+/* Describes where the message goes. */
 static int prepare_receive(MPIR_Request* rreq, void* buf, MPI_Aint count, MPI_Datatype datatype,
                            MPIDI_MAD_layout_t* layout, mad_path* path) {
   int mpi_errno = MPI_SUCCESS;
   MPIDI_MAD_am_request_t* am = MPIDI_MAD_AM(rreq);
   mad_op* op = (mad_op*)&am->recv.slot;
+  MPI_Aint size;
 
   op->context = rreq;
   op->group = rreq->comm->context_id;
   am->receive = NULL;
   am->recv.buffer = NULL;
+  am->recv.fields = 0;
   MPIDIG_REQUEST(rreq, buffer) = buf;
   MPIDIG_REQUEST(rreq, count) = count;
   MPIDIG_REQUEST(rreq, datatype) = datatype;
   MPIR_Datatype_add_ref_if_not_builtin(datatype);
   /* A wrong attribute is reported by the next send; here its owner gets the default. */
   (void)MPIDI_MAD_comm_path(rreq->comm, path);
-  mpi_errno = MPIDI_MAD_layout(buf, count, datatype, layout);
-  MPIR_ERR_CHECK(mpi_errno);
-  if (unlikely(*path == MAD_PATH_OFF && layout->type)) {
-    am->recv.buffer = MPL_malloc(MPL_MAX(layout->bytes, 1), MPL_MEM_BUFFER);
-    MPIR_ERR_CHKANDJUMP(am->recv.buffer == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    layout->base = am->recv.buffer;
-    layout->count = layout->bytes;
-    layout->type = NULL;
+  if (*path == MAD_PATH_AUTO && MPIDI_MAD_by_fields(count, datatype)) {
+    am->recv.fields = 1;
+    MPIR_Datatype_get_size_macro(datatype, size);
+    return receive_into_buffer(&am->recv, (uint64_t)(size * count), layout);
   }
-
-fn_exit:
+  mpi_errno = MPIDI_MAD_layout(buf, count, datatype, layout);
+  if (unlikely(mpi_errno == MPI_SUCCESS && *path == MAD_PATH_OFF && layout->type))
+    mpi_errno = receive_into_buffer(&am->recv, layout->bytes, layout);
   return mpi_errno;
-fn_fail:
-  goto fn_exit;
 }
 
 static int start_receive(void* buf, MPI_Aint count, MPI_Datatype datatype, int source, int tag,

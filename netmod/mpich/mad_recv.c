@@ -37,6 +37,11 @@ int MPIDI_MAD_check_received(MPIR_Request* rreq, void* buffer, MPI_Aint* bytes) 
   if (likely(buffer == NULL))
     return HANDLE_IS_BUILTIN(MPIDIG_REQUEST(rreq, datatype)) ? MPI_SUCCESS
                                                              : check_signature(rreq, *bytes);
+  if (MPIDI_MAD_AM(rreq)->recv.fields) {
+    error = MPIDI_MAD_unpack_fields(buffer, *bytes, MPIDIG_REQUEST(rreq, buffer),
+                                    MPIDIG_REQUEST(rreq, count), MPIDIG_REQUEST(rreq, datatype));
+    return error ? error : check_signature(rreq, *bytes);
+  }
   error =
       MPIR_Typerep_unpack(buffer, *bytes, MPIDIG_REQUEST(rreq, buffer), MPIDIG_REQUEST(rreq, count),
                           MPIDIG_REQUEST(rreq, datatype), 0, &unpacked);

@@ -1,7 +1,7 @@
 /* mad_types.c: compiled layouts of MPI datatypes, and buffers as libmad sees them.
  *
  * A layout is compiled at MPI_Type_commit, or at first use for types that MPICH makes without
- * committing them.  libmad counts references, so a type may be freed while its messages are in
+ * committing them, and for structs of few fields (mad_struct.c).  libmad counts references, so a type may be freed while its messages are in
  * flight.
  */
 #include "mad_core.h"
@@ -83,8 +83,9 @@ fn_fail:
 int MPIDI_MAD_mpi_type_commit_hook(MPIR_Datatype* datatype) {
   mad_type* type;
 
-  /* Types that are one run are sent as bytes. */
-  return datatype->is_contig ? MPI_SUCCESS : MPIDI_MAD_type_of(datatype, &type);
+  /* Types that are one run are sent as bytes, and structs of few fields may never be needed. */
+  if (datatype->is_contig || MPIDI_MAD_by_fields(1, datatype->handle)) return MPI_SUCCESS;
+  return MPIDI_MAD_type_of(datatype, &type);
 }
 
 int MPIDI_MAD_mpi_type_free_hook(MPIR_Datatype* datatype) {

@@ -40,6 +40,37 @@ int MPIX_Mad_comm_set_path(MPI_Comm comm, const char* name) MPICH_API_PUBLIC;
 /* The name of the path in effect on `comm`; `length` is the room in `name`. */
 int MPIX_Mad_comm_get_path(MPI_Comm comm, char* name, int length) MPICH_API_PUBLIC;
 
+/* ---- proto datatypes ---- */
+
+/* A proto datatype is a struct of which some things are not known yet: where a field stands, of
+ * which type it is, how many it has.  It is created once, and completed for each message, which
+ * costs next to nothing: tools that send a value along with what somebody else sends know all of
+ * their own field but its address.
+ *
+ * Said of a field that it is not known: */
+#define MPIX_UNKNOWN ((MPI_Aint)((unsigned long long)1 << (8 * sizeof(MPI_Aint) - 1))) /* where */
+#define MPIX_CNT_UNKNOWN (-2147483647 - 1) /* its blocklength */
+#define MPIX_TYPE_UNKNOWN MPI_DATATYPE_NULL
+
+/* Arguments as of MPI_Type_create_struct.  The handle may be committed, which changes nothing, and
+ * is freed by MPI_Type_free(); every other use of it fails with MPI_ERR_TYPE. */
+int MPIX_Type_create_pstruct(int count, const int blocklengths[], const MPI_Aint displacements[],
+                             const MPI_Datatype types[], MPI_Datatype* proto) MPICH_API_PUBLIC;
+
+/* `completed` is a struct, committed already, of the fields of `proto`, as many as it has: what
+ * `proto` knows is its own, what it does not is taken from the arrays here.  It is freed by
+ * MPI_Type_free(), before or after `proto`.  MPI_ERR_TYPE, MPI_ERR_COUNT or MPI_ERR_ARG, with the
+ * field's number: something is still not known. */
+int MPIX_Type_complete_pstruct(int count, const int blocklengths[], const MPI_Aint displacements[],
+                               const MPI_Datatype types[], MPI_Datatype proto,
+                               MPI_Datatype* completed) MPICH_API_PUBLIC;
+
+int PMPIX_Type_create_pstruct(int count, const int blocklengths[], const MPI_Aint displacements[],
+                              const MPI_Datatype types[], MPI_Datatype* proto) MPICH_API_PUBLIC;
+int PMPIX_Type_complete_pstruct(int count, const int blocklengths[], const MPI_Aint displacements[],
+                                const MPI_Datatype types[], MPI_Datatype proto,
+                                MPI_Datatype* completed) MPICH_API_PUBLIC;
+
 #if defined(__cplusplus)
 }
 #endif

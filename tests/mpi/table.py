@@ -115,6 +115,8 @@ TESTS = (
     Test("self", "self", 2),
     Test("self-alone", "self", 1),
     Test("freed-types", "freed_types", 2),
+    Test("structs", "structs", 2),
+    Test("proto-types", "proto_types", 2, fabric=NONE),
     Test("persistent", "persistent", 2),
     Test("partitioned", "partitioned", 2),
     Test("send-modes", "send_modes", 2),

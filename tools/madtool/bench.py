@@ -1,4 +1,4 @@
-"""`tools/mad bench engine`: the datatype engine against hand-written loops, MPICH and Open MPI."""
+"""`tools/mad bench`, and `engine` of it: the datatype engine against hand-written loops, MPICH and Open MPI."""
 
 import argparse
 import json
@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Dict, List, Sequence, Set, Tuple
 
-from madtool import bench_build, bench_table
+from madtool import bench_build, bench_piggyback, bench_table
 from madtool.errors import Failure, Missing
 from madtool.log import clock, say
 
@@ -29,7 +29,7 @@ _ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM":
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    bench = commands.add_parser("bench", help="micro-benchmarks: the datatype engine against loops and other MPIs")
+    bench = commands.add_parser("bench", help="micro-benchmarks against other MPIs: the datatype engine, types made for a message")
     kinds = bench.add_subparsers(dest="kind", metavar="KIND", required=True)
     engine = kinds.add_parser(
         "engine", help="pack and unpack of derived datatypes",
@@ -46,6 +46,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     engine.add_argument("--csv", metavar="FILE", help="write all times there as well")
     engine.add_argument("--quick", action="store_true", help="a few layouts and small sizes once, under a minute")
     engine.set_defaults(function=run)
+    bench_piggyback.add_parser(kinds)
 
 
 def sizes_of(text: str) -> List[int]:

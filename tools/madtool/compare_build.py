@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Callable, Dict, Iterable, List, Sequence
+from typing import Callable, Dict, Iterable, List, NamedTuple, Sequence
 
 from madtool import compare_wire, mpich_build, packages
 from madtool.compare_wire import MAD, OFI, OPENMPI, RAW, UCX
@@ -19,6 +19,19 @@ _LAYOUTS = ("mpi_type", "cell", "expansion", "hand_loops", "layouts", "regular_l
             "irregular_layouts")  # fmt: skip
 _FLAGS = ["-O2", "-std=c++17", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", f"-I{CHECKOUT}"]
 _SETTINGS = ("MPIR_CVAR_", "FI_", "UCX_", "OMPI_MCA_")
+
+
+
+
+class Program(NamedTuple):
+    """A source for every MPI; below perf/."""
+
+    name: str
+    sources: Sequence[str]
+
+
+CONTENDER = Program("contender", [*(f"compare/{one}.cc" for one in ("contender", "channel", "exchange")),
+                                  *(f"micro/{one}.cc" for one in _LAYOUTS)])  # fmt: skip
 
 
 def _home() -> Path:
@@ -47,21 +60,20 @@ def _found(compiler: str) -> str:
     return path
 
 
-def programs(wanted: Sequence[str]) -> Dict[str, Path]:
-    """Their binaries by whose they are, built where need be; the first time takes as long as an MPICH."""
+def programs(wanted: Sequence[str], program: Program = CONTENDER) -> Dict[str, Path]:
+    """Its binaries by whose they are, built where need be; the first time takes as long as an MPICH."""
     debian = packages.PEERS if {UCX, OPENMPI} & set(wanted) else ()
     packages.ensure((*packages.PACKAGES, *(packages.OFI if OFI in wanted else ()), *debian))
-    sources = [*(_COMPARE / f"{one}.cc" for one in ("contender", "channel", "exchange")),
-               *(_MICRO / f"{one}.cc" for one in _LAYOUTS)]  # fmt: skip
+    sources = [CHECKOUT / "perf" / one for one in program.sources]
     # MPICH without C++ bindings installs no mpicxx; its mpicc compiles with any compiler.
     plus_plus = ["-cc=g++"]
     build: Dict[str, Callable[[], Path]] = {
-        MAD: lambda: _built("contender-mad", [str(mpich_build.ensure_as_before().prefix / "bin" / "mpicc"),
+        MAD: lambda: _built(f"{program.name}-mad", [str(mpich_build.ensure_as_before().prefix / "bin" / "mpicc"),
                                               *plus_plus], sources),
-        OFI: lambda: _built("contender-ofi", [str(mpich_build.ensure_peer_built().prefix / "bin" / "mpicc"),
+        OFI: lambda: _built(f"{program.name}-ofi", [str(mpich_build.ensure_peer_built().prefix / "bin" / "mpicc"),
                                               *plus_plus], sources),
-        UCX: lambda: _built("contender-ucx", [_found("mpicxx.mpich")], sources),
-        OPENMPI: lambda: _built("contender-openmpi", [_found("mpicxx.openmpi")], sources),
+        UCX: lambda: _built(f"{program.name}-ucx", [_found("mpicxx.mpich")], sources),
+        OPENMPI: lambda: _built(f"{program.name}-openmpi", [_found("mpicxx.openmpi")], sources),
         RAW: lambda: _built("raw", [_found("g++")], [_COMPARE / "raw.cc", _COMPARE / "channel.cc"]),
     }  # fmt: skip
     return {whose: build[whose]() for whose in wanted}

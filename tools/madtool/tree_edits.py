@@ -6,7 +6,8 @@ MPI_Pack and its kin let them work at absolute addresses.  Some give MPI's exten
 one keeps more VCIs than there are from being used before the netmod can refuse them, and one has MPI_Init of a
 spawned process return why its parent cannot be reached.  One gives short reductions the algorithm with the fewest
 messages, five have reductions return the errors of their parts, one keeps MPI_Comm_split_type from giving hints to
-the communicator that it did not make, and one keeps a long error's text within its buffer.
+the communicator that it did not make, and two keep an error's text within its buffer and from a null pointer.  Some have structs of few
+fields made by the netmod, and MPICH's datatype engine told of them when it needs them.
 An edit is applied once and recognised when already there.
 """
 
@@ -40,6 +41,10 @@ _PACKING = "src/binding/c/datatype"
 _SELECTION = "src/mpi/coll/src/csel_json_autogen.c"
 _ALLREDUCE = "src/mpi/coll/allreduce/allreduce_intra"
 _ERROR_TEXTS = "src/mpi/errhan/errutil.c"
+_TYPES = "src/mpi/datatype/type_create.c"
+_YAKSA_TYPES = "src/mpi/datatype/typerep/src/typerep_yaksa_init.c"
+_FLATTENING = "src/mpi/datatype/typerep/src/typerep_flatten.c"
+_STRUCTS = "mpid/ch4/netmod/mad/mad_struct.h"
 
 
 def _user_buffer(function: str, buffer: str, count: str) -> Edit:
@@ -100,6 +105,27 @@ def _class(line: str, number: int) -> Edit:
     name, _, text = line.split()
     return Edit(_CLASSES, line + "\n", f"{name} {number} {text}\n", False,
                 "the numbers are old ones: a failed process was an unknown class, a wrong request a pending one")
+
+
+def _of_proto_types(function: str, action: str) -> Edit:
+    """A handle of MPIX_Type_create_pstruct, which is no datatype of MPICH's."""
+    start = (
+        "    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);\n"
+        "    MPIR_FUNC_TERSE_ENTER;\n"
+    )  # fmt: skip
+    return Edit(
+        f"{_PACKING}/{function}.c",
+        start,
+        start + f"    if (datatype && MPIDI_MAD_is_pstruct(*datatype)) {{\n{action}        goto fn_exit;\n    }}\n",
+        False,
+        "proto datatypes are committed and freed by MPI_Type_commit and MPI_Type_free",
+    )
+
+
+def _with_structs(path: str, after: str = '#include "mpiimpl.h"\n') -> Edit:
+    """Includes what the netmod offers."""
+    up = "../" * (path.count("/") - 1)
+    return Edit(path, after, f'{after}#include "{up}{_STRUCTS}"\n', False, "what the netmod makes of structs")
 
 
 def _characters(text: str) -> str:
@@ -264,6 +290,86 @@ EDITS = (
         False,
         "MPI_Error_string of an error with a long history wrote beyond MPI_MAX_ERROR_STRING characters",
     ),
+    Edit(
+        _ERROR_TEXTS,
+        "    combiner = MPIR_Type_get_combiner(d);\n"
+        "    if (combiner == MPI_COMBINER_NAMED) {\n"
+        "        str = MPIR_Datatype_builtin_to_string(d);\n",
+        "    if (!HANDLE_IS_BUILTIN(d)) {\n"
+        "        MPIR_Datatype *datatype;\n"
+        "        MPIR_Datatype_get_ptr(d, datatype);\n"
+        "        if (datatype == NULL)\n"
+        '            return "INVALID DATATYPE";\n'
+        "    }\n"
+        "    combiner = MPIR_Type_get_combiner(d);\n"
+        "    if (combiner == MPI_COMBINER_NAMED) {\n"
+        "        str = MPIR_Datatype_builtin_to_string(d);\n",
+        False,
+        "the text of an error about a handle that is no datatype's read what a null pointer points to",
+    ),
+    _with_structs(_TYPES),
+    Edit(
+        _TYPES,
+        "    int *ints;\n"
+        "    MPIR_CHKLMEM_DECL(2);\n"
+        "\n"
+        "    if (sizeof(MPI_Aint) == sizeof(int)) {\n"
+        "        p_blkl = (MPI_Aint *) array_of_blocklengths;\n"
+        "    } else {\n"
+        "        MPIR_CHKLMEM_MALLOC_ORJUMP(p_blkl, MPI_Aint *, count * sizeof(MPI_Aint), mpi_errno,\n"
+        '                                   "aint blocklengths array", MPL_MEM_BUFFER);\n'
+        "        for (int i = 0; i < count; i++) {\n"
+        "            p_blkl[i] = array_of_blocklengths[i];\n"
+        "        }\n"
+        "    }\n"
+        "    mpi_errno = MPIR_Type_struct(",
+        "    int *ints;\n"
+        "    MPIR_CHKLMEM_DECL(2);\n"
+        "\n"
+        "    if (MPIDI_MAD_create_struct(count, array_of_blocklengths, array_of_displacements,\n"
+        "                                array_of_types, newtype))\n"
+        "        return MPI_SUCCESS;\n"
+        "    if (sizeof(MPI_Aint) == sizeof(int)) {\n"
+        "        p_blkl = (MPI_Aint *) array_of_blocklengths;\n"
+        "    } else {\n"
+        "        MPIR_CHKLMEM_MALLOC_ORJUMP(p_blkl, MPI_Aint *, count * sizeof(MPI_Aint), mpi_errno,\n"
+        '                                   "aint blocklengths array", MPL_MEM_BUFFER);\n'
+        "        for (int i = 0; i < count; i++) {\n"
+        "            p_blkl[i] = array_of_blocklengths[i];\n"
+        "        }\n"
+        "    }\n"
+        "    mpi_errno = MPIR_Type_struct(",
+        False,
+        "a struct of few fields, sent once, was compiled for MPICH's datatype engine and for ours",
+    ),
+    _with_structs(_YAKSA_TYPES),
+    Edit(
+        _YAKSA_TYPES,
+        "                    yaksa_type = typeptr->typerep.handle;\n",
+        "                    if (typeptr->typerep.handle == YAKSA_TYPE__NULL)\n"
+        "                        MPIDI_MAD_complete_struct(typeptr);\n"
+        "                    yaksa_type = typeptr->typerep.handle;\n",
+        False,
+        "what the netmod made of a struct's fields has no handle of the engine's before it is needed",
+    ),
+    Edit(
+        _FLATTENING,
+        "yaksa_flatten_size(datatype_ptr->typerep.handle, &size)",
+        "yaksa_flatten_size(MPII_Typerep_get_yaksa_type(datatype_ptr->handle), &size)",
+        False,
+        "the same",
+    ),
+    Edit(
+        _FLATTENING,
+        "yaksa_flatten(datatype_ptr->typerep.handle,",
+        "yaksa_flatten(MPII_Typerep_get_yaksa_type(datatype_ptr->handle),",
+        False,
+        "the same",
+    ),
+    _with_structs(f"{_PACKING}/type_commit.c"),
+    _of_proto_types("type_commit", ""),
+    _with_structs(f"{_PACKING}/type_free.c"),
+    _of_proto_types("type_free", "        MPIDI_MAD_free_pstruct(datatype);\n"),
 )
 
 

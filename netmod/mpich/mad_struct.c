@@ -1,0 +1,325 @@
+/* mad_struct.c: structs of few fields, which cost little to make, send, receive and free.
+ *
+ * Programs that give each message a type of its own pay for making it every time: for what MPICH's
+ * datatype engine and ours compile, which one short message never earns back.  Here a struct of
+ * few fields is its list of fields and no more.  Short messages of it are copied field by field;
+ * whatever else it is used for has MPICH's engine or ours compile it then.
+ *
+ * Bounds, padding included, are those that MPICH computes for the same struct.
+ */
+#include "mad_struct.h"
+
+#include "mad_core.h"
+
+enum {
+  MOST_FIELDS = 64,
+  MOST_DEPTH = 8 /* of structs in structs, and of types whose alignment is asked for */
+};
+
+/* ---- alignment ---- */
+
+/* Of a basic type, as MPICH pads structs: what a byte behind one makes of the struct. */
+static MPI_Aint alignment_of_basic(MPI_Datatype basic) {
+  static unsigned char known[256]; /* by the basic type's number; 0: not known yet */
+  const MPI_Aint size = MPIR_Datatype_get_basic_size(basic);
+  const MPI_Aint lengths[] = {1, 1}, displacements[] = {0, size};
+  const MPI_Datatype types[] = {basic, MPI_BYTE};
+  unsigned char* alignment = &known[basic & 0xff];
+  MPI_Datatype padded;
+  MPI_Aint extent;
+
+  if (*alignment) return *alignment;
+  if (size <= 1 || MPIR_Type_struct(2, lengths, displacements, types, &padded) != MPI_SUCCESS)
+    return size;
+  MPIR_Datatype_get_extent_macro(padded, extent);
+  MPIR_Type_free_impl(&padded);
+  *alignment = (unsigned char)(extent - size);
+  return *alignment;
+}
+
+typedef struct {
+  const int* ints; /* the number of fields, then their lengths */
+  const MPI_Aint* displacements;
+  const MPI_Datatype* types;
+} fields_t;
+
+static fields_t fields_of(const MPIR_Datatype* datatype) {
+  int* ints;
+  MPI_Aint *aints, *counts;
+  MPI_Datatype* types;
+
+  MPIR_Datatype_access_contents(datatype->contents, &ints, &aints, &counts, &types);
+  return (fields_t){ints, aints, types};
+}
+
+static bool is_struct(int combiner) {
+  return combiner == MPI_COMBINER_STRUCT || combiner == MPI_COMBINER_STRUCT_INTEGER;
+}
+
+static bool has_few_fields(const MPIR_Datatype* datatype) {
+  const MPIR_Datatype_contents* contents = datatype->contents;
+
+  return contents && is_struct(contents->combiner) && contents->nr_counts == 0 &&
+         contents->nr_types <= MOST_FIELDS;
+}
+
+/* 0: of a type that MPICH's users cannot have made, or too deep a one. */
+static MPI_Aint alignment_of(MPI_Datatype handle, int depth) {
+  MPIR_Datatype* datatype;
+  MPI_Aint most = 0;
+  fields_t fields;
+
+  if (HANDLE_IS_BUILTIN(handle)) return alignment_of_basic(handle);
+  MPIR_Datatype_get_ptr(handle, datatype);
+  if (depth == 0 || datatype->contents == NULL || datatype->contents->nr_types < 1 ||
+      datatype->contents->nr_counts > 0)
+    return 0;
+  fields = fields_of(datatype);
+  if (!is_struct(datatype->contents->combiner)) return alignment_of(fields.types[0], depth - 1);
+  for (int i = 0; i < fields.ints[0]; i++) {
+    MPI_Aint alignment;
+    if (fields.ints[i + 1] == 0) continue;
+    alignment = alignment_of(fields.types[i], depth - 1);
+    if (alignment == 0) return 0;
+    most = MPL_MAX(most, alignment);
+  }
+  return most;
+}
+
+/* ---- making one ---- */
+
+typedef struct {
+  MPI_Aint size, extent, lb, ub, true_lb, true_ub;
+  MPI_Aint element_size;
+  MPI_Datatype element;
+  bool contiguous;
+} type_facts_t;
+
+static type_facts_t facts_of(MPI_Datatype handle) {
+  MPIR_Datatype* datatype;
+
+  if (HANDLE_IS_BUILTIN(handle)) {
+    const MPI_Aint size = MPIR_Datatype_get_basic_size(handle);
+    return (type_facts_t){size, size, 0, size, 0, size, size, handle, true};
+  }
+  MPIR_Datatype_get_ptr(handle, datatype);
+  return (type_facts_t){datatype->size,
+                        datatype->extent,
+                        datatype->lb,
+                        datatype->ub,
+                        datatype->true_lb,
+                        datatype->true_ub,
+                        datatype->builtin_element_size,
+                        datatype->basic_type,
+                        datatype->is_contig != 0};
+}
+
+static void add_field(MPIR_Datatype* out, MPI_Aint* end, MPI_Aint length, MPI_Aint displacement,
+                      const type_facts_t* type) {
+  const MPI_Aint rest = type->extent * (length - 1);
+  const MPI_Aint lb = displacement + type->lb + MPL_MIN(rest, 0);
+  const MPI_Aint ub = displacement + type->ub + MPL_MAX(rest, 0);
+  const MPI_Aint true_lb = lb - type->lb + type->true_lb;
+  const MPI_Aint true_ub = ub - type->ub + type->true_ub;
+  const bool first = (out->size == 0);
+
+  out->lb = first ? lb : MPL_MIN(out->lb, lb);
+  out->ub = first ? ub : MPL_MAX(out->ub, ub);
+  out->true_lb = first ? true_lb : MPL_MIN(out->true_lb, true_lb);
+  out->true_ub = first ? true_ub : MPL_MAX(out->true_ub, true_ub);
+  out->is_contig = type->contiguous && (first || (out->is_contig && true_lb == *end));
+  if (first) {
+    out->builtin_element_size = type->element_size;
+    out->basic_type = type->element;
+  } else if (out->builtin_element_size != type->element_size) {
+    out->builtin_element_size = -1;
+    out->basic_type = MPI_DATATYPE_NULL;
+  } else if (out->basic_type != type->element) {
+    out->basic_type = MPI_DATATYPE_NULL;
+  }
+  out->size += type->size * length;
+  out->typerep.num_contig_blocks++;
+  *end = true_ub;
+}
+
+/* Size and bounds; false: MPICH is to make this struct.  MPICH pads a struct, but not one whose
+ * fields are of one type; which types are one to it, only it knows. */
+static bool describe(int count, const int* lengths, const MPI_Aint* displacements,
+                     const MPI_Datatype* types, MPIR_Datatype* out) {
+  MPI_Aint alignment = 1, end = 0, padding;
+  bool one_type = true, one_size = true;
+  type_facts_t first = {0};
+
+  out->size = 0;
+  out->typerep.num_contig_blocks = 0;
+  for (int i = 0; i < count; i++) {
+    const type_facts_t type = facts_of(types[i]);
+    if (type.size <= 0 || lengths[i] < 0) return false;
+    if (i == 0) first = type;
+    one_type = one_type && types[i] == types[0];
+    one_size = one_size && type.size == first.size;
+    if (lengths[i] > 0) add_field(out, &end, lengths[i], displacements[i], &type);
+  }
+  if (out->size == 0) return false;
+  if (!one_type) {
+    for (int i = 0; i < count; i++) {
+      MPI_Aint own = lengths[i] > 0 ? alignment_of(types[i], MOST_DEPTH) : 1;
+      if (own == 0) return false;
+      alignment = MPL_MAX(alignment, own);
+    }
+    padding = (out->ub - out->lb) % alignment;
+    if (padding != 0 && one_size) return false;
+    if (padding != 0) out->ub += alignment - padding;
+  }
+  out->extent = out->ub - out->lb;
+  out->is_contig = out->is_contig && out->extent == out->size;
+  return true;
+}
+
+bool MPIDI_MAD_create_struct(int count, const int* lengths, const MPI_Aint* displacements,
+                             const MPI_Datatype* types, MPI_Datatype* newtype) {
+  int ints[1 + MOST_FIELDS];
+  MPIR_Datatype* made;
+
+  if (count < 1 || count > MOST_FIELDS) return false;
+  made = MPIR_Handle_obj_alloc(&MPIR_Datatype_mem);
+  if (made == NULL) return false;
+  ints[0] = count;
+  memcpy(ints + 1, lengths, (size_t)count * sizeof(int));
+  if (!describe(count, lengths, displacements, types, made) ||
+      MPIR_Datatype_set_contents(made, MPI_COMBINER_STRUCT, count + 1, count, 0, count, ints,
+                                 displacements, NULL, types) != MPI_SUCCESS) {
+    MPIR_Handle_obj_free(&MPIR_Datatype_mem, made);
+    return false;
+  }
+  MPIR_Object_set_ref(made, 1);
+  made->is_committed = 0;
+  made->attributes = NULL;
+  made->name[0] = '\0';
+  made->flattened = NULL;
+  made->typerep.handle = MPIR_TYPEREP_HANDLE_NULL;
+  made->n_builtin_elements = -1; /* not known, as of every struct of MPICH's */
+  MPIDI_MAD_DT(made)->type = NULL;
+  MPIDI_MAD_DT(made)->seal = NULL;
+  *newtype = made->handle;
+  return true;
+}
+
+void MPIDI_MAD_complete_struct(MPIR_Datatype* datatype) {
+  MPI_Aint lengths[MOST_FIELDS];
+  fields_t fields;
+
+  if (datatype->size == 0 || !has_few_fields(datatype)) return;
+  fields = fields_of(datatype);
+  for (int i = 0; i < fields.ints[0]; i++) lengths[i] = fields.ints[i + 1];
+  /* It also computes once more what MPIDI_MAD_create_struct() did. */
+  (void)MPIR_Typerep_create_struct(fields.ints[0], lengths, fields.displacements, fields.types,
+                                   datatype);
+}
+
+/* ---- copying the fields of short messages ---- */
+
+bool MPIDI_MAD_by_fields(MPI_Aint count, MPI_Datatype datatype) {
+  MPIR_Datatype* object;
+
+  if (HANDLE_IS_BUILTIN(datatype) || count == 0) return false;
+  MPIR_Datatype_get_ptr(datatype, object);
+  return !MPIDI_MAD_is_compiled(object) && !object->is_contig && object->size > 0 &&
+         has_few_fields(object) && count <= MPIDI_MAD_FIELDS_BYTES / object->size &&
+         count <= MOST_FIELDS / object->contents->nr_types;
+}
+
+/* A place in the packed bytes of a message. */
+typedef struct {
+  char* packed;
+  size_t left;
+  bool packing; /* from memory into `packed`; else the other way */
+} place_t;
+
+static void copy(char* to, const char* from, size_t bytes) {
+  switch (bytes) {
+    case 1:
+      *to = *from;
+      break;
+    case 4:
+      memcpy(to, from, 4);
+      break;
+    case 8:
+      memcpy(to, from, 8);
+      break;
+    default:
+      memcpy(to, from, bytes);
+  }
+}
+
+static void move_run(place_t* place, char* memory, size_t bytes) {
+  const size_t moved = MPL_MIN(bytes, place->left);
+
+  if (place->packing)
+    copy(place->packed, memory, moved);
+  else
+    copy(memory, place->packed, moved);
+  place->packed += moved;
+  place->left -= moved;
+}
+
+static int move_compiled(place_t* place, char* memory, MPI_Aint count, MPIR_Datatype* datatype) {
+  int mpi_errno = MPI_SUCCESS;
+  mad_type* type;
+  size_t moved = 0;
+  int status;
+
+  mpi_errno = MPIDI_MAD_type_of(datatype, &type);
+  MPIR_ERR_CHECK(mpi_errno);
+  status =
+      place->packing
+          ? mad_type_pack(memory, (uint64_t)count, type, 0, place->packed, place->left, &moved)
+          : mad_type_unpack(memory, (uint64_t)count, type, 0, place->packed, place->left, &moved);
+  if (status < 0) mpi_errno = MPIDI_MAD_error(status);
+  place->packed += moved;
+  place->left -= moved;
+
+fn_fail:
+  return mpi_errno;
+}
+
+static int move_elements(place_t* place, char* memory, MPI_Aint count, MPI_Datatype handle,
+                         int depth) {
+  MPIR_Datatype* datatype;
+  fields_t fields;
+  int mpi_errno = MPI_SUCCESS;
+
+  if (HANDLE_IS_BUILTIN(handle)) {
+    move_run(place, memory, (size_t)(count * MPIR_Datatype_get_basic_size(handle)));
+    return MPI_SUCCESS;
+  }
+  MPIR_Datatype_get_ptr(handle, datatype);
+  if (datatype->is_contig) {
+    move_run(place, memory + datatype->true_lb, (size_t)(count * datatype->size));
+    return MPI_SUCCESS;
+  }
+  if (depth == 0 || !has_few_fields(datatype)) return move_compiled(place, memory, count, datatype);
+  fields = fields_of(datatype);
+  for (MPI_Aint element = 0; element < count; element++)
+    for (int i = 0; i < fields.ints[0] && mpi_errno == MPI_SUCCESS && place->left > 0; i++)
+      mpi_errno =
+          move_elements(place, memory + element * datatype->extent + fields.displacements[i],
+                        fields.ints[i + 1], fields.types[i], depth - 1);
+  return mpi_errno;
+}
+
+int MPIDI_MAD_pack_fields(const void* buf, MPI_Aint count, MPI_Datatype datatype, void* packed,
+                          MPI_Aint* bytes) {
+  place_t place = {packed, MPIDI_MAD_FIELDS_BYTES, true};
+  const int mpi_errno = move_elements(&place, (char*)buf, count, datatype, MOST_DEPTH);
+
+  *bytes = (MPI_Aint)(MPIDI_MAD_FIELDS_BYTES - place.left);
+  return mpi_errno;
+}
+
+int MPIDI_MAD_unpack_fields(const void* packed, MPI_Aint bytes, void* buf, MPI_Aint count,
+                            MPI_Datatype datatype) {
+  place_t place = {(char*)packed, (size_t)bytes, false};
+
+  return move_elements(&place, buf, count, datatype, MOST_DEPTH);
+}

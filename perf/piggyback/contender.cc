@@ -1,0 +1,290 @@
+// One MPI in the slides' table: what a datatype costs that is made for each message, and what it
+// costs to send a value along.
+//
+// Two ranks play ping-pong.  Layout `fields-N` sends 32 bytes as a struct of N fields that is
+// created, committed and freed for each message, and receives them as they are; `fields-1` sends
+// them as they are, too.  Layout `piggyback` sends 32 bytes and a value of 8, in a way that is
+// named where other programs have a data path: `bare` without the value, `struct` by a struct made
+// for each message, `proto` by a proto datatype, `attached` by the communicator.
+//
+// Plain MPI.  Built by any mpicxx, from the checkout's root:
+//   mpicxx -std=c++17 -O2 -I. perf/piggyback/contender.cc perf/compare/channel.cc
+// and driven by tools/mad bench piggyback.
+#include <mpi.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "perf/compare/channel.h"
+
+#if __has_include(<mpix_mad.h>)
+#include <mpix_mad.h>
+#define HAVE_MAD 1
+#endif
+
+namespace piggyback {
+namespace {
+
+using compare::Channel;
+using compare::Command;
+using compare::Timing;
+
+constexpr int kTag = 306;
+constexpr int kWarmups = 20;
+constexpr int kBytes = 32;
+constexpr int kMostFields = 32;
+constexpr int kGap = 8;  // bytes between two fields
+
+/// The bytes of the payload, each with a place of its own in a message of `stamp`.
+std::array<unsigned char, kBytes> pattern(std::uint64_t stamp, int rank) {
+  std::array<unsigned char, kBytes> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<unsigned char>(stamp * 31 + i * 7 + static_cast<unsigned>(rank));
+  }
+  return bytes;
+}
+
+/// One way to send and receive; what stands in its memory is prepared and verified once a command.
+class Way {
+ public:
+  Way() = default;
+  virtual ~Way() = default;
+  Way(const Way&) = delete;
+  Way& operator=(const Way&) = delete;
+
+  virtual void prepare(std::uint64_t stamp, int rank) = 0;
+  virtual void send(int to) = 0;
+  virtual void receive(int from) = 0;
+  /// Empty, or what of the bytes from `rank` is wrong.
+  virtual std::string verify(std::uint64_t stamp, int rank) const = 0;
+};
+
+class Fields : public Way {
+ public:
+  explicit Fields(int count) : count_(count), each_(kBytes / count) {}
+
+  void prepare(std::uint64_t stamp, int rank) override {
+    const auto bytes = pattern(stamp, rank);
+    for (int i = 0; i < kBytes; ++i) {
+      memory_[static_cast<std::size_t>(i / each_ * (each_ + kGap) + i % each_)] =
+          bytes[static_cast<std::size_t>(i)];
+    }
+    received_.fill(0);
+  }
+  void send(int to) override {
+    if (count_ == 1) {
+      MPI_Send(memory_.data(), kBytes, MPI_BYTE, to, kTag, MPI_COMM_WORLD);
+      return;
+    }
+    std::array<int, kMostFields> lengths;
+    std::array<MPI_Aint, kMostFields> displacements;
+    std::array<MPI_Datatype, kMostFields> types;
+    MPI_Datatype type;
+    for (int i = 0; i < count_; ++i) {
+      const auto field = static_cast<std::size_t>(i);
+      lengths[field] = each_;
+      MPI_Get_address(&memory_[static_cast<std::size_t>(i * (each_ + kGap))],
+                      &displacements[field]);
+      types[field] = MPI_BYTE;
+    }
+    MPI_Type_create_struct(count_, lengths.data(), displacements.data(), types.data(), &type);
+    MPI_Type_commit(&type);
+    MPI_Send(MPI_BOTTOM, 1, type, to, kTag, MPI_COMM_WORLD);
+    MPI_Type_free(&type);
+  }
+  void receive(int from) override {
+    MPI_Recv(received_.data(), kBytes, MPI_BYTE, from, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  std::string verify(std::uint64_t stamp, int rank) const override {
+    return received_ == pattern(stamp, rank) ? "" : "wrong bytes";
+  }
+
+ private:
+  const int count_, each_;
+  std::array<unsigned char, kMostFields*(1 + kGap) + kBytes> memory_{};
+  std::array<unsigned char, kBytes> received_{};
+};
+
+/// A value and the data of a user's message, which know nothing of each other.
+class Piggyback : public Way {
+ public:
+  void prepare(std::uint64_t stamp, int rank) override {
+    value_ = value_of(stamp, rank);
+    data_ = pattern(stamp, rank);
+    their_value_ = 0;
+    their_data_.fill(0);
+  }
+  std::string verify(std::uint64_t stamp, int rank) const override {
+    if (their_data_ != pattern(stamp, rank)) return "wrong data";
+    return !carries_value() || their_value_ == value_of(stamp, rank) ? "" : "wrong value";
+  }
+
+ protected:
+  virtual bool carries_value() const { return true; }
+
+  long value_ = 0, their_value_ = 0;
+  std::array<unsigned char, kBytes> data_{}, their_data_{};
+
+ private:
+  static long value_of(std::uint64_t stamp, int rank) {
+    return static_cast<long>(stamp * 10 + static_cast<unsigned>(rank) + 1);
+  }
+};
+
+class Bare : public Piggyback {
+ public:
+  void send(int to) override { MPI_Send(data_.data(), kBytes, MPI_BYTE, to, kTag, MPI_COMM_WORLD); }
+  void receive(int from) override {
+    MPI_Recv(their_data_.data(), kBytes, MPI_BYTE, from, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+
+ protected:
+  bool carries_value() const override { return false; }
+};
+
+/// Sends and receives both by one datatype, which a subclass makes.
+class ByType : public Piggyback {
+ public:
+  void send(int to) override {
+    MPI_Datatype type = both(&value_, data_.data());
+    MPI_Send(MPI_BOTTOM, 1, type, to, kTag, MPI_COMM_WORLD);
+    MPI_Type_free(&type);
+  }
+  void receive(int from) override {
+    MPI_Datatype type = both(&their_value_, their_data_.data());
+    MPI_Recv(MPI_BOTTOM, 1, type, from, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Type_free(&type);
+  }
+
+ protected:
+  virtual MPI_Datatype both(long* value, unsigned char* data) = 0;
+};
+
+class ByStruct : public ByType {
+ protected:
+  MPI_Datatype both(long* value, unsigned char* data) override {
+    const std::array<int, 2> lengths = {1, kBytes};
+    const std::array<MPI_Datatype, 2> types = {MPI_LONG, MPI_BYTE};
+    std::array<MPI_Aint, 2> displacements;
+    MPI_Datatype type;
+    MPI_Get_address(value, &displacements[0]);
+    MPI_Get_address(data, &displacements[1]);
+    MPI_Type_create_struct(2, lengths.data(), displacements.data(), types.data(), &type);
+    MPI_Type_commit(&type);
+    return type;
+  }
+};
+
+#ifdef HAVE_MAD
+class ByProto : public ByType {
+ public:
+  ByProto() {
+    const std::array<int, 2> lengths = {1, MPIX_CNT_UNKNOWN};
+    const std::array<MPI_Datatype, 2> types = {MPI_LONG, MPIX_TYPE_UNKNOWN};
+    const std::array<MPI_Aint, 2> displacements = {MPIX_UNKNOWN, MPIX_UNKNOWN};
+    MPIX_Type_create_pstruct(2, lengths.data(), displacements.data(), types.data(), &proto_);
+  }
+  ~ByProto() override { MPI_Type_free(&proto_); }
+
+ protected:
+  MPI_Datatype both(long* value, unsigned char* data) override {
+    const std::array<int, 2> lengths = {1, kBytes};
+    const std::array<MPI_Datatype, 2> types = {MPI_LONG, MPI_BYTE};
+    std::array<MPI_Aint, 2> displacements;
+    MPI_Datatype type;
+    MPI_Get_address(value, &displacements[0]);
+    MPI_Get_address(data, &displacements[1]);
+    MPIX_Type_complete_pstruct(2, lengths.data(), displacements.data(), types.data(), proto_,
+                               &type);
+    return type;
+  }
+
+ private:
+  MPI_Datatype proto_ = MPI_DATATYPE_NULL;
+};
+#endif
+
+std::unique_ptr<Way> way_of(const Command& command) {
+  if (command.layout == "piggyback") {
+    if (command.path == "bare") return std::make_unique<Bare>();
+    if (command.path == "struct") return std::make_unique<ByStruct>();
+#ifdef HAVE_MAD
+    if (command.path == "proto") return std::make_unique<ByProto>();
+#endif
+  }
+  for (const int count : {1, 2, 4, 8, 16, 32}) {
+    if (command.layout == "fields-" + std::to_string(count)) return std::make_unique<Fields>(count);
+  }
+  throw std::runtime_error("no " + command.layout + " " + command.path + " here");
+}
+
+// What either rank found wrong is an error on both.
+void agree(const std::string& wrong) {
+  std::array<std::array<char, 64>, 2> texts{};
+  std::array<char, 64> mine{};
+  std::snprintf(mine.data(), mine.size(), "%s", wrong.c_str());
+  MPI_Allgather(mine.data(), mine.size(), MPI_CHAR, texts.data(), mine.size(), MPI_CHAR,
+                MPI_COMM_WORLD);
+  for (const auto& text : texts) {
+    if (text[0] != '\0') throw std::runtime_error(text.data());
+  }
+}
+
+/// Runs one command; throws std::runtime_error with what was wrong, on both ranks.
+Timing run(const Command& command, int rank) {
+  const auto way = way_of(command);
+  std::vector<double> times(static_cast<std::size_t>(command.iterations));
+  way->prepare(command.stamp, rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = -kWarmups; i < command.iterations; ++i) {
+    const double start = MPI_Wtime();
+    if (rank == 0) way->send(1);
+    way->receive(1 - rank);
+    if (rank == 1) way->send(0);
+    if (i >= 0) times[static_cast<std::size_t>(i)] = (MPI_Wtime() - start) * 1e6;
+  }
+  agree(way->verify(command.stamp, 1 - rank));
+  return compare::summary(command, times.data());
+}
+
+int play(const std::string& prefix, int rank) {
+  Channel channel(prefix, rank);
+  Command command;
+  while (channel.next(&command)) {
+    try {
+      channel.answer(run(command, rank));
+    } catch (const std::runtime_error& error) {
+      channel.complain(error.what());
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace piggyback
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  int code = 2;
+  if (argc != 2 || size != 2) {
+    if (rank == 0) std::fputs("contender: needs 2 ranks and the prefix of its pipes\n", stderr);
+  } else {
+    compare::stay_on_processor(rank);
+    try {
+      code = piggyback::play(argv[1], rank);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "contender: %s\n", error.what());
+      MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+  }
+  MPI_Finalize();
+  return code;
+}
