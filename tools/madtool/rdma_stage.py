@@ -58,6 +58,8 @@ _VERBS = {"MAD_TEST_NEEDS_VERBS": "1"}  # without a device they fail here
 _UNPATCHED = {"UCX_MEM_MMAP_HOOK_MODE": "none"}
 TESTS = (
     Test("//tests/conformance/ofi:verbs_conformance_test", env=_VERBS, clean=True),
+    Test("//tests/conformance/ofi:verbs_strangers_test", env=_VERBS),
+    Test("//tests/conformance/ofi:verbs_datagrams_test", env=_VERBS, clean=True),
     Test("//tests/conformance/ofi:verbs_writes_test", env=_VERBS, clean=True),
     Test("//tests/conformance/ofi:verbs_death_test", env=_VERBS, clean=True),
     Test("//tests/conformance:ucx_rdma_conformance_test", env=_UNPATCHED, limit_s=1200),
