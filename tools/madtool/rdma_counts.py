@@ -14,15 +14,15 @@ _LIBRARY, _PROGRAM = "libtally.so", "verbs"
 
 # Below the threshold each side copies once, what is sent, and nothing is
 # registered; above it one run is written from where it lies to where it belongs, registered once on either side.  A
-# packet is one request, and the payload is cut into as few packets as the path's MTU allows; what is written takes two
-# messages more.  Awk compares.
+# packet is one request, and the payload is cut into as few packets as the path's MTU allows, but for 5 % and one: the
+# engine's packets have headers, and what is written takes two of them more.  Awk compares.
 _HOLDS = """\
 said=$({mpiexec} -n 2 -genv LD_PRELOAD {library} {program}); code=$?
 echo "$said"
 holds() {{ awk -v message="$1:" -v copied="$2" -v registered="$3" '
   {{ gsub(",", "") }}
   $1 == message {{ found = 1; good = $3 <= copied && $4 <= copied && $6 <= registered + 0.05 && $7 <= registered + 0.05 &&
-                   $15 <= 1.05 * $18 + 0.1 }}
+                   $15 <= 1.05 * $18 + 1.1 }}
   END {{ exit !(found && good) }}' <<< "$said" || {{ echo "not so: $1 copied $2 times, registered $3 times"; code=1; }}; }}
 holds 8 1 0; holds 4096 1 0; holds 65536 1 0; holds 262144 0 1; holds 1048576 0 1
 holds 65536/4096 1 0; holds 262144/4096 1 0; holds 1048576/4096 1 0

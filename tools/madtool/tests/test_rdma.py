@@ -245,7 +245,7 @@ class MpiPrograms(CacheTest):
         self.assertEqual(self._counted(line.format("1.00", "0.00", "1.00")), 0)
         self.assertEqual(self._counted(line.format("1.50", "0.00", "1.00")), 1)
         self.assertEqual(self._counted(line.format("1.00", "1.00", "1.00")), 1)
-        self.assertEqual(self._counted(line.format("1.00", "0.00", "2.00")), 1)
+        self.assertEqual(self._counted(line.format("1.00", "0.00", "3.00")), 1)
 
     def test_machines_that_are_parted(self) -> None:
         mpi = rdma_mpi.Mpi(self.scratch / "a b", self.scratch / "programs")
