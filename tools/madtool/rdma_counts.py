@@ -12,10 +12,9 @@ from madtool.rdma_checks import Check
 _SOURCES = CHECKOUT / "perf" / "verbs"
 _LIBRARY, _PROGRAM = "libtally.so", "verbs"
 
-# Below the threshold each side copies once, what is sent, and nothing is
-# registered; above it one run is written from where it lies to where it belongs, registered once on either side.  A
-# packet is one request, and the payload is cut into as few packets as the path's MTU allows, but for 5 % and one: the
-# engine's packets have headers, and what is written takes two of them more.  Awk compares.
+# Below the threshold each side copies what is sent once, and nothing is registered; above it one run is written from where
+# it lies to where it belongs, registered once on either side.  The payload is cut into as few packets as the path's MTU
+# allows, but for 5 % and one: the engine's packets have headers, and what is written takes two of them more.
 _HOLDS = """\
 said=$({mpiexec} -n 2 -genv LD_PRELOAD {library} {program}); code=$?
 echo "$said"

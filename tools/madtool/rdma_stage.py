@@ -61,7 +61,6 @@ _DATAGRAMS = {"FI_UNIVERSE_SIZE": "64", "FI_OFI_RXM_MSG_TX_SIZE": "64", "FI_OFI_
 _UNPATCHED = {"UCX_MEM_MMAP_HOOK_MODE": "none"}
 TESTS = (
     Test("//tests/conformance/ofi:verbs_conformance_test", env=_VERBS, clean=True),
-    Test("//tests/conformance/ofi:verbs_strangers_test", env=_VERBS),
     Test("//tests/conformance/ofi:verbs_datagrams_test", env={**_VERBS, **_DATAGRAMS}),
     Test("//tests/conformance/ofi:verbs_writes_test", env=_VERBS, clean=True),
     Test("//tests/conformance/ofi:verbs_death_test", env=_VERBS, clean=True),
