@@ -127,7 +127,7 @@ constexpr Fabric kFabrics[] = {
     {"ucx", open_ucx_fabric, Within::kMemory, Tested::kByAnother, Asked::kYes},
     {"ucx:tcp", open_ucx_fabric, Within::kSockets, Tested::kDiffering, Asked::kYes},
     {"ucx:posix", open_ucx_fabric, Within::kMemory, Tested::kByAnother, Asked::kYes},
-    {"ucx:rc", open_ucx_fabric, Within::kSockets, Tested::kByAnother, Asked::kYes},
+    {"ucx:rc", open_ucx_fabric, Within::kSockets, Tested::kInLab, Asked::kYes},
     {"ucx:ud", open_ucx_fabric, Within::kSockets, Tested::kByAnother, Asked::kYes},
     {"ucx:posix,cma", open_ucx_fabric, Within::kMemory, Tested::kDiffering, Asked::kYes},
     {"ucx:TRANSPORTS", open_ucx_fabric, Within::kSockets, Tested::kNever, Asked::kNo},
@@ -195,16 +195,39 @@ Status test_rdma(FabricOptions options) {
   return self_test(std::move(*one), std::move(*other), kSelfTestLimit);
 }
 
+/// A device of auto that works.
+struct TestedRdma {
+  FabricOptions options;  // to open the fabric with, which has its network interface
+  std::string why;        // it is taken
+};
+
+Result<TestedRdma> test_device(FabricOptions options) {
+  const std::vector<RdmaDevice> devices = rdma_devices(options.rdma.root);
+  if (devices.empty()) return Status(StatusCode::kNotFound, "this host has no RDMA device");
+  const Result<UsableRdmaPort> port =
+      usable_rdma_port(devices, RdmaUser::this_process(), options.interface, options.rdma.root);
+  if (!port.ok()) return port.status();
+  options.interface = port->interface;  // the provider might take another device
+  const auto begin = std::chrono::steady_clock::now();
+  const Status tested = test_rdma(options);
+  if (!tested.ok()) {
+    return Status(tested.code(),
+                  port->name + " fails a self-test: " + std::string(tested.message()));
+  }
+  return TestedRdma{std::move(options),
+                    port->name + " passed a self-test in " + milliseconds_since(begin)};
+}
+
 /// The RDMA device of auto, if it works, or null.
 Opened open_tested(const FabricOptions& options) {
   const std::string& name = options.rdma.fabric;
-  const Result<std::string> tested = tested_rdma(options);
-  Opened opened = tested.ok() ? open_fabric(name, options) : Opened(tested.status());
+  const Result<TestedRdma> tested = test_device(options);
+  Opened opened = tested.ok() ? open_fabric(name, tested->options) : Opened(tested.status());
   if (!opened.ok()) {
     tell_of(name, "is not taken: " + std::string(opened.status().message()));
     return std::unique_ptr<Driver>();
   }
-  tell_of(name, "is taken, with peers of other hosts that take it, too: " + *tested);
+  tell_of(name, "is taken, with peers of other hosts that take it, too: " + tested->why);
   return opened;
 }
 
@@ -269,15 +292,9 @@ std::vector<std::string> fabric_list(const std::string& names, const FabricOptio
 }
 
 Result<std::string> tested_rdma(const FabricOptions& options) {
-  const std::vector<RdmaDevice> devices = rdma_devices(options.rdma.root);
-  if (devices.empty()) return Status(StatusCode::kNotFound, "this host has no RDMA device");
-  const Result<std::string> port =
-      usable_rdma_port(devices, RdmaUser::this_process(), options.interface, options.rdma.root);
-  if (!port.ok()) return port.status();
-  const auto begin = std::chrono::steady_clock::now();
-  const Status tested = test_rdma(options);
-  if (tested.ok()) return *port + " passed a self-test in " + milliseconds_since(begin);
-  return Status(tested.code(), *port + " fails a self-test: " + std::string(tested.message()));
+  Result<TestedRdma> tested = test_device(options);
+  if (!tested.ok()) return tested.status();
+  return std::move(tested->why);
 }
 
 // Addresses of one secret are shorter in a card.

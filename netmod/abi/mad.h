@@ -266,8 +266,10 @@ typedef struct mad_callbacks {
 
 typedef struct mad_config {
   uint32_t abi_version;     /* MAD_ABI_VERSION */
-  const char* fabric;       /* "auto" (shm on a host, tcp beyond it), "tcp", "shm", "ofi:PROVIDER",
-                               "ofi" (= ofi:tcp), "ucx" (shared memory, RDMA or tcp),
+  const char* fabric;       /* "auto" (shm on a host, ofi:verbs with hosts whose RDMA device works
+                               as ours does, tcp with all others), "tcp", "shm", "ofi:verbs" (RDMA),
+                               "ofi:PROVIDER", layers behind +, as "ofi:tcp+ofi_rxm", "ofi"
+                               (= ofi:tcp), "ucx" (shared memory, RDMA or tcp),
                                "ucx:posix", "ucx:tcp", "ucx:posix,cma", "ucx:rc", "ucx:ud",
                                "loopback"; or several, as "ucx:posix;tcp": each peer is reached by the
                                first that reaches it; NULL: auto */

@@ -43,10 +43,12 @@ cvars:
       scope       : MPI_T_SCOPE_ALL
       description : >-
         The fabric to communicate over. One of auto (shared memory with processes of the same host,
-        tcp with all others), tcp, shm (shared memory of one host), ofi:PROVIDER, e.g. ofi:tcp, ucx
-        (shared memory on one host, else tcp), or ucx: and some of posix, cma, tcp with commas; or
-        several with semicolons between, e.g. shm;tcp, of which the first that reaches a process is
-        used for it. If empty, auto. Ranks that communicate must have one in common.
+        ofi:verbs with hosts whose RDMA device passes a self-test, as ours does, tcp with all
+        others), tcp, shm (shared memory of one host), ofi:verbs (RDMA), ofi:PROVIDER of libfabric,
+        e.g. ofi:tcp, its layers behind +, as in ofi:tcp+ofi_rxm, ucx (shared memory on one host,
+        else RDMA or tcp), or ucx: and some of posix, cma, rc, ud, tcp with commas; or several with
+        semicolons between, e.g. shm;tcp, of which the first that reaches a process is used for it.
+        If empty, auto. Ranks that communicate must have one in common.
 
     - name        : MPIR_CVAR_CH4_MAD_INTERFACE
       category    : CH4_MAD

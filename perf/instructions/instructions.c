@@ -1,14 +1,17 @@
 /* instructions: how many instructions a message costs its sender and its receiver.
  *
  *   $(tools/mad prefix)/bin/mpicc -O2 perf/instructions/instructions.c -o instructions
- *   tools/mad run -n 2 ./instructions [BYTES...]
+ *   tools/mad run -n 2 ./instructions [BYTES[/RUN]...]
  *
- * Any MPI's mpicc and mpiexec will do, on Linux.  Each rank runs under a tracer of its own that
- * steps through it: from the call of MPI_Send to its return, and from the call of MPI_Recv, when
- * the message has been in this host for a while, to its return.  What the marks cost is measured
- * and taken off.  A line has the bytes, and the fewest of 20 sends and receives; the received bytes
- * are verified.
+ * Any MPI's mpicc and mpiexec will do, on Linux, also in an emulated machine.  Each rank runs under
+ * a tracer of its own that steps through it: from the call of MPI_Send to its return, and from the
+ * call of MPI_Recv, when the message has been in this host for a while, to its return.  One side at
+ * a time: the other runs at its own speed, so that who waits for its answer makes few steps in
+ * vain. What the marks cost is measured and taken off.  A message is BYTES of one run, or of runs
+ * of RUN bytes with gaps as long.  A line has the message, and the fewest of 20 sends and receives;
+ * the received bytes are verified.
  */
+#include <limits.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,7 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { kTimes = 20, kTag = 1, kArriveMicroseconds = 20000, kDefaultBytes = 8 };
+/* Stepping takes 100 us an instruction in an emulator. */
+enum { kTimes = 20, kFewTimes = 4, kFewFromBytes = 16384, kTag = 1, kArriveMicroseconds = 20000 };
 
 static long* counted; /* shared with the tracer: instructions between the last two marks */
 
@@ -82,48 +86,86 @@ static long marks_alone(void) {
   return fewest;
 }
 
-/* Rank 0 sends, rank 1 receives; the fewest of the rank's instructions. */
-static long measure(int rank, char* data, int bytes) {
+typedef struct Message {
+  size_t bytes, run, extent; /* run: bytes of one, or all */
+  MPI_Datatype type;
+} Message;
+
+/* Whether the text is BYTES or BYTES/RUN. */
+static int parse(const char* text, Message* message) {
+  char* end;
+  message->bytes = message->run = message->extent = strtoul(text, &end, 10);
+  if (end == text) return 0;
+  if (*end == '/') {
+    const char* const run = end + 1;
+    message->run = strtoul(run, &end, 10);
+    message->extent = 2 * message->bytes;
+    if (end == run || message->run == 0 || message->bytes % message->run != 0) return 0;
+  }
+  if (*end != '\0' || message->extent > INT_MAX) return 0;
+  if (message->run == message->bytes) {
+    MPI_Type_contiguous((int)message->bytes, MPI_CHAR, &message->type);
+  } else {
+    MPI_Type_vector((int)(message->bytes / message->run), (int)message->run, 2 * (int)message->run,
+                    MPI_CHAR, &message->type);
+  }
+  MPI_Type_commit(&message->type);
+  return 1;
+}
+
+static void verify(const Message* message, const char* data, char expected) {
+  for (size_t i = 0; i < message->extent; i++) {
+    const int is_payload = message->run == message->bytes || i / message->run % 2 == 0;
+    if (data[i] == (is_payload ? expected : 0)) continue;
+    fprintf(stderr, "instructions: byte %zu is wrong\n", i);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+}
+
+/* Rank 0 sends, rank 1 receives; the fewest instructions of that which is `stepped`, on it. */
+static long measure(int rank, char* data, const Message* message, int stepped) {
+  const int times = message->bytes < kFewFromBytes ? kTimes : kFewTimes;
   long fewest = 1L << 60;
 
-  for (int i = 0; i < kTimes; i++) {
-    memset(data, rank == 0 ? i + 1 : 0, (size_t)bytes);
+  for (int i = 0; i < times; i++) {
+    memset(data, rank == 0 ? i + 1 : 0, message->extent);
     MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1 && stepped == 1) usleep(kArriveMicroseconds);
+    if (rank == stepped) mark();
     if (rank == 0) {
-      mark();
-      MPI_Send(data, bytes, MPI_CHAR, 1, kTag, MPI_COMM_WORLD);
-      mark();
+      MPI_Send(data, 1, message->type, 1, kTag, MPI_COMM_WORLD);
     } else {
-      usleep(kArriveMicroseconds);
-      mark();
-      MPI_Recv(data, bytes, MPI_CHAR, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      mark();
-      for (int k = 0; k < bytes; k++) {
-        if (data[k] == (char)(i + 1)) continue;
-        fprintf(stderr, "instructions: byte %d of %d is wrong\n", k, bytes);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-      }
+      MPI_Recv(data, 1, message->type, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
+    if (rank == stepped) mark();
+    if (rank == 1) verify(message, data, (char)(i + 1));
     fewest = least(fewest, *counted);
   }
   return fewest;
 }
 
-static void show(int bytes) {
-  char* data = malloc((size_t)bytes + 1);
-  long marks = marks_alone(), mine, other = 0;
+static void show(const char* text) {
+  Message message;
   int rank;
 
+  if (!parse(text, &message)) {
+    fprintf(stderr, "instructions: %s is neither BYTES nor BYTES/RUN\n", text);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  mine = measure(rank, data, bytes) - marks;
+  char* const data = malloc(message.extent + 1);
+  const long marks = marks_alone();
+  const long sent = measure(rank, data, &message, 0) - marks;
+  long received = measure(rank, data, &message, 1) - marks;
   if (rank == 1) {
-    MPI_Send(&mine, 1, MPI_LONG, 0, kTag, MPI_COMM_WORLD);
+    MPI_Send(&received, 1, MPI_LONG, 0, kTag, MPI_COMM_WORLD);
   } else {
-    MPI_Recv(&other, 1, MPI_LONG, 1, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    printf("%8d bytes: MPI_Send %5ld, MPI_Recv %5ld, together %5ld instructions\n", bytes, mine,
-           other, mine + other);
+    MPI_Recv(&received, 1, MPI_LONG, 1, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    printf("%14s: MPI_Send %5ld, MPI_Recv %5ld, together %5ld instructions\n", text, sent, received,
+           sent + received);
     fflush(stdout);
   }
+  MPI_Type_free(&message.type);
   free(data);
 }
 
@@ -137,15 +179,8 @@ int main(int argc, char** argv) {
     fprintf(stderr, "instructions: run it on 2 ranks, not %d\n", ranks);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
-  if (argc < 2) show(kDefaultBytes);
-  for (int i = 1; i < argc; i++) {
-    const int bytes = atoi(argv[i]);
-    if (bytes < 0) {
-      fprintf(stderr, "instructions: %s is no number of bytes\n", argv[i]);
-      MPI_Abort(MPI_COMM_WORLD, 2);
-    }
-    show(bytes);
-  }
+  if (argc < 2) show("8");
+  for (int i = 1; i < argc; i++) show(argv[i]);
   MPI_Finalize();
   return 0;
 }

@@ -45,21 +45,26 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.set_defaults(function=run)
 
 
+def binary(prefix: Path) -> Path:
+    """Where the ping-pong of the MPI in `prefix` is, once it is compiled."""
+    return cache_root() / "pingpong" / digest(str(prefix)) / "pingpong"
+
+
 def program(prefix: Path) -> Path:
     """The ping-pong compiled with the MPI in `prefix`; compiled again when a source of it changes."""
-    home = cache_root() / "pingpong" / digest(str(prefix))
-    binary = home / "pingpong"
+    compiled = binary(prefix)
+    home = compiled.parent
     stamps = Stamps(home / "stamps")
     wanted = tree_digest(sorted([*SOURCES.glob("*.c"), *SOURCES.glob("*.h")]))
-    if stamps.get("built") != wanted or not binary.is_file():
+    if stamps.get("built") != wanted or not compiled.is_file():
         stamps.clear("built")
         home.mkdir(parents=True, exist_ok=True)
         files = [str(path) for path in sorted(SOURCES.glob("*.c"))]
         with stage("pingpong: compiling"):
-            run_logged([str(prefix / "bin" / "mpicc"), "-O2", "-std=gnu11", *files, "-o", str(binary)],
+            run_logged([str(prefix / "bin" / "mpicc"), "-O2", "-std=gnu11", *files, "-o", str(compiled)],
                        logs_dir() / "pingpong-build.log", "compiling the ping-pong")  # fmt: skip
         stamps.set("built", wanted)
-    return binary
+    return compiled
 
 
 def _options(arguments: argparse.Namespace) -> List[str]:
@@ -87,9 +92,9 @@ def _of_fabric(path: Path, fabric: str, of: Sequence[str]) -> Path:
 def run(arguments: argparse.Namespace) -> int:
     """Builds, measures, plots; returns the program's first exit code that is not 0."""
     prefix = mpich_build.ensure_as_before().prefix
-    binary = program(prefix)
+    compiled = program(prefix)
     fabrics = _fabrics(arguments)
-    results = Path(arguments.csv) if arguments.csv else binary.parent / "results.csv"
+    results = Path(arguments.csv) if arguments.csv else compiled.parent / "results.csv"
     for number, fabric in enumerate(fabrics):
         words = _options(arguments)
         csv = _of_fabric(results, fabric, fabrics)
@@ -97,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
             words += ["--csv", str(csv)]
         environment = {"MPIR_CVAR_CH4_MAD_INTERFACE": "lo", **os.environ, _FABRIC: fabric}
         print(("\n" if number else "") + f"# fabric: {fabric}", flush=True)
-        code = subprocess.run([str(prefix / "bin" / "mpiexec"), "-n", "2", str(binary), *words],
+        code = subprocess.run([str(prefix / "bin" / "mpiexec"), "-n", "2", str(compiled), *words],
                               env=environment, check=False).returncode  # fmt: skip
         if code != 0:
             return code

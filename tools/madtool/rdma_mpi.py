@@ -4,9 +4,9 @@ import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
-from madtool import conformance_suite, fabrics, mpi_stages, mpich_build, rdma_lab
+from madtool import conformance_suite, fabrics, mpi_stages, mpich_build, pingpong, rdma_counts, rdma_lab
 from madtool.log import run_logged
 from madtool.paths import CHECKOUT, cache_root, digest, logs_dir
 from madtool.rdma_checks import MPI, ROOT, Account, Check
@@ -16,8 +16,11 @@ _PATIENCE = 10
 _PARTED_S = 300
 # Of MPICH's suite, as far as it comes in so many seconds each; and how long the last test may take.
 _SUITE = ("pt2pt", "datatype", "rma")
-_SUITE_S = 200
+_SUITE_S = 120
 _TEST_S = 300
+# Of the smoke set, over all fabrics but the first, and over all as an ordinary user, whose limits are what differs.
+_FEW = ("hello", "combiners", "bursts", "stress", "collectives", "parting", "foreign", "death-receiving",
+        "death-one-sided", "death-leaving")  # fmt: skip
 
 # By rank 0.
 _PULLED = "ip link set eth0 down"
@@ -47,14 +50,15 @@ class Mpi:
     prefix: Path
     programs: Path
 
-    def _smoke(self) -> Check:
-        """Over each fabric of the lab tests/mpi/run.py runs a little of everything, with 2 to 4 ranks."""
+    def _smoke(self, name: str, over: Sequence[str], names: Sequence[str] = ()) -> Check:
+        """Over each of these fabrics tests/mpi/run.py runs a little of everything, with 2 to 16 ranks, or these."""
         words = [sys.executable, "-B", str(mpi_stages.PROGRAMS), f"--prefix={self.prefix}", f"--build={self.programs}",
-                 "--smoke", *(f"--fabric={fabric}" for fabric in fabrics.IN_LAB), f"--patience={_PATIENCE}", "--built"]  # fmt: skip
-        return Check("mpi", shlex.join(words), MPI, 3600, {"MPIR_CVAR_CH4_MAD_INTERFACE": "roce0"})
+                 "--smoke", *(f"--fabric={fabric}" for fabric in over), f"--patience={_PATIENCE}", "--built",
+                 *names]  # fmt: skip
+        return Check(name, shlex.join(words), MPI, 3600, {"MPIR_CVAR_CH4_MAD_INTERFACE": "roce0"})
 
     def _suite(self, fabric: str, directory: str) -> Check:
-        words = [sys.executable, "-B", str(CHECKOUT / "tools" / "mad"), "conformance", f"--at-most={_SUITE_S}",
+        words = [sys.executable, "-B", str(CHECKOUT / "tools" / "madtool"), "conformance", f"--at-most={_SUITE_S}",
                  f"--timeout={_TEST_S}", directory]  # fmt: skip
         env = {**_variables(fabric, "roce0"), "MAD_CACHE": str(cache_root())}
         return Check(f"suite-{directory}", shlex.join(words), MPI, _SUITE_S + _TEST_S, env)
@@ -66,8 +70,13 @@ class Mpi:
 
     def checks(self, account: Account) -> List[Check]:
         """On one machine. Only root may part ranks as containers are, and write into the cache, as the suite does."""
-        of_root = [self.auto(), *(self._suite("ofi:verbs", directory) for directory in _SUITE)] if account is ROOT else []
-        return [self._smoke(), *of_root]
+        first, *others = fabrics.IN_LAB
+        if account is not ROOT:
+            return [self._smoke("mpi", fabrics.IN_LAB, _FEW)]
+        counted = [check for fabric in fabrics.IN_LAB
+                   for check in rdma_counts.checks(self.prefix, self.programs, fabric, "roce0")]  # fmt: skip
+        return [self._smoke("mpi", [first]), self._smoke("mpi-others", others, _FEW), self.auto(), *counted,
+                *(self._suite(first, directory) for directory in _SUITE)]  # fmt: skip
 
     def reached(self) -> List[Path]:
         """Directories with what they need."""
@@ -103,6 +112,7 @@ def build() -> Optional[Mpi]:
     for what in (["--smoke", *(f"--fabric={fabric}" for fabric in fabrics.IN_LAB)], ["two-hosts-silence-tcp"]):
         run_logged([sys.executable, "-B", str(mpi_stages.PROGRAMS), f"--prefix={prefix}", f"--build={programs}", *what,
                     "--only-build"], logs_dir() / "rdma-mpi-build.log", "MPI programs")  # fmt: skip
+    rdma_counts.build(prefix, programs)
     suite = conformance_suite.mad_suite()
     conformance_suite.compile_programs(
         suite, [test for directory in _SUITE for test in conformance_suite.expected(suite, directory)])  # fmt: skip

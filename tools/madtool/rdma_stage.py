@@ -54,10 +54,14 @@ class Test:
 
 
 _VERBS = {"MAD_TEST_NEEDS_VERBS": "1"}  # without a device they fail here
+# libfabric's layer for datagrams asks the device for more than soft-RoCE's completion queues hold, and locks more memory
+# than an ordinary user may, unless told of fewer peers and shorter queues.
+_DATAGRAMS = {"FI_UNIVERSE_SIZE": "64", "FI_OFI_RXM_MSG_TX_SIZE": "64", "FI_OFI_RXM_MSG_RX_SIZE": "64"}
 # As netmod/abi/ucx_loader.cc has it.
 _UNPATCHED = {"UCX_MEM_MMAP_HOOK_MODE": "none"}
 TESTS = (
     Test("//tests/conformance/ofi:verbs_conformance_test", env=_VERBS, clean=True),
+    Test("//tests/conformance/ofi:verbs_datagrams_test", env={**_VERBS, **_DATAGRAMS}),
     Test("//tests/conformance/ofi:verbs_writes_test", env=_VERBS, clean=True),
     Test("//tests/conformance/ofi:verbs_death_test", env=_VERBS, clean=True),
     Test("//tests/conformance:ucx_rdma_conformance_test", env=_UNPATCHED, limit_s=1200),

@@ -3,8 +3,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <fstream>
+#include <optional>
+#include <utility>
 
 #include "madlike/driver/ip/address.h"
 
@@ -42,26 +43,30 @@ std::string obstacle_of_file(const std::string& path, const std::string& root,
          ", and give a container the devices in /dev/infiniband";
 }
 
-/// Whether a connection can be made by this port.
-bool is_reachable(const RdmaDevice& device, const RdmaPort& port, const RdmaUser& user,
-                  const std::string& interface) {
-  const std::vector<std::string> names = device.interfaces_of(port);
-  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-    return (interface.empty() || name == interface) && user.interfaces.count(name) > 0;
-  });
+/// By which connections can be made with this port; empty: there is none.
+std::string usable_interface(const RdmaDevice& device, const RdmaPort& port, const RdmaUser& user,
+                             const std::string& interface) {
+  for (const std::string& name : device.interfaces_of(port)) {
+    const bool is_asked_for = interface.empty() || name == interface;
+    if (is_asked_for && user.interfaces.count(name) > 0) return name;
+  }
+  return "";
 }
 
-const RdmaPort* find_port(const RdmaDevice& device, const RdmaUser& user,
-                          const std::string& interface) {
+std::optional<UsableRdmaPort> find_port(const RdmaDevice& device, const RdmaUser& user,
+                                        const std::string& interface) {
   for (const RdmaPort& port : device.ports) {
-    if (port.active() && is_reachable(device, port, user, interface)) return &port;
+    if (!port.active()) continue;
+    std::string usable = usable_interface(device, port, user, interface);
+    if (usable.empty()) continue;
+    return UsableRdmaPort{device.name + " port " + port.number, std::move(usable)};
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 std::string obstacle_of_ports(const RdmaDevice& device, const RdmaUser& user,
                               const std::string& interface) {
-  if (find_port(device, user, interface) != nullptr) return "";
+  if (find_port(device, user, interface)) return "";
   std::string states;
   for (const RdmaPort& port : device.ports) {
     if (port.active()) {
@@ -114,14 +119,13 @@ std::vector<std::string> rdma_obstacles(const RdmaDevice& device, const RdmaUser
   return all;
 }
 
-Result<std::string> usable_rdma_port(const std::vector<RdmaDevice>& devices, const RdmaUser& user,
-                                     const std::string& interface, const std::string& root) {
+Result<UsableRdmaPort> usable_rdma_port(const std::vector<RdmaDevice>& devices,
+                                        const RdmaUser& user, const std::string& interface,
+                                        const std::string& root) {
   std::string why;
   for (const RdmaDevice& device : devices) {
     const std::vector<std::string> obstacles = rdma_obstacles(device, user, interface, root);
-    if (obstacles.empty()) {
-      return device.name + " port " + find_port(device, user, interface)->number;
-    }
+    if (obstacles.empty()) return *find_port(device, user, interface);
     why += (why.empty() ? "" : "; ") + device.name + ": " + obstacles.front();
   }
   return Status(StatusCode::kNotFound, why.empty() ? "this host has no RDMA device" : why);

@@ -37,11 +37,16 @@ std::vector<std::string> rdma_obstacles(const RdmaDevice& device, const RdmaUser
                                         const std::string& interface = "",
                                         const std::string& root = "");
 
-/// Device and port of these that nothing is known to be in the way of: "mlx5_0 port 1".  kNotFound:
-/// there is none, and the sentence says why.
-Result<std::string> usable_rdma_port(const std::vector<RdmaDevice>& devices, const RdmaUser& user,
-                                     const std::string& interface = "",
-                                     const std::string& root = "");
+/// A port that nothing is known to be in the way of.
+struct UsableRdmaPort {
+  std::string name;       // with the device's: "mlx5_0 port 1"
+  std::string interface;  // a network interface of it that has an IP address
+};
+
+/// The first of these.  kNotFound: there is none, and the sentence says why.
+Result<UsableRdmaPort> usable_rdma_port(const std::vector<RdmaDevice>& devices,
+                                        const RdmaUser& user, const std::string& interface = "",
+                                        const std::string& root = "");
 
 }  // namespace mad
 

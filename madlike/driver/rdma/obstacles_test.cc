@@ -42,7 +42,8 @@ TEST(RdmaObstacles, AHealthyDeviceHasNone) {
   EXPECT_TRUE(obstacles(made_up, kUser, "eth0").empty());
   const auto port = usable_rdma_port(rdma_devices(made_up.root), kUser, "", made_up.root);
   ASSERT_TRUE(port.ok()) << port.status().message();
-  EXPECT_EQ(*port, "mlx5_0 port 1");
+  EXPECT_EQ(port->name, "mlx5_0 port 1");
+  EXPECT_EQ(port->interface, "eth0");
 }
 
 TEST(RdmaObstacles, PortsThatAreDown) {
@@ -105,7 +106,8 @@ TEST(RdmaObstacles, TheNextDeviceMayDo) {
   expect_has(std::string(port("").status().message()), "mlx5_0: no port that is up has");
   made_up.healthy("mlx5_1", "eth0");
   ASSERT_TRUE(port("").ok());
-  EXPECT_EQ(*port(""), "mlx5_1 port 1");
+  EXPECT_EQ(port("")->name, "mlx5_1 port 1");
+  EXPECT_EQ(port("")->interface, "eth0");
   expect_has(std::string(port("lo").status().message()), "; mlx5_1: no port that is up has");
 }
 

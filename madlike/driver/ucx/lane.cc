@@ -42,6 +42,10 @@ std::uint32_t layout_of(const UcxDomain& domain) {
   return number;
 }
 
+/// Of a message with UCX's header: whole packets, whatever the path's MTU.  UCX's own is 8 KiB and
+/// some bytes, which go in a packet of their own.
+constexpr std::size_t kMostRcBytes = 8192;
+
 /// Bytes of UCX's header that stand before a message of a reliable connection.
 std::size_t rc_header_bytes(const UcxDomain& domain) {
   return domain.options().uct_name == "rc_verbs" ? 1 : 2;
@@ -138,7 +142,10 @@ Status UcxLane::read_attributes() {
     max_copied_ = kTcpInject + sizeof(UcxHeader);
     return read_addresses(attributes);
   }
-  max_copied_ = limits_.max_message_bytes = am.max_bcopy - pad_;
+  const std::size_t most = transport_ == UcxTransport::kRc
+                               ? std::min(am.max_bcopy, kMostRcBytes - rc_header_bytes(*domain_))
+                               : am.max_bcopy;
+  max_copied_ = limits_.max_message_bytes = most - pad_;
   max_short_ = pad_ > 0 ? 0 : std::min(am.max_short, kMostShort);
   limits_.max_iov = kCopiedIov;
   limits_.inject_bytes = kCopiedInject;

@@ -14,14 +14,15 @@
 namespace mad {
 
 /// On the first RDMA device that has an IP address.
-inline Result<std::unique_ptr<Driver>> try_open_verbs() {
+inline Result<std::unique_ptr<Driver>> try_open_verbs(const char* provider = "verbs") {
   OfiOptions options;
-  options.provider = "verbs";
+  options.provider = provider;
   return open_ofi(options);
 }
 
-inline std::unique_ptr<Driver> open_verbs() {
-  auto driver = try_open_verbs();
+/// `provider`: verbs, or with layers of libfabric's.
+inline std::unique_ptr<Driver> open_verbs(const char* provider = "verbs") {
+  auto driver = try_open_verbs(provider);
   if (!driver.ok()) throw std::runtime_error(std::string(driver.status().message()));
   return std::move(*driver);
 }

@@ -9,7 +9,18 @@ from pathlib import Path
 from typing import Dict, List
 from unittest import mock
 
-from madtool import lab_command, mpi_stages, packages, rdma_checks, rdma_lab, rdma_machine, rdma_mpi, rdma_stage, test_command
+from madtool import (
+    lab_command,
+    mpi_stages,
+    packages,
+    rdma_checks,
+    rdma_counts,
+    rdma_lab,
+    rdma_machine,
+    rdma_mpi,
+    rdma_stage,
+    test_command,
+)
 from madtool.errors import Failure
 from madtool.rdma_checks import GTEST, MPI, ROOT, USER, Check
 from madtool.rdma_lab import SCRIPTS, Lab
@@ -207,10 +218,34 @@ class MpiPrograms(CacheTest):
         mpi = rdma_mpi.Mpi(self.scratch / "a b", self.scratch / "programs")
         as_root, as_user = mpi.checks(ROOT), mpi.checks(USER)
         self.assertEqual([check.name for check in as_user], ["mpi"])
-        self.assertEqual([check.name for check in as_root], ["mpi", "auto", "suite-pt2pt", "suite-datatype", "suite-rma"])
+        self.assertEqual([check.name for check in as_root],
+                         ["mpi", "mpi-others", "auto", "counts-ofi-verbs", "pingpong-ofi-verbs", "counts-ucx-rc",
+                          "pingpong-ucx-rc", "suite-pt2pt", "suite-datatype", "suite-rma"])  # fmt: skip
         for check in as_root:
             subprocess.run(["bash", "-n", "-c", check.command], check=True)
         self.assertIn("--fabric=ofi:verbs", as_user[0].command)
+        first, others = as_root[0].command, as_root[1].command
+        self.assertNotIn("ucx", first)
+        self.assertIn("--fabric=ucx:rc", others)
+
+    def _counted(self, line: str) -> int:
+        """The exit code of the check where this stands for the line of 8 bytes."""
+        lines = [line] + [f"{message}: copied {copied} {copied}, reg {registered} {registered}, requests 1.00 1.00, done "
+                          "1.00 1.00, packets 2.00 1.00, least 2.00, device 9.00"
+                          for message, copied, registered in (
+                              ("4096", 1, 0), ("65536", 1, 0), ("262144", 0, 1), ("1048576", 0, 1), ("65536/4096", 1, 0),
+                              ("262144/4096", 1, 0), ("1048576/4096", 1, 0))]  # fmt: skip
+        lines.append("1000 idle: 0 sends, 0 writes, 0 reads, 0 receives posted, 0 registrations")
+        self._tool("mpiexec", "#!/bin/sh\necho '" + "\n".join(lines) + "'\n")
+        check = rdma_counts.checks(self.scratch, self.scratch, "ofi:verbs", "roce0")[0]
+        return subprocess.run(["bash", "-c", check.command], stdout=subprocess.DEVNULL, check=False).returncode
+
+    def test_what_a_message_costs_is_compared(self) -> None:
+        line = "8: copied {} 1.00, reg 0.00 {}, requests 1.00 1.00, done 1.00 1.00, packets {} 1.00, least 1.00, device 4"
+        self.assertEqual(self._counted(line.format("1.00", "0.00", "1.00")), 0)
+        self.assertEqual(self._counted(line.format("1.50", "0.00", "1.00")), 1)
+        self.assertEqual(self._counted(line.format("1.00", "1.00", "1.00")), 1)
+        self.assertEqual(self._counted(line.format("1.00", "0.00", "3.00")), 1)
 
     def test_machines_that_are_parted(self) -> None:
         mpi = rdma_mpi.Mpi(self.scratch / "a b", self.scratch / "programs")
