@@ -56,6 +56,7 @@ std::vector<Example> examples() {
   Frame data = frame_of(FrameKind::kData, 3, 24);
   data.offset = std::uint64_t{1} << 40;
   return {{frame_of(FrameKind::kHello, 0, 1 << 18), 0},
+          {frame_of(FrameKind::kHello, 0, 1 << 18), kMaxGreetingBytes},
           {message, 16 + 100},
           {clear_frame(), 0},
           {window, kWindowBytes},
@@ -101,7 +102,7 @@ TEST(Wire, FieldsStandWhereTheProtocolSays) {
   std::array<std::byte, kFrameBytes> out;
   encode_frame(f, out.data());
   EXPECT_EQ(out[0], std::byte{0xAD});
-  EXPECT_EQ(out[1], std::byte{3});
+  EXPECT_EQ(out[1], std::byte{4});
   EXPECT_EQ(out[2], std::byte{3});
   EXPECT_EQ(out[3], std::byte{1});
   EXPECT_EQ(out[4], std::byte{5});
@@ -111,7 +112,7 @@ TEST(Wire, FieldsStandWhereTheProtocolSays) {
 
 TEST(Wire, OnlyTheVersionDiffers) {
   Bytes packet = packet_of(frame_of(FrameKind::kGoodbye), 0);
-  for (const std::byte version : {std::byte{1}, std::byte{4}}) {
+  for (const std::byte version : {std::byte{1}, std::byte{3}, std::byte{5}}) {
     packet[1] = version;
     EXPECT_EQ(decoded(packet), StatusCode::kVersion);
   }
