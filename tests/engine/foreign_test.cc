@@ -241,7 +241,7 @@ TEST_P(Foreign, MessagesWithAHandlerAreConvertedToo) {
   EXPECT_EQ(memory, (std::vector<long>{0, -1000, -2000, -3000, -4000}));
 }
 
-/// Each engine in a thread of its own, as loopback's may not be.
+/// Each engine in a thread of its own, which engines of one loopback network cannot have.
 class ForeignMadeleine : public ::testing::TestWithParam<Link> {};
 
 TEST_P(ForeignMadeleine, PiecesShortAndLong) {
