@@ -21,8 +21,8 @@ namespace mad {
 
 class ConversionPlan {
  public:
-  /// kInvalidArgument if there is no such architecture, the type has long doubles that cannot be
-  /// converted (double-doubles), or its packed bytes there exceed 2^63 - 1.
+  /// kInvalidArgument if there is no such architecture, or the type's packed bytes there exceed
+  /// 2^63 - 1; kUnrepresentable if it has long doubles that cannot be converted (double-doubles).
   static Result<std::shared_ptr<const ConversionPlan>> make(
       std::shared_ptr<const TypedProgram> program, const Architecture& remote);
 
@@ -33,6 +33,9 @@ class ConversionPlan {
   /// Packed bytes of `count` elements of the type on the other side; kInvalidArgument if they
   /// exceed 2^63 - 1.
   Result<std::uint64_t> remote_bytes(std::uint64_t count) const;
+  /// What the first `remote` packed bytes of the other side, of however many elements, are here:
+  /// the bytes of the basic elements in them; of one that is there in part, not all of its bytes.
+  std::uint64_t local_bytes(std::uint64_t remote) const;
 
   const ElementConversion& to_local(BasicType type) const {
     return to_local_[static_cast<std::size_t>(type)];
@@ -41,12 +44,14 @@ class ConversionPlan {
     return to_remote_[static_cast<std::size_t>(type)];
   }
 
-  /// The error of basic element `element`, which does not fit `bytes` bytes on the receiving side.
+  /// The error, kUnrepresentable, of basic element `element`, which does not fit `bytes` bytes on
+  /// the receiving side.
   static Status misfit(std::uint64_t element, BasicType type, std::uint64_t bytes);
 
  private:
-  ConversionPlan(ByteIndex remote_index, const Architecture& remote);
+  ConversionPlan(ByteIndex local_index, ByteIndex remote_index, const Architecture& remote);
 
+  ByteIndex local_index_;
   ByteIndex remote_index_;
   std::vector<ElementConversion> to_local_;  // of each kind
   std::vector<ElementConversion> to_remote_;

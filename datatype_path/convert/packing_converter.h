@@ -25,7 +25,7 @@ class PackingConverter {
   std::uint64_t total() const { return total_; }
 
   /// Writes bytes [offset, offset + size) of the stream to `out`.  kInvalidArgument, with nothing
-  /// done, if they go beyond total(); kInvalidArgument if an integer does not fit its place there:
+  /// done, if they go beyond total(); kUnrepresentable if an integer does not fit its place there:
   /// the sentence names the first such element of the piece, each of them is written as 0.
   Status pack(std::uint64_t offset, void* out, std::size_t size);
 

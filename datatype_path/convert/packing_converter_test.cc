@@ -77,7 +77,7 @@ TEST(PackingConverter, what_does_not_fit_is_named_and_zero) {
     if (status.ok()) continue;
     ++with_misfits;
     const std::uint64_t first = sample.unfit.front();
-    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(status.code(), StatusCode::kUnrepresentable);
     EXPECT_NE(std::string(status.message()).find("element " + std::to_string(first) + " "),
               std::string::npos)
         << status.message();

@@ -35,7 +35,7 @@ class UnpackingConverter {
   std::uint64_t total() const { return total_; }
 
   /// Takes the sender's bytes [offset, offset + size).  kProtocol, with nothing done, if they go
-  /// beyond total(); kInvalidArgument if an integer does not fit its place here: the sentence names
+  /// beyond total(); kUnrepresentable if an integer does not fit its place here: the sentence names
   /// the first such element of the fragment, each of them is written as 0, all others are
   /// converted; kNoMemory if there is none for an element that is kept.
   Status unpack(std::uint64_t offset, const void* bytes, std::size_t size);

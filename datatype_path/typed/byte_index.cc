@@ -78,4 +78,23 @@ ByteIndex::Place ByteIndex::find(std::uint64_t offset) const {
   }
 }
 
+std::uint64_t ByteIndex::start(std::uint64_t element) const {
+  std::uint64_t offset = element / program_->elements() * bytes();
+  element %= program_->elements();
+  for (std::uint32_t index = program_->root();;) {
+    const TypedNode& node = program_->node(index);
+    if (node.run) return offset + element * size_of(node.run->type);
+    std::uint64_t block = 0;
+    if (node.is_struct()) {
+      block = node.find(element).block;
+      offset += block == 0 ? 0 : ends_[first_end_[index] + block - 1];
+      element -= node.block_start(block);
+    }
+    index = node.child(block);
+    const std::uint64_t each = program_->node(index).elements();
+    offset += element / each * bytes_[index];
+    element %= each;
+  }
+}
+
 }  // namespace mad

@@ -36,6 +36,8 @@ class ByteIndex {
   /// The element that holds packed byte `offset` of a type that has bytes; O(depth) plus a binary
   /// search in structs.
   Place find(std::uint64_t offset) const;
+  /// Packed bytes before element `element` of a type that has elements; as find().
+  std::uint64_t start(std::uint64_t element) const;
 
  private:
   ByteIndex(std::shared_ptr<const TypedProgram> program, const BasicSizes& sizes)

@@ -33,6 +33,7 @@ TEST(ByteIndex, finds_every_byte_of_random_types_for_random_sizes) {
     std::uint64_t offset = 0;
     for (std::size_t element = 0; element < map.size(); ++element) {
       const std::uint64_t size = index.size_of(map[element].type);
+      ASSERT_EQ(index.start(element), offset);
       for (std::uint64_t byte = 0; byte < size; ++byte, ++offset) {
         const ByteIndex::Place place = index.find(offset);
         ASSERT_EQ(place.element, element);
@@ -40,6 +41,9 @@ TEST(ByteIndex, finds_every_byte_of_random_types_for_random_sizes) {
       }
     }
     ASSERT_EQ(offset, 2 * index.bytes());
+    if (!map.empty()) {
+      ASSERT_EQ(index.start(map.size()), offset);
+    }
   }
 }
 

@@ -32,6 +32,8 @@ std::string_view to_string(StatusCode code) {
       return "internal error";
     case StatusCode::kCorrupt:
       return "corrupt";
+    case StatusCode::kUnrepresentable:
+      return "unrepresentable";
   }
   return "unknown status";
 }

@@ -30,6 +30,7 @@ enum class StatusCode : int {
   kClosed,           // the engine or peer was closed in good order
   kInternal,         // a broken invariant of ours
   kCorrupt,          // bytes arrived that are not those that were sent
+  kUnrepresentable,  // another machine's value that this one, or a type of it, cannot have
 };
 
 /// The code's name as it stands in messages, e.g. "peer failed".

@@ -1,11 +1,12 @@
 #include "madlike/message/core.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace mad {
 namespace {
 
-constexpr std::size_t kControlPacketBytes = 128;  // a frame and a window
+constexpr std::size_t kControlPacketBytes = 128;  // a frame and its body
 constexpr std::size_t kControlPackets = 128;
 constexpr std::size_t kMinPackets = 4;
 
@@ -17,7 +18,11 @@ Core::Core(const MessengerConfig& its_config, MessageEvents& its_events)
       credit_threshold(std::max<std::uint64_t>(its_config.peer_credit / 4, 1)),
       packets(its_config.packet_bytes,
               std::max(kMinPackets, its_config.staging_bytes / its_config.packet_bytes)),
-      controls(kControlPacketBytes, kControlPackets) {}
+      controls(kControlPacketBytes, kControlPackets) {
+  static_assert(kFrameBytes + kMaxGreetingBytes <= kControlPacketBytes);
+  static_assert(kFrameBytes + kWindowBytes <= kControlPacketBytes);
+  assert(config.greeting.size() <= kMaxGreetingBytes);
+}
 
 void Core::activate(Endpoint& endpoint) {
   if (endpoint.active || !endpoint.state.live()) return;

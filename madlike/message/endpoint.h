@@ -7,6 +7,7 @@
 #ifndef MADLIKE_MESSAGE_ENDPOINT_H_
 #define MADLIKE_MESSAGE_ENDPOINT_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -22,6 +23,7 @@
 #include "madlike/message/payload_sum.h"
 #include "madlike/message/peer_state.h"
 #include "madlike/message/send_queue.h"
+#include "madlike/message/wire.h"
 
 namespace mad {
 
@@ -63,10 +65,18 @@ class Endpoint {
   Attempts attempts;
 
   PeerState state;
-  LinkCaps link;  // of its connection; before the peer's HELLO nothing is known of it
+  bool foreign = false;  // its greeting is another than ours
+  LinkCaps link;         // of its connection; before the peer's HELLO nothing is known of it
   Credit credit;
   SendQueue queue;
   bool active = false;  // in the messenger's list of endpoints with something to send
+
+  /// What it said, if it is foreign.
+  struct Greeting {
+    std::array<std::byte, kMaxGreetingBytes> bytes{};
+    std::size_t size = 0;
+  };
+  Greeting greeting;
 
   std::size_t arrivals = 0;  // messages of it in the table of incoming ones
   OfferTimes offers;         // of payload that it offers us

@@ -237,6 +237,11 @@ void set_user_data(Endpoint& endpoint, void* data) { endpoint.user_data = data; 
 void* user_data(const Endpoint& endpoint) { return endpoint.user_data; }
 const Route& route(const Endpoint& endpoint) { return endpoint.route(); }
 const LinkCaps& link(const Endpoint& endpoint) { return endpoint.link; }
+bool is_foreign(const Endpoint& endpoint) { return endpoint.foreign; }
+Segment foreign_greeting(const Endpoint& endpoint) {
+  auto& bytes = const_cast<Endpoint&>(endpoint).greeting.bytes;  // only read
+  return {bytes.data(), endpoint.greeting.size};
+}
 
 Segment payload_here(const IncomingMessage& message) {
   return message.readable() ? message.head : Segment();

@@ -42,6 +42,9 @@ class PayloadSink : public ScatteredMemory {
   /// Takes `bytes`, which stand at `offset` of the payload.  Fragments may come in any order and
   /// end anywhere.
   virtual void place(std::uint64_t offset, Segment bytes) = 0;
+  /// Whether what was placed is what was sent, as far as this can tell; for its owner, the
+  /// messenger does not ask.
+  virtual Status result() const { return {}; }
   // runs() lets a peer write in place.
 };
 
@@ -102,8 +105,13 @@ class OutgoingMessage {
 class MessageEvents {
  public:
   virtual ~MessageEvents() = default;
+  /// The peer's first word was another than ours (MessengerConfig::greeting), and is valid during
+  /// the call: it is foreign.  An error, kProtocol or kVersion, ends its connection.
+  virtual Status on_greeting(Endpoint& /*from*/, Segment /*greeting*/) {
+    return {StatusCode::kProtocol, "the peer sent a greeting that means nothing here"};
+  }
   /// A tagged message arrived, all of it, valid during the call: whether it was received.  If not,
-  /// on_message() follows.
+  /// on_message() follows.  Not called for those of foreign peers.
   virtual bool take(Endpoint& /*from*/, const TaggedHeader& /*header*/, Segment /*payload*/) {
     return false;
   }
@@ -143,6 +151,8 @@ struct MessengerConfig {
   /// Payload is sent with its CRC32C, and in frames only, as what is written remotely has none.
   /// Sums that arrive are checked whatever this says.
   bool checksum = false;
+  /// What is said of this engine to every peer first, at most 64 bytes: how it represents data.
+  std::vector<std::byte> greeting;
 };
 
 /// What one driver carried, frames and payload.
@@ -271,6 +281,11 @@ void* user_data(const Endpoint& endpoint);
 const Route& route(const Endpoint& endpoint);
 /// The facts of the connection with it; the usual ones before the two have spoken.
 const LinkCaps& link(const Endpoint& endpoint);
+
+/// Whether its greeting was another than ours.  Then nothing is offered, nor written remotely.
+bool is_foreign(const Endpoint& endpoint);
+/// That greeting; empty if it is not foreign.
+Segment foreign_greeting(const Endpoint& endpoint);
 
 /// What of a message's payload is here, from its first byte on, and as it was sent; empty: nothing,
 /// or not known yet.  Who needs no more may read it there instead of accept(), then discard().

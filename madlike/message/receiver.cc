@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 #include <utility>
+#include <vector>
 
 namespace mad {
 namespace {
@@ -54,8 +55,7 @@ Status Receiver::first_piece(Endpoint& from, const Completion& arrived, void** b
   const Segment body{bytes.begin() + kFrameBytes, bytes.size - kFrameBytes};
   switch (frame.kind) {
     case FrameKind::kHello:
-      hello(from, frame);
-      return {};
+      return hello(from, frame, body);
     case FrameKind::kMessage:
       break;
     case FrameKind::kClear:
@@ -119,10 +119,25 @@ void Receiver::check(PayloadSum& sum, Segment payload, std::size_t rest, Incomin
   if (rest == 0 && !message.corrupt.error()) message.corrupt = sum.result(message.payload_bytes);
 }
 
-void Receiver::hello(Endpoint& from, const Frame& frame) {
-  from.state.set_heard_hello();
+// What a foreign peer sends is not what is wanted here, nor the other way round: memory of the
+// other one is neither written nor read.
+Status Receiver::hello(Endpoint& from, const Frame& frame, Segment greeting) {
+  const std::vector<std::byte>& ours = core_.config.greeting;
+  const bool foreign = !std::equal(greeting.begin(), greeting.end(), ours.begin(), ours.end());
+  LinkCaps link = from.driver->link(from.state.connection());
+  if (foreign) {
+    Status understood = core_.events.on_greeting(from, greeting);
+    if (understood.error()) return understood;
+    from.greeting.size = greeting.size;
+    std::copy(greeting.begin(), greeting.end(), from.greeting.bytes.begin());
+    link.write_runs_from = LinkCaps::kNever;
+    link.write_whole_from = link.most_offered = 0;
+  }
+  from.foreign = foreign;
+  from.link = std::move(link);
   from.credit.grant(frame.length);
-  from.link = from.driver->link(from.state.connection());
+  from.state.set_heard_hello();
+  return {};
 }
 
 // Mostly somebody waits for it, and nothing has to be made of it.
@@ -172,7 +187,7 @@ Status Receiver::admit(Endpoint& from, std::uint32_t credit, std::size_t head) {
 
 // Of a tagged message that is all here: whether it was received.
 bool Receiver::take(Endpoint& from, const TaggedHeader& header, Segment payload) {
-  if (!core_.events.take(from, header, payload)) return false;
+  if (from.foreign || !core_.events.take(from, header, payload)) return false;
   core_.return_credit(from, payload.size);
   return true;
 }

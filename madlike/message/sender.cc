@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 namespace mad {
 namespace {
@@ -346,7 +347,9 @@ bool Sender::post_hello(Endpoint& to) {
   Frame frame;
   frame.kind = FrameKind::kHello;
   frame.length = core_.config.peer_credit;
-  if (!poster_.post_control(to, frame)) return false;
+  const std::vector<std::byte>& said = core_.config.greeting;
+  const Segment greeting{const_cast<std::byte*>(said.data()), said.size()};  // only read
+  if (!poster_.post_control(to, frame, greeting)) return false;
   to.state.set_said_hello();
   return true;
 }

@@ -151,6 +151,10 @@ class Side final : public MessageEvents {
     return std::all_of(sent.begin(), sent.end(), [](const Sent& s) { return s.done == 1; });
   }
 
+  Status on_greeting(Endpoint& from, Segment greeting) override {
+    if (on_foreign) return on_foreign(greeting);
+    return MessageEvents::on_greeting(from, greeting);
+  }
   bool take(Endpoint&, const TaggedHeader& header, Segment payload) override {
     return on_take && on_take(header, payload);
   }
@@ -193,6 +197,7 @@ class Side final : public MessageEvents {
   std::uint64_t run_bytes = UINT64_MAX;
   bool answered = false;  // of tagged messages sent from now on
   bool one_run = true;    // whether memory accepted into is one run
+  std::function<Status(Segment greeting)> on_foreign;
   std::function<bool(const TaggedHeader& header, Segment payload)> on_take;
   std::function<void(Arrived&)> on_arrival;
   std::function<void(Sent&)> on_left;

@@ -11,7 +11,7 @@ namespace mad {
 namespace {
 
 constexpr std::uint8_t kMagic = 0xAD;
-constexpr std::uint8_t kVersion = 3;
+constexpr std::uint8_t kVersion = 4;
 constexpr std::uint8_t kWindowFlag = 1;
 constexpr std::uint8_t kCheckedFlag = 2;
 constexpr std::uint8_t kOfferedFlag = 4;
@@ -106,7 +106,8 @@ const char* wrong_short(const Frame& f, bool has_id, bool has_length) {
 }
 
 const char* wrong_hello(const Frame& f) {
-  if (f.body_bytes != 0 || f.id != 0 || f.reply_id != 0 || f.offset != 0 || f.credit != 0) {
+  if (f.body_bytes > kMaxGreetingBytes) return "a HELLO with too long a greeting";
+  if (f.id != 0 || f.reply_id != 0 || f.offset != 0 || f.credit != 0) {
     return "a HELLO with fields it does not have";
   }
   return nullptr;

@@ -20,6 +20,7 @@ inline constexpr std::size_t kFrameBytes = 40;  // the fixed header
 inline constexpr std::size_t kWindowBytes = 40;
 inline constexpr std::size_t kTaggedHeaderBytes = 12;  // without a note
 inline constexpr std::size_t kNotedHeaderBytes = 32;   // with one
+inline constexpr std::size_t kMaxGreetingBytes = 64;   // the body of a HELLO
 
 /// The handler of tagged messages, whose header is a TaggedHeader.
 inline constexpr std::uint8_t kTaggedHandler = 254;

@@ -56,6 +56,7 @@ std::vector<Example> examples() {
   Frame data = frame_of(FrameKind::kData, 3, 24);
   data.offset = std::uint64_t{1} << 40;
   return {{frame_of(FrameKind::kHello, 0, 1 << 18), 0},
+          {frame_of(FrameKind::kHello, 0, 1 << 18), kMaxGreetingBytes},
           {message, 16 + 100},
           {clear_frame(), 0},
           {window, kWindowBytes},
@@ -101,7 +102,7 @@ TEST(Wire, FieldsStandWhereTheProtocolSays) {
   std::array<std::byte, kFrameBytes> out;
   encode_frame(f, out.data());
   EXPECT_EQ(out[0], std::byte{0xAD});
-  EXPECT_EQ(out[1], std::byte{3});
+  EXPECT_EQ(out[1], std::byte{4});
   EXPECT_EQ(out[2], std::byte{3});
   EXPECT_EQ(out[3], std::byte{1});
   EXPECT_EQ(out[4], std::byte{5});
@@ -109,9 +110,26 @@ TEST(Wire, FieldsStandWhereTheProtocolSays) {
   for (std::size_t i = 6; i < kFrameBytes; ++i) EXPECT_EQ(out[i], static_cast<std::byte>(i)) << i;
 }
 
+TEST(Wire, AShortFrameHasTheSameBytesOnEveryMachine) {
+  const unsigned char literal[] = {0xAE, 7, 0x34, 0x12, 4, 3, 2, 1, 8, 7, 6, 5, 12, 11, 10, 9};
+  Bytes packet;
+  for (const unsigned char byte : literal) packet.push_back(std::byte{byte});
+  TaggedHeader header;
+  ASSERT_TRUE(decode_tagged_header({packet.data(), kTaggedHeaderBytes}, &header));
+  EXPECT_EQ(header.flags, 7);
+  EXPECT_EQ(header.envelope.context, 0x1234u);
+  EXPECT_EQ(header.envelope.source, 0x01020304);
+  EXPECT_EQ(header.envelope.tag, 0x05060708);
+  EXPECT_EQ(short_frame_credit({packet.data(), packet.size()}), 0x090a0b0cu);
+  Bytes again(packet.size());
+  encode_tagged_header(header, again.data());
+  encode_short_frame({again.data(), kTaggedHeaderBytes}, 0x090a0b0c, again.data());
+  EXPECT_EQ(again, packet);
+}
+
 TEST(Wire, OnlyTheVersionDiffers) {
   Bytes packet = packet_of(frame_of(FrameKind::kGoodbye), 0);
-  for (const std::byte version : {std::byte{1}, std::byte{4}}) {
+  for (const std::byte version : {std::byte{1}, std::byte{3}, std::byte{5}}) {
     packet[1] = version;
     EXPECT_EQ(decoded(packet), StatusCode::kVersion);
   }

@@ -51,8 +51,10 @@ std::vector<bool> beyond_host(const std::vector<std::unique_ptr<mad::Driver>>& d
   return out;
 }
 
-mad::MessengerConfig messenger_config(const mad_config& config) {
+mad::MessengerConfig messenger_config(const mad_config& config, const mad::Architecture& told) {
   mad::MessengerConfig out;
+  const mad::Architecture::Encoded greeting = told.encode();
+  out.greeting.assign(greeting.begin(), greeting.end());
   if (config.eager_limit != 0) out.eager_limit = config.eager_limit;
   if (config.staging_bytes != 0) out.staging_bytes = config.staging_bytes;
   out.connect_timeout = std::chrono::seconds(config.connect_timeout);
@@ -190,7 +192,8 @@ auto held_by(Pool* pool, Operation* operation) {
 
 }  // namespace
 
-mad::Result<std::unique_ptr<mad_engine>> mad_engine::open(const mad_config& config) {
+mad::Result<std::unique_ptr<mad_engine>> mad_engine::open(const mad_config& config,
+                                                          const mad::Architecture& told) {
   raise_file_limit();
   mad::FabricOptions options;
   if (config.interface != nullptr) options.interface = config.interface;
@@ -215,12 +218,13 @@ mad::Result<std::unique_ptr<mad_engine>> mad_engine::open(const mad_config& conf
     }
   }
   std::unique_ptr<mad_engine> engine(
-      new mad_engine(config, std::move(*address), std::move(drivers), std::move(policies)));
+      new mad_engine(config, told, std::move(*address), std::move(drivers), std::move(policies)));
   engine->trace_ = mad::Trace::from_environment(engine->fabric_names());
   return engine;
 }
 
-mad_engine::mad_engine(const mad_config& config, mad::EngineAddress address,
+mad_engine::mad_engine(const mad_config& config, const mad::Architecture& told,
+                       mad::EngineAddress address,
                        std::vector<std::unique_ptr<mad::Driver>> drivers,
                        std::vector<Policies> policies)
     : callbacks_(config.callbacks),
@@ -231,7 +235,7 @@ mad_engine::mad_engine(const mad_config& config, mad::EngineAddress address,
   for (const auto& driver : drivers) driver->watched_by(&epoll_sets_);
   auto& events = static_cast<mad::MessageEvents&>(*this);
   messenger_ =
-      std::make_unique<mad::Messenger>(messenger_config(config), events, std::move(drivers));
+      std::make_unique<mad::Messenger>(messenger_config(config, told), events, std::move(drivers));
   sessions_ = std::make_unique<mad::SessionHub>(*messenger_, session_tuning(config));
 }
 
@@ -248,6 +252,7 @@ void mad_engine::give_back_operations() {
   const Status closed(StatusCode::kClosed, "the engine was closed");
   sends_.for_each([&](mad::SendOperation& operation) { operation.finished(closed); });
   receives_.for_each([&](mad::ReceiveOperation& operation) { operation.finished(0, closed); });
+  foreign_.give_back(closed);
   tagged_.give_back(closed);
 }
 
@@ -380,6 +385,9 @@ Status mad_engine::receive_tagged(const mad_incoming& incoming, mad_receive& rec
 
 Status mad_engine::receive_message(mad_incoming wanted, const mad::Payload& payload, mad_path path,
                                    mad_op* op, mad_receive* receive, std::uint64_t* received) {
+  if (wanted.foreign != nullptr && payload.program != nullptr) {
+    return foreign_.receive(wanted, payload, path, op, receive, received);
+  }
   wanted.payload_bytes = std::min(wanted.payload_bytes, payload.bytes);
   const std::uint64_t bytes = wanted.payload_bytes;
   if (bytes == 0) {
@@ -443,13 +451,7 @@ Status mad_engine::start_receive(const mad_incoming& wanted, const mad::Payload&
   mad::PayloadSink* sink = nullptr;
   try {
     operation.reset(receives_.acquire(this, op, receive));
-    if (trace_ != nullptr) {
-      mad::Trace::Decision decision = decision_of(payload, path, plan, *op);
-      decision.way = mad::Trace::Way::kReceive;
-      decision.peer = wanted.peer;
-      decision.bytes = bytes;
-      operation->traced = trace_->decided(decision);
-    }
+    operation->traced = trace_receive(wanted, payload, path, plan, *op, bytes);
     sink = plan.path == mad::Path::kContiguous
                ? &operation->transfer.start_run(run_of(payload, bytes))
                : &operation->transfer.start_layout(*payload.program, payload.base, payload.count,
@@ -463,9 +465,21 @@ Status mad_engine::start_receive(const mad_incoming& wanted, const mad::Payload&
     (void)operation.release();  // finish_receive() gives it back
   } else if (status.ok()) {
     operation->transfer.finish(bytes);
-    if (trace_ != nullptr) trace_->done(operation->traced, true);
+    trace_received(operation->traced, true);
   }
   return status;
+}
+
+mad::Trace::Message mad_engine::trace_receive(const mad_incoming& wanted,
+                                              const mad::Payload& payload, mad_path path,
+                                              const mad::Plan& plan, const mad_op& op,
+                                              std::uint64_t bytes) {
+  if (trace_ == nullptr) return {};
+  mad::Trace::Decision decision = decision_of(payload, path, plan, op);
+  decision.way = mad::Trace::Way::kReceive;
+  decision.peer = wanted.peer;
+  decision.bytes = bytes;
+  return trace_->decided(decision);
 }
 
 void mad_engine::discard(mad_incoming* incoming) {
@@ -501,6 +515,16 @@ mad_fabric_counters mad_engine::fabric_counters(std::size_t fabric) const {
           counters.packets_received, counters.bytes_received};
 }
 
+Status mad_engine::on_greeting(mad::Endpoint& /*from*/, mad::Segment greeting) {
+  return foreign_.greeted(greeting);
+}
+
+mad_incoming mad_engine::arrived_from(mad::Endpoint& from, mad::IncomingMessage* message,
+                                      std::uint64_t payload_bytes) {
+  const mad_peer& peer = peers_.of(from);
+  return {message, payload_bytes, peer.number, &policy(peer), foreign_machine(from)};
+}
+
 // What is traced goes the long way.
 bool mad_engine::take(mad::Endpoint& from, const mad::TaggedHeader& header, mad::Segment payload) {
   return !closing_ && trace_ == nullptr && tagged_.take(from, header, payload);
@@ -522,12 +546,10 @@ void mad_engine::on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segm
   if (tagged) {
     mad::TaggedHeader its_header;
     (void)mad::decode_tagged_header(header, &its_header);
-    return tagged_.arrived(its_header, {message, payload_bytes, peer.number, &policy(peer)});
+    return tagged_.arrived(its_header, arrived_from(from, message, payload_bytes));
   }
   mad_incoming* const incoming =
-      message == nullptr
-          ? nullptr
-          : incoming_.acquire(mad_incoming{message, payload_bytes, peer.number, &policy(peer)});
+      message == nullptr ? nullptr : incoming_.acquire(arrived_from(from, message, payload_bytes));
   const InCallback scope(&callback_depth_);
   callbacks_.on_message(context_, &peer, handler, header.data, header.size, payload_bytes,
                         incoming);
@@ -562,9 +584,16 @@ void mad_engine::finish_receive(mad::ReceiveOperation& operation, std::uint64_t 
                                 const Status& status) {
   mad_op* const op = operation.op;
   mad_receive* const receive = operation.receive;
-  if (status.ok()) operation.transfer.finish(bytes);
-  if (trace_ != nullptr && status.ok()) trace_->done(operation.traced, false);
+  if (status.ok()) {
+    operation.transfer.finish(bytes);
+    trace_received(operation.traced, false);
+  }
   receives_.release(&operation);
+  tell_received(op, receive, bytes, status);
+}
+
+void mad_engine::tell_received(mad_op* op, mad_receive* receive, std::uint64_t bytes,
+                               const Status& status) {
   if (receive != nullptr) return tagged_.finished(*receive, bytes, status);
   const int code = mad::to_abi(status);
   if (callbacks_.on_received == nullptr) return;

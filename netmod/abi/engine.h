@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "datatype_path/convert/architecture.h"
 #include "datatype_path/plan/plan.h"
 #include "datatype_path/transfer/receive_transfer.h"
 #include "datatype_path/transfer/send_transfer.h"
@@ -20,6 +21,7 @@
 #include "madlike/message/messenger.h"
 #include "madlike/message/session/operations.h"
 #include "madlike/message/session/session_hub.h"
+#include "netmod/abi/foreign_receives.h"
 #include "netmod/abi/mad.h"
 #include "netmod/abi/peer_table.h"
 #include "netmod/abi/slab_pool.h"
@@ -53,7 +55,9 @@ struct ReceiveOperation final : IncomingOperation {
 
 struct mad_engine final : private mad::MessageEvents {
  public:
-  static mad::Result<std::unique_ptr<mad_engine>> open(const mad_config& config);
+  /// `told` is what peers are told of this machine; tests play others.
+  static mad::Result<std::unique_ptr<mad_engine>> open(
+      const mad_config& config, const mad::Architecture& told = mad::Architecture::local());
   ~mad_engine() override;
 
   /// Its fabrics' names, e.g. "ucx:posix;tcp".
@@ -124,15 +128,23 @@ struct mad_engine final : private mad::MessageEvents {
   /// The caller names a peer that is gone no more.
   void release(mad_peer& peer) { peers_.release(peer); }
 
+  /// The machine of a peer, if it represents data otherwise; else null.
+  const mad::Architecture* foreign_machine(const mad::Endpoint& endpoint) const {
+    return mad::is_foreign(endpoint) ? foreign_.machine_of(endpoint) : nullptr;
+  }
+  mad::ForeignReceives& foreign() { return foreign_; }
+
  private:
   friend struct mad::SendOperation;
   friend struct mad::ReceiveOperation;
+  friend struct mad::ForeignReceive;
+  friend class mad::ForeignReceives;
 
   /// Of a driver, one for each kind of its links.
   using Policies = std::vector<mad::Policy>;
 
   /// `drivers` are the fabrics and the self fabric, `address` and `policies` theirs.
-  mad_engine(const mad_config& config, mad::EngineAddress address,
+  mad_engine(const mad_config& config, const mad::Architecture& told, mad::EngineAddress address,
              std::vector<std::unique_ptr<mad::Driver>> drivers, std::vector<Policies> policies);
   mad::Status send_operation(mad_peer& to, std::uint8_t handler, mad::Segment header, bool answered,
                              const mad::Payload& payload, mad_path path, const mad::Plan& plan,
@@ -147,6 +159,13 @@ struct mad_engine final : private mad::MessageEvents {
   void release_gone();
   mad::Trace::Message trace_send(const mad_peer& to, const mad::Payload& payload, mad_path path,
                                  const mad::Plan& plan, const mad_op& op);
+  /// Of `bytes` bytes; nothing where no trace is written.
+  mad::Trace::Message trace_receive(const mad_incoming& wanted, const mad::Payload& payload,
+                                    mad_path path, const mad::Plan& plan, const mad_op& op,
+                                    std::uint64_t bytes);
+  void trace_received(const mad::Trace::Message& message, bool at_once) {
+    if (trace_ != nullptr) trace_->done(message, at_once);
+  }
   /// As receive(); `receive` is a tagged message's, or null.
   mad::Status receive_message(mad_incoming wanted, const mad::Payload& payload, mad_path path,
                               mad_op* op, mad_receive* receive, std::uint64_t* received);
@@ -156,7 +175,13 @@ struct mad_engine final : private mad::MessageEvents {
   void finish_send(mad::SendOperation& operation, const mad::Status& status);
   void finish_receive(mad::ReceiveOperation& operation, std::uint64_t bytes,
                       const mad::Status& status);
+  /// Of a receive that was in progress; `receive` is a tagged message's, or null.
+  void tell_received(mad_op* op, mad_receive* receive, std::uint64_t bytes,
+                     const mad::Status& status);
+  mad_incoming arrived_from(mad::Endpoint& from, mad::IncomingMessage* message,
+                            std::uint64_t payload_bytes);
 
+  mad::Status on_greeting(mad::Endpoint& from, mad::Segment greeting) override;
   bool take(mad::Endpoint& from, const mad::TaggedHeader& header, mad::Segment payload) override;
   void on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segment header,
                   std::uint64_t payload_bytes, mad::IncomingMessage* message) override;
@@ -178,6 +203,7 @@ struct mad_engine final : private mad::MessageEvents {
   mad::SlabPool<mad::ReceiveOperation> receives_;
   mad::SlabPool<mad_incoming> incoming_;
   mad::TaggedMessages tagged_{*this};
+  mad::ForeignReceives foreign_{*this};
   mad_counters counters_{};
   std::vector<mad::Endpoint*> gone_;  // that sessions may still name
   std::unique_ptr<mad::SessionHub> sessions_;

@@ -40,6 +40,8 @@ mad_status to_mad_status(StatusCode code) {
       return MAD_ERR_CLOSED;
     case StatusCode::kCorrupt:
       return MAD_ERR_CORRUPT;
+    case StatusCode::kUnrepresentable:
+      return MAD_ERR_CONVERSION;
     case StatusCode::kAgain:  // back-pressure never reaches the C interface
     case StatusCode::kInternal:
       return MAD_ERR_INTERNAL;

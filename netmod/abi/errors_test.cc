@@ -23,6 +23,7 @@ TEST(Errors, EveryStatusCodeHasItsCValue) {
   EXPECT_EQ(to_mad_status(StatusCode::kClosed), MAD_ERR_CLOSED);
   EXPECT_EQ(to_mad_status(StatusCode::kInternal), MAD_ERR_INTERNAL);
   EXPECT_EQ(to_mad_status(StatusCode::kCorrupt), MAD_ERR_CORRUPT);
+  EXPECT_EQ(to_mad_status(StatusCode::kUnrepresentable), MAD_ERR_CONVERSION);
   EXPECT_EQ(to_mad_status(StatusCode::kAgain), MAD_ERR_INTERNAL);
 }
 

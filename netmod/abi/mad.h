@@ -59,7 +59,9 @@ typedef enum mad_status {
   MAD_ERR_VERSION = -8,
   MAD_ERR_CLOSED = -9,
   MAD_ERR_INTERNAL = -10,
-  MAD_ERR_CORRUPT = -11 /* a payload whose checksum is wrong; other messages go on */
+  MAD_ERR_CORRUPT = -11,   /* a payload whose checksum is wrong; other messages go on */
+  MAD_ERR_CONVERSION = -12 /* a value of another kind of machine that there is no room for here, as
+                              a long of 8 bytes in one of 4; other messages go on */
 } mad_status;
 
 /* The last error's sentence in this thread: what was wrong, what was expected, what to do. */
@@ -239,7 +241,8 @@ typedef struct mad_arrival {
   uint8_t flags; /* what its sender gave */
   uint8_t noted; /* whether it gave a note: */
   uint64_t note[2];
-  uint64_t sent;     /* bytes of its payload */
+  uint64_t sent;     /* bytes of its payload; of a peer whose machine has other sizes as many as it
+                        has there until it is received into a type, then as many as here */
   uint64_t received; /* bytes of it that are in place: fewer if the receive had no room for all */
 } mad_arrival;
 
@@ -382,7 +385,9 @@ MAD_API int mad_send(mad_engine* engine, mad_peer* peer, uint8_t handler, const 
                      size_t header_bytes, const void* base, uint64_t count, const mad_type* type,
                      mad_path path, mad_op* op);
 
-/* Receives an incoming payload into `count` elements of `type` at `base`; what does not fit is
+/* Receives an incoming payload into `count` elements of `type` at `base`; what comes from a machine
+ * that represents data otherwise is converted, but bytes (type NULL) and the kinds BYTE and PACKED.
+ * All lengths told are then this machine's, but what on_message() announces.  What does not fit is
  * dropped and the callback's `bytes` are what fitted.  MAD_SUCCESS: done, *received has the bytes,
  * no callback. MAD_IN_PROGRESS: on_received() follows.  Takes `incoming` in any case: after an
  * error it is discarded.  MAD_ERR_CORRUPT, here or in the callback: the bytes at `base` are not

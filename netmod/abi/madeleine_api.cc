@@ -6,6 +6,7 @@
 
 #include "datatype_path/cursor/cursor.h"
 #include "datatype_path/plan/plan.h"
+#include "datatype_path/transfer/converting_sink.h"
 #include "datatype_path/transfer/layout_transfer.h"
 #include "netmod/abi/c_enum.h"
 #include "netmod/abi/engine.h"
@@ -100,6 +101,20 @@ Segment single_run(void* base, std::uint64_t count, const mad::BlockProgram& pro
                    std::uint64_t bytes) {
   if (bytes == 0) return {};
   return mad::Cursor(program, base, count).next_run(static_cast<std::size_t>(bytes));
+}
+
+// Where a piece goes that comes from another machine.
+mad::Result<mad::PieceSink> foreign_piece(mad_engine& engine, const mad::Architecture& machine,
+                                          void* base, std::uint64_t count,
+                                          const mad::TypeDescPtr& type) {
+  auto plan = engine.foreign().plan(type, machine);
+  if (!plan.ok()) return plan.status();
+  const auto bytes = (*plan)->remote_bytes(count);
+  if (!bytes.ok()) return bytes.status();
+  mad::PieceSink piece;
+  piece.sink = std::make_unique<mad::ConvertingSink>(std::move(*plan), base, count);
+  piece.bytes = *bytes;
+  return piece;
 }
 
 }  // namespace
@@ -207,6 +222,13 @@ extern "C" int mad_unpack_layout(mad_unpacking* session, void* base, uint64_t co
       return error;
     }
     const ReceiveMode mode = to_receive_mode(recv_mode);
+    mad_engine& engine = *session->engine;
+    const auto* const machine = engine.foreign_machine(session->session->message().from());
+    if (machine != nullptr) {
+      auto piece = foreign_piece(engine, *machine, base, count, type->desc);
+      if (!piece.ok()) return mad::to_abi(piece.status());
+      return mad::to_abi(session->session->unpack(std::move(*piece), mode));
+    }
     if (bytes == 0 || is_one_run(*type->program, count)) {
       const Segment run = single_run(base, count, *type->program, bytes);
       return mad::to_abi(session->session->unpack(run, mode));

@@ -46,6 +46,7 @@ Status TaggedMessages::receive(mad_message& message, const Payload& payload, mad
   }
   started->arrival = *arrival;
   Status status = engine_.receive_tagged(incoming, *started, &arrival->received);
+  arrival->sent = started->arrival.sent;
   if (status.in_progress()) {
     *receive = started;
   } else {

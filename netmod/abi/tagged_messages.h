@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "datatype_path/convert/architecture.h"
 #include "datatype_path/plan/plan.h"
 #include "madlike/base/segment.h"
 #include "madlike/base/status.h"
@@ -22,8 +23,9 @@
 struct mad_incoming {
   mad::IncomingMessage* message;
   std::uint64_t payload_bytes;
-  std::uint32_t peer;         // its number
-  const mad::Policy* policy;  // for what comes from it
+  std::uint32_t peer;                          // its number
+  const mad::Policy* policy;                   // for what comes from it
+  const mad::Architecture* foreign = nullptr;  // its machine, if that represents data otherwise
 };
 
 struct mad_receive final : mad::PostedReceive {

@@ -13,6 +13,8 @@ static int class_of(int status) {
       return MPI_ERR_NO_MEM;
     case MAD_ERR_TRUNCATED:
       return MPI_ERR_TRUNCATE;
+    case MAD_ERR_CONVERSION:
+      return MPI_ERR_CONVERSION;
     default:
       return MPI_ERR_OTHER;
   }

@@ -47,7 +47,8 @@ void record_tagged(void*, mad_op* op, const mad_arrival* arrival, int status) {
 
 }  // namespace
 
-Node::Node(const std::string& fabric, const std::function<void(mad_config&)>& tune) {
+Node::Node(const std::string& fabric, const std::function<void(mad_config&)>& tune,
+           const std::function<int(const mad_config*, mad_engine**)>& open) {
   mad_config config;
   mad_config_init(&config);
   config.fabric = fabric.c_str();
@@ -55,7 +56,7 @@ Node::Node(const std::string& fabric, const std::function<void(mad_config&)>& tu
   config.callbacks = {record_message, record_sent, record_received, record_gone, record_tagged};
   config.context = this;
   if (tune) tune(config);
-  const int result = mad_engine_open(&config, &engine_);
+  const int result = open(&config, &engine_);
   EXPECT_EQ(result, MAD_SUCCESS) << mad_last_error();
 }
 

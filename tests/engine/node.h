@@ -78,9 +78,10 @@ struct Departure {
 
 class Node {
  public:
-  /// `tune` may change the configuration before the engine opens.  Fails the test if it does not
-  /// open.
-  explicit Node(const std::string& fabric, const std::function<void(mad_config&)>& tune = {});
+  /// `tune` may change the configuration before the engine opens, by `open`.  Fails the test if it
+  /// does not open.
+  explicit Node(const std::string& fabric, const std::function<void(mad_config&)>& tune = {},
+                const std::function<int(const mad_config*, mad_engine**)>& open = mad_engine_open);
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;

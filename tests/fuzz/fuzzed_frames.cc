@@ -115,6 +115,9 @@ std::vector<std::byte> FuzzedFrames::next() {
     said = Frame();
     said.kind = FrameKind::kHello;
     said.length = choices_.below(100000);
+    if (choices_.below(4) == 0) {
+      said.body_bytes = static_cast<std::uint32_t>(choices_.below(kMaxGreetingBytes + 2));
+    }
   }
   if (choices_.below(16) == 0 && said.reply_id == 0) {
     said.checked = true;  // wrongly, mostly

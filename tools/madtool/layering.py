@@ -30,7 +30,7 @@ RULES: Dict[str, Tuple[str, ...]] = {
     "datatype_path/plan": ("madlike/base", "madlike/driver/driver.h", "datatype_path/program"),
     "datatype_path/transfer": (
         "madlike/base", "madlike/driver/driver.h", "madlike/message",
-        "datatype_path/program", "datatype_path/cursor", "datatype_path/plan",
+        "datatype_path/program", "datatype_path/cursor", "datatype_path/plan", "datatype_path/convert",
     ),
     "netmod/abi": ("madlike", "datatype_path"),
 }  # fmt: skip

@@ -32,6 +32,9 @@ CMAKE = ["cmake"]
 RDMA = ("qemu-system-x86 busybox-static kmod cpio rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest "
         "iproute2 libfabric-bin ucx-utils util-linux").split()  # fmt: skip
 
+# another machine's compiler, and what runs its programs here (tools/mad test mixed)
+MIXED = "g++-s390x-linux-gnu qemu-user".split()
+
 
 def missing(wanted: Sequence[str] = PACKAGES) -> List[str]:
     """The packages of the list that are not installed."""

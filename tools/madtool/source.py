@@ -80,6 +80,22 @@ def _private_apt() -> Path:
     return configuration
 
 
+def download(package: str, place: Path) -> Path:
+    """The upstream tarball of one of Debian's source packages, in the new folder `place`."""
+    if shutil.which("apt-get") is None:
+        raise Missing(f"no apt-get here, by which the source of {package} is fetched")
+    configuration = str(_private_apt())
+    place.mkdir(parents=True)
+    run_logged(["apt-get", "-c", configuration, "update"], logs_dir() / "source-update.log",
+               "apt-get update (sources)")  # fmt: skip
+    run_logged(["apt-get", "-c", configuration, "source", "--download-only", "--only-source", package],
+               logs_dir() / f"source-{package}.log", f"apt-get source {package}", cwd=place)  # fmt: skip
+    found = sorted(place.glob("*.orig.tar.*"))
+    if not found:
+        raise Failure(f"apt-get source brought no tarball of {package}")
+    return found[0]
+
+
 def _fetch(tarball: Path) -> None:
     if shutil.which("apt-get") is None:
         raise Missing("no apt-get here; name the source with --mpich TREE_OR_TARBALL")

@@ -3,7 +3,7 @@
 import time
 from typing import List, Optional, Sequence
 
-from madtool import bazel_tests, debian_programs, generic_matching, installed_mpi, mpi_stages, packages, rdma_stage, style, unit_tests
+from madtool import bazel_tests, debian_programs, generic_matching, installed_mpi, mixed_stage, mpi_stages, packages, rdma_stage, style, unit_tests
 from madtool.errors import Missing
 from madtool.stages import Report, Stage, Tally, run_all
 
@@ -52,6 +52,8 @@ def stages() -> List[Stage]:
               lambda: mpi_stages.run_fabrics(end), ("mpich",)),
         Stage("rdma", 10, "what needs an RDMA device, in an emulated machine with RoCE in software", rdma_stage.run, have,
               asked_only=True),
+        Stage("mixed", 15, "libmad on a big-endian machine, which is emulated, and that with this one", mixed_stage.run,
+              have, asked_only=True),
     ]  # fmt: skip
 
 

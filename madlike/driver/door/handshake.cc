@@ -2,10 +2,12 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <sodium.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -48,6 +50,16 @@ bool open_sealed(const std::byte* sealed, const DoorKey& key, Direction directio
                                     raw(key.data())) == 0;
 }
 
+// A socket address travels as the system has it, but its numbers of several bytes that are not in
+// the network's order, family and scope, are little-endian.  Turns one into the other, either way.
+void turn(std::byte* socket, std::size_t size) {
+  if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) return;
+  constexpr std::size_t kScopeAt = offsetof(sockaddr_in6, sin6_scope_id);
+  if (size >= sizeof(sa_family_t)) std::reverse(socket, socket + sizeof(sa_family_t));
+  if (size != sizeof(sockaddr_in6)) return;
+  std::reverse(socket + kScopeAt, socket + kScopeAt + sizeof(sockaddr_in6::sin6_scope_id));
+}
+
 struct PlainAnswer {
   std::uint64_t address_bytes;
   std::byte address[DoorAddress::kMostBytes];
@@ -74,7 +86,9 @@ Result<DoorAddress> DoorAddress::parse(const std::byte* bytes, std::size_t size)
     return Status(StatusCode::kInvalidArgument, "not the address of an engine");
   }
   const std::size_t socket_bytes = size - address.secret.size();
-  Result<std::vector<std::byte>> socket = to_address(bytes, socket_bytes);
+  std::vector<std::byte> turned(bytes, bytes + socket_bytes);
+  turn(turned.data(), socket_bytes);
+  Result<std::vector<std::byte>> socket = to_address(turned.data(), socket_bytes);
   if (!socket.ok()) return socket.status();
   address.socket = std::move(*socket);
   std::memcpy(address.secret.data(), bytes + socket_bytes, address.secret.size());
@@ -83,6 +97,7 @@ Result<DoorAddress> DoorAddress::parse(const std::byte* bytes, std::size_t size)
 
 std::vector<std::byte> DoorAddress::bytes() const {
   std::vector<std::byte> all(socket);
+  turn(all.data(), all.size());
   all.insert(all.end(), secret.begin(), secret.end());
   return all;
 }

@@ -46,6 +46,18 @@ TEST_F(DoorHandshake, AddressesComeBack) {
   }
 }
 
+TEST_F(DoorHandshake, AnAddressHasTheSameBytesOnEveryMachine) {
+  // 127.0.0.1, port 4711: the family is little-endian, port and host are in the network's order.
+  const unsigned char literal[] = {2, 0, 0x12, 0x67, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+  std::vector<std::byte> bytes;
+  for (const unsigned char byte : literal) bytes.push_back(std::byte{byte});
+  bytes.resize(bytes.size() + sizeof(DoorSecret), std::byte{9});
+  const auto read = DoorAddress::parse(bytes.data(), bytes.size());
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(to_text(read->socket), "127.0.0.1:4711");
+  EXPECT_EQ(read->bytes(), bytes);
+}
+
 TEST_F(DoorHandshake, BothSidesMakeTheSameKeyOutOfTheSecretAndTheNonces) {
   const DoorSecret secret = random_secret();
   const DoorNonce a = random_nonce(), b = random_nonce();

@@ -11,7 +11,10 @@
 namespace mad {
 namespace {
 
-constexpr unsigned char kAddressPrefix[4] = {'m', 's', 'h', 1};
+// Lanes have numbers in their host's byte order: an engine of the other one, as an emulator may run
+// on the same host, is no shm engine to us.
+constexpr bool kLittle = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+constexpr unsigned char kAddressPrefix[4] = {'m', 's', kLittle ? 'h' : 'H', 1};
 constexpr unsigned char kLetterPrefix[8] = {'M', 'A', 'D', 'S', 'H', 'M', 2, 1};
 
 struct Plain {

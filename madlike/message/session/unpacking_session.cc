@@ -103,6 +103,7 @@ bool UnpackingSession::read_record() {
   staged_ = {bytes.end(), staged_.size - head_bytes - bytes.size};
   if (piece.layout.sink) {
     if (bytes.size > 0) piece.layout.sink->place(0, bytes);
+    check(piece);
   } else {
     BytesSink(piece.run).place(0, bytes);
   }
@@ -111,6 +112,13 @@ bool UnpackingSession::read_record() {
     fail(StatusCode::kProtocol, "a Madeleine message ends without its end");
   }
   return true;
+}
+
+// A piece of which everything came.
+void UnpackingSession::check(const Piece& piece) {
+  if (!piece.layout.sink) return;
+  const Status placed = piece.layout.sink->result();
+  if (placed.error()) fail(placed);
 }
 
 bool UnpackingSession::fits(const Piece& piece, std::uint64_t sent) {
@@ -172,14 +180,16 @@ void UnpackingSession::receive_long(const InboundMessage::Chunk& chunk, Slot& sl
       waiter_.messenger().accept(*chunk.message, sink, chunk.bytes, slot.as_context());
   if (status.in_progress()) return;
   slot.busy = false;
-  slot.piece = {};
   if (status.error()) fail(status);
+  check(slot.piece);
+  slot.piece = {};
 }
 
 void UnpackingSession::Slot::finished(std::uint64_t, const Status& status) {
   busy = false;
-  piece = {};
   if (status.error()) session->fail(status);
+  session->check(piece);
+  piece = {};
   session->advance();
 }
 

@@ -53,7 +53,7 @@ class UnpackingSession {
 
   /// kTruncated, kProtocol: the sender's piece is longer, or shorter or not there; kPeerFailed,
   /// kClosed: the sender went before the message was complete; kCorrupt: bytes of it changed on
-  /// their way.  All are final.
+  /// their way; or what a piece's sink says of it.  All are final.
   Status unpack(Segment memory, ReceiveMode mode);
   Status unpack(PieceSink piece, ReceiveMode mode);
 
@@ -95,6 +95,7 @@ class UnpackingSession {
   void receive_long(const InboundMessage::Chunk& chunk, Slot& slot);
   void receive_staged(const InboundMessage::Chunk& chunk);
   bool fits(const Piece& piece, std::uint64_t sent);
+  void check(const Piece& piece);
   Slot* free_slot();
   bool in_flight(std::uint64_t piece) const;
   bool busy() const;
