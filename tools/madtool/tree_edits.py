@@ -6,7 +6,9 @@ MPI_Pack and its kin let them work at absolute addresses.  Some give MPI's exten
 one keeps more VCIs than there are from being used before the netmod can refuse them, and one has MPI_Init of a
 spawned process return why its parent cannot be reached.  One gives short reductions the algorithm with the fewest
 messages, five have reductions return the errors of their parts, one keeps MPI_Comm_split_type from giving hints to
-the communicator that it did not make, and one keeps a long error's text within its buffer.
+the communicator that it did not make, and one keeps a long error's text within its buffer. Two are for values that
+messages take along (ADR 50): a status has room for a number beside a count of 48 bits, and a communicator of one
+process leaves MPICH's own way for messages to itself once it carries some.
 An edit is applied once and recognised when already there.
 """
 
@@ -263,6 +265,35 @@ EDITS = (
         "        msg[num_remaining - 1] = '\\0';\n",
         False,
         "MPI_Error_string of an error with a long history wrote beyond MPI_MAX_ERROR_STRING characters",
+    ),
+    Edit(
+        "src/include/mpir_status.h",
+        "    ((MPI_Count) ((((MPIR_Ucount) (((unsigned int) (status_).count_hi_and_cancelled) >> 1))"
+        " << (8 * SIZEOF_INT)) +",
+        "    ((MPI_Count) ((((MPIR_Ucount) ((((unsigned int) (status_).count_hi_and_cancelled) >> 1) &"
+        " ((status_).count_hi_and_cancelled < 0 ? 0xffffu : 0x7fffffffu))) << (8 * SIZEOF_INT)) +",
+        True,
+        "a status whose highest bit is set has 48 bits of count, and the number of a value that came along",
+    ),
+    Edit(
+        "src/mpid/ch4/src/ch4_self.h",
+        "    (comm->remote_size == 1 && comm->comm_kind == MPIR_COMM_KIND__INTRACOMM)\n",
+        "    (comm->remote_size == 1 && comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && MPIDI_SELF_IS_BARE(comm))\n"
+        "#ifdef HAVE_CH4_NETMOD_MAD\n"
+        "#define MPIDI_SELF_IS_BARE(comm) ((comm)->dev.ch4.netmod.mad.piggyback == NULL)\n"
+        "#else\n"
+        "#define MPIDI_SELF_IS_BARE(comm) 1\n"
+        "#endif\n",
+        True,
+        "MPICH's own way for messages of a communicator of one process takes no values along",
+    ),
+    Edit(
+        "src/mpid/ch4/src/ch4_startall.h",
+        "            if (comm->remote_size == 1 && comm->comm_kind == MPIR_COMM_KIND__INTRACOMM) {\n",
+        "            if (MPIDI_is_self_comm(comm)) {\n",
+        True,
+        "a started persistent request chose that way by a condition of its own",
+        times=3,
     ),
 )
 
