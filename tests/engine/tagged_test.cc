@@ -99,7 +99,8 @@ TEST_P(Tagged, ValuesComeWithTheirMessagesWhoeverIsFirst) {
   unsigned seed = 0;
   for (const std::size_t bytes :
        {std::size_t{0}, std::size_t{8}, std::size_t{5000}, std::size_t{3} << 20}) {
-    for (const std::size_t length : {0, 1, 7, 256}) {
+    for (const std::size_t length : {0, 7, 256}) {
+      if (bytes > 1000000 && length != 256) continue;  // long in all
       for (const bool receive_first : {true, false}) {
         for (const std::uint32_t flags : {0u, MAD_SYNCHRONOUS}) {
           SCOPED_TRACE(testing::Message() << bytes << " bytes with " << length << ", first "
