@@ -181,24 +181,33 @@ void MPIDI_MAD_piggyback_finalize(void) {
 
 /* ---- the application's functions ---- */
 
+/* Whether so many of the datatype can be read or written; *type is NULL if it is a basic one. */
+static int check_datatype(int count, MPI_Datatype datatype, MPIR_Datatype** type) {
+  int mpi_errno = MPI_SUCCESS;
+
+  *type = NULL;
+  MPIR_ERRTEST_COUNT(count, mpi_errno);
+  MPIR_ERRTEST_DATATYPE(datatype, "datatype", mpi_errno);
+  if (HANDLE_IS_BUILTIN(datatype)) return MPI_SUCCESS;
+  MPIR_Datatype_get_ptr(datatype, *type);
+  MPIR_Datatype_valid_ptr(*type, mpi_errno);
+  MPIR_ERR_CHECK(mpi_errno);
+  MPIR_Datatype_committed_ptr(*type, mpi_errno);
+
+fn_fail:
+  return mpi_errno;
+}
+
 /* Of a value at `buffer`: its packed bytes, and where they are if that is one run, else NULL. */
 static int measure(const void* buffer, int count, MPI_Datatype datatype, size_t* bytes,
                    const void** run) {
-  int mpi_errno = MPI_SUCCESS;
-  MPIR_Datatype* type = NULL;
+  MPIR_Datatype* type;
   MPI_Aint size;
+  int mpi_errno = check_datatype(count, datatype, &type);
 
-  MPIR_ERRTEST_COUNT(count, mpi_errno);
-  MPIR_ERRTEST_DATATYPE(datatype, "datatype", mpi_errno);
+  MPIR_ERR_CHECK(mpi_errno);
   *run = buffer;
-  if (!HANDLE_IS_BUILTIN(datatype)) {
-    MPIR_Datatype_get_ptr(datatype, type);
-    MPIR_Datatype_valid_ptr(type, mpi_errno);
-    MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Datatype_committed_ptr(type, mpi_errno);
-    MPIR_ERR_CHECK(mpi_errno);
-    *run = type->is_contig ? (const char*)buffer + type->true_lb : NULL;
-  }
+  if (type) *run = type->is_contig ? (const char*)buffer + type->true_lb : NULL;
   MPIR_Datatype_get_size_macro(datatype, size);
   MPIR_ERR_CHKANDJUMP2(size > MPIX_MAD_PIGGYBACK_MAX || size * count > MPIX_MAD_PIGGYBACK_MAX,
                        mpi_errno, MPI_ERR_COUNT, "**mad_value", "**mad_value %d %d",
@@ -317,8 +326,7 @@ fn_fail:
 int MPIX_Mad_piggyback_get(const MPI_Status* status, void* buffer, int count, MPI_Datatype datatype,
                            int* bytes) {
   int mpi_errno = MPI_SUCCESS;
-  size_t most;
-  const void* run;
+  MPIR_Datatype* type;
 
   MPIR_ERRTEST_INITIALIZED_ORDIE();
   MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
@@ -326,8 +334,7 @@ int MPIX_Mad_piggyback_get(const MPI_Status* status, void* buffer, int count, MP
                       "**nullptr");
   MPIR_ERRTEST_ARGNULL(bytes, "bytes", mpi_errno);
   if (count > 0) MPIR_ERRTEST_ARGNULL(buffer, "buffer", mpi_errno);
-  /* there may be more room than a value has bytes */
-  mpi_errno = measure(buffer, count > 0, datatype, &most, &run);
+  mpi_errno = check_datatype(count, datatype, &type);
   MPIR_ERR_CHECK(mpi_errno);
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   mpi_errno = get_value(status, buffer, count, datatype, bytes);

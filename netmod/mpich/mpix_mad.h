@@ -70,7 +70,8 @@ int MPIX_Mad_piggyback_attach(MPI_Comm comm, const void* buffer, int count,
  * or MPI_UNDEFINED if nothing came, and the buffer is as it was then.  What does not fit is left
  * out and is MPI_ERR_TRUNCATE.  Any number of times, as long as the process has received, or probed
  * with success, fewer than MPIX_MAD_PIGGYBACK_KEPT messages with values since, and MPI_ERR_ARG
- * later.  A status that MPI_Status_set_elements() changed has lost it. */
+ * later.  A status that MPI_Status_set_elements() changed has lost it.  A status has no
+ * communicator: errors go to the error handler of MPI_COMM_WORLD. */
 int MPIX_Mad_piggyback_get(const MPI_Status* status, void* buffer, int count, MPI_Datatype datatype,
                            int* bytes) MPICH_API_PUBLIC;
 

@@ -197,6 +197,7 @@ static void holes(MPI_Comm comm) {
 
 static void limits(MPI_Comm comm) {
   static char most[MPIX_MAD_PIGGYBACK_MAX + 1], got[sizeof(most)];
+  MPI_Datatype all;
   MPI_Status status;
   int bytes = 0, error;
   memset(most, 'm', sizeof(most));
@@ -211,6 +212,13 @@ static void limits(MPI_Comm comm) {
     CHECK_MPI(MPIX_Mad_piggyback_get(&status, got, sizeof(got), MPI_CHAR, &bytes));
     CHECK(bytes == MPIX_MAD_PIGGYBACK_MAX && memcmp(got, most, (size_t)bytes) == 0, "%d bytes",
           bytes);
+    memset(got, 0, sizeof(got));
+    MPI_Type_contiguous(sizeof(got), MPI_CHAR, &all);
+    CHECK(MPIX_Mad_piggyback_get(&status, got, 1, all, &bytes) != MPI_SUCCESS, "not committed");
+    MPI_Type_commit(&all);
+    CHECK_MPI(MPIX_Mad_piggyback_get(&status, got, 1, all, &bytes));
+    CHECK(memcmp(got, most, (size_t)bytes) == 0 && got[bytes] == 0, "into one long element");
+    MPI_Type_free(&all);
   }
   if (rank == 0) MPIX_Mad_piggyback_attach(comm, NULL, 0, MPI_INT);
 }
