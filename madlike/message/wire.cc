@@ -48,8 +48,8 @@ struct WireTagged {
 };
 constexpr std::size_t kCreditAt = sizeof(WireTagged);  // in a short frame
 constexpr std::size_t kNoteAt = kCreditAt + 4;         // behind it, in a header that has a note
-constexpr std::uint8_t kTaggedMagic = 0xAE;            // and with it
-constexpr unsigned kNoteBit = 1, kValueBit = 2;
+constexpr std::uint8_t kTaggedMagic = 0xAE;
+constexpr unsigned kNoteBit = 1, kValueBit = 2;  // added to the magic for what the header has
 static_assert(sizeof(WireTagged) == kTaggedHeaderBytes);
 static_assert(short_frame_bytes(kTaggedHeaderBytes) == kNoteAt);
 static_assert(kNotedHeaderBytes == kNoteAt + sizeof(TaggedHeader::note));
