@@ -128,7 +128,8 @@ class Trace final : public Use {
     std::vector<int> bytes(static_cast<std::size_t>(ranks)), places(bytes);
     PMPI_Gather(&mine, 1, MPI_INT, bytes.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
     for (std::size_t i = 1; i < bytes.size(); ++i) places[i] = places[i - 1] + bytes[i - 1];
-    const std::size_t whole = static_cast<std::size_t>(places.back() + bytes.back());
+    const auto whole = static_cast<std::size_t>(places.back()) +
+                       static_cast<std::size_t>(bytes.back());  // of rank 0
     std::vector<Call> all(rank_ == 0 ? whole / sizeof(Call) : 0);
     PMPI_Gatherv(calls_.data(), mine, MPI_BYTE, all.data(), bytes.data(), places.data(), MPI_BYTE,
                  0, MPI_COMM_WORLD);
