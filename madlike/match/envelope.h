@@ -3,7 +3,10 @@
 #define MADLIKE_MATCH_ENVELOPE_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+
+#include "madlike/base/segment.h"
 
 namespace mad {
 
@@ -30,13 +33,17 @@ inline bool matches(const Envelope& wanted, const Envelope& sent) {
          (wanted.tag == kAnyTag || wanted.tag == sent.tag);
 }
 
-/// What a tagged message says of itself.
+/// The longest value that a message takes along.
+inline constexpr std::size_t kMostValueBytes = 256;
+
+/// What a tagged message says of itself.  The value is in its sender's memory, or in the packet.
 struct TaggedHeader {
   Envelope envelope;
   std::uint8_t flags = 0;  // its user's
   bool noted = false;      // whether there is a note
   std::array<std::uint64_t, 2>
-      note{};  // what its user adds to it, e.g. of what type its payload is
+      note{};       // what its user adds to it, e.g. of what type its payload is
+  Segment value{};  // what its user has it take along, at most kMostValueBytes; size 0: nothing
 };
 
 }  // namespace mad

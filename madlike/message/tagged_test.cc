@@ -16,6 +16,14 @@ std::string header_of(const TaggedHeader& header) {
 
 const TaggedHeader kHeader{{7, 3, 99}, 2};
 const TaggedHeader kNoted{{7, 3, 99}, 2, true, {4711, 99}};
+
+TaggedHeader with_value(TaggedHeader header, std::string& value) {
+  header.value = {value.data(), value.size()};
+  return header;
+}
+std::string text_of(Segment bytes) {
+  return {reinterpret_cast<const char*>(bytes.begin()), bytes.size};
+}
 constexpr std::size_t kShortFrameBytes = short_frame_bytes(kTaggedHeaderBytes);
 
 LoopbackOptions lending(std::size_t bytes) {
@@ -91,6 +99,51 @@ TEST_P(Tagged, AreTakenWithTheirNotes) {
     return true;
   };
   send(pattern(100), kNoted);
+  send(pattern(100));
+  settle(p_.a, p_.b);
+  EXPECT_EQ(taken, 2);
+}
+
+// Whatever frame they have, and whether somebody waits for them or not.
+TEST_P(Tagged, TakeTheirValuesAlong) {
+  for (const std::size_t length : {1, 8, 256}) {
+    if (GetParam() == 300 && length == 256) continue;  // no piece has them and a long frame
+    std::string value(length, 'v');
+    value.back() = 'e';
+    for (const TaggedHeader& bare : {kHeader, kNoted}) {
+      const TaggedHeader header = with_value(bare, value);
+      for (const std::size_t bytes : {0, 1, 1000, 20000, 2 << 20}) {
+        const std::uint64_t before = bytes_sent();
+        send(pattern(bytes), header);
+        settle(p_.a, p_.b);
+        if (bytes <= 20000) {
+          EXPECT_EQ(bytes_sent() - before, bytes_of(header) + bytes) << bytes;
+        }
+        ASSERT_FALSE(p_.b.arrived.empty());
+        Arrived& arrived = p_.b.arrived.back();
+        TaggedHeader read;
+        ASSERT_TRUE(decode_tagged_header({arrived.header.data(), arrived.header.size()}, &read));
+        EXPECT_EQ(read.envelope, header.envelope);
+        EXPECT_EQ(read.noted, header.noted);
+        EXPECT_EQ(text_of(read.value), value);
+        p_.b.accept(arrived);
+        settle(p_.a, p_.b);
+        EXPECT_EQ(arrived.sink->bytes, pattern(bytes));
+      }
+    }
+  }
+}
+
+TEST_P(Tagged, AreTakenWithTheirValues) {
+  std::string value = "carried";
+  int taken = 0;
+  p_.b.on_take = [&](const TaggedHeader& header, Segment payload) {
+    EXPECT_EQ(text_of(header.value), taken == 0 ? value : "");
+    EXPECT_EQ(payload.size, 100u);
+    ++taken;
+    return true;
+  };
+  send(pattern(100), with_value(kHeader, value));
   send(pattern(100));
   settle(p_.a, p_.b);
   EXPECT_EQ(taken, 2);
@@ -258,6 +311,33 @@ TEST_F(Hostile, ShortFramesThatEndInTheirNotes) {
   raw_.hello();
   Bytes packet = short_frame(kNoted, 0, 0);
   packet.pop_back();
+  raw_.post(packet);
+  expect_end(StatusCode::kProtocol);
+}
+
+TEST_F(Hostile, ShortFramesWithValuesThatAreRight) {
+  std::string value(100, 'v');
+  raw_.hello();
+  raw_.post(short_frame(with_value(kHeader, value), 0, 5));
+  raw_.post(short_frame(with_value(kNoted, value), 0, 0));
+  ASSERT_EQ(victim_.arrived.size(), 2u);
+  expect_alive();
+}
+
+TEST_F(Hostile, ShortFramesThatEndInTheirValues) {
+  std::string value(100, 'v');
+  raw_.hello();
+  Bytes packet = short_frame(with_value(kNoted, value), 0, 0);
+  packet.resize(packet.size() - 8);
+  raw_.post(packet);
+  expect_end(StatusCode::kProtocol);
+}
+
+TEST_F(Hostile, ValuesWithMoreThanZerosBehindThem) {
+  std::string value(100, 'v');
+  raw_.hello();
+  Bytes packet = short_frame(with_value(kHeader, value), 0, 0);
+  packet.back() = std::byte{1};
   raw_.post(packet);
   expect_end(StatusCode::kProtocol);
 }

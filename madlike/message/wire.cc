@@ -2,6 +2,7 @@
 
 #include <endian.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <limits>
@@ -48,7 +49,7 @@ struct WireTagged {
 constexpr std::size_t kCreditAt = sizeof(WireTagged);  // in a short frame
 constexpr std::size_t kNoteAt = kCreditAt + 4;         // behind it, in a header that has a note
 constexpr std::uint8_t kTaggedMagic = 0xAE;
-constexpr std::uint8_t kNotedMagic = 0xAF;
+constexpr unsigned kNoteBit = 1, kValueBit = 2;  // added to the magic for what the header has
 static_assert(sizeof(WireTagged) == kTaggedHeaderBytes);
 static_assert(short_frame_bytes(kTaggedHeaderBytes) == kNoteAt);
 static_assert(kNotedHeaderBytes == kNoteAt + sizeof(TaggedHeader::note));
@@ -61,6 +62,16 @@ struct WireWindow {
   std::uint64_t lead;
 };
 static_assert(sizeof(WireWindow) == kWindowBytes);
+
+// What stands in a tagged message's header, by its first byte; more than both bits: it is none.
+unsigned parts_of(Segment header) {
+  return std::to_integer<unsigned>(*header.begin()) - kTaggedMagic;
+}
+
+// Where the value's length stands, which has a note before it or not.
+constexpr std::size_t value_at(unsigned parts) {
+  return (parts & kNoteBit) != 0 ? kNotedHeaderBytes : kNoteAt;
+}
 
 Status violation(const char* what) {
   return {StatusCode::kProtocol, std::string("the peer sent ") + what};
@@ -237,17 +248,25 @@ Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
 
 void encode_tagged_header(const TaggedHeader& header, std::byte* out) {
   const Envelope& envelope = header.envelope;
-  const WireTagged wire{header.noted ? kNotedMagic : kTaggedMagic, header.flags,
+  const std::size_t value_bytes = header.value.size;
+  const unsigned parts = (header.noted ? kNoteBit : 0) | (value_bytes > 0 ? kValueBit : 0);
+  const WireTagged wire{static_cast<std::uint8_t>(kTaggedMagic + parts), header.flags,
                         htole16(static_cast<std::uint16_t>(envelope.context)),
                         htole32(static_cast<std::uint32_t>(envelope.source)),
                         htole32(static_cast<std::uint32_t>(envelope.tag))};
   std::memcpy(out, &wire, sizeof(wire));
-  if (!header.noted) return;
+  if (parts == 0) return;
   std::memset(out + kCreditAt, 0, kNoteAt - kCreditAt);
-  for (std::size_t i = 0; i < header.note.size(); ++i) {
+  for (std::size_t i = 0; header.noted && i < header.note.size(); ++i) {
     const std::uint64_t word = htole64(header.note[i]);
     std::memcpy(out + kNoteAt + i * sizeof(word), &word, sizeof(word));
   }
+  if (value_bytes == 0) return;
+  std::byte* const field = out + value_at(parts);
+  const std::size_t field_bytes = value_field_bytes(value_bytes);
+  std::memset(field + field_bytes - 8, 0, 8);
+  field[0] = static_cast<std::byte>(value_bytes - 1);
+  std::memcpy(field + 1, header.value.data, value_bytes);
 }
 
 void encode_short_frame(Segment header, std::uint32_t credit, std::byte* out) {
@@ -256,11 +275,37 @@ void encode_short_frame(Segment header, std::uint32_t credit, std::byte* out) {
   std::memcpy(out + kCreditAt, &wire_credit, sizeof(wire_credit));
 }
 
+namespace {
+
+// The length of a tagged message's header with a note or a value; more than `header` has if that
+// ends before it says so.
+std::size_t header_bytes_with(Segment header, unsigned parts) {
+  const std::size_t at = value_at(parts);
+  if ((parts & kValueBit) == 0) return at;
+  if (header.size <= at) return at + 1;
+  return at + value_field_bytes(std::to_integer<std::size_t>(header.begin()[at]) + 1);
+}
+
+// Its length is read once: a peer may write where the packet is.  False: it does not end where the
+// header ends, behind zeros.
+bool decode_value(Segment header, unsigned parts, Segment* value) {
+  const std::size_t at = value_at(parts);
+  if (header.size <= at) return false;
+  const std::size_t bytes = std::to_integer<std::size_t>(header.begin()[at]) + 1;
+  if (header.size != at + value_field_bytes(bytes)) return false;
+  *value = {header.begin() + at + 1, bytes};
+  return std::all_of(value->end(), header.end(), [](std::byte b) { return b == std::byte{0}; });
+}
+
+}  // namespace
+
 std::size_t short_header_bytes(Segment packet) {
   if (packet.size < short_frame_bytes(kTaggedHeaderBytes)) return 0;
-  if (*packet.begin() == std::byte{kTaggedMagic}) return kTaggedHeaderBytes;
-  const bool noted = *packet.begin() == std::byte{kNotedMagic};
-  return noted && packet.size >= short_frame_bytes(kNotedHeaderBytes) ? kNotedHeaderBytes : 0;
+  const unsigned parts = parts_of(packet);
+  if (parts == 0) return kTaggedHeaderBytes;
+  if (parts > (kNoteBit | kValueBit)) return 0;
+  const std::size_t bytes = header_bytes_with(packet, parts);
+  return packet.size >= bytes ? bytes : 0;
 }
 
 std::uint32_t short_frame_credit(Segment packet) {
@@ -271,9 +316,16 @@ std::uint32_t short_frame_credit(Segment packet) {
 
 bool decode_tagged_header(Segment header, TaggedHeader* out) {
   WireTagged wire;
-  if (header.size != kTaggedHeaderBytes && header.size != kNotedHeaderBytes) return false;
+  if (header.size < sizeof(wire)) return false;
   std::memcpy(&wire, header.data, sizeof(wire));
-  out->noted = header.size == kNotedHeaderBytes;
+  const unsigned parts = unsigned{wire.magic} - kTaggedMagic;
+  out->noted = parts == kNoteBit || parts == (kNoteBit | kValueBit);
+  out->value = {};
+  if (parts > kNoteBit) {
+    if (parts > (kNoteBit | kValueBit) || !decode_value(header, parts, &out->value)) return false;
+  } else if (header.size != (out->noted ? kNotedHeaderBytes : kTaggedHeaderBytes)) {
+    return false;
+  }
   for (std::size_t i = 0; out->noted && i < out->note.size(); ++i) {
     std::uint64_t word = 0;
     std::memcpy(&word, header.begin() + kNoteAt + i * sizeof(word), sizeof(word));
@@ -283,8 +335,7 @@ bool decode_tagged_header(Segment header, TaggedHeader* out) {
   out->envelope.source = static_cast<std::int32_t>(le32toh(wire.source));
   out->envelope.tag = static_cast<std::int32_t>(le32toh(wire.tag));
   out->flags = wire.flags;
-  return wire.magic == (out->noted ? kNotedMagic : kTaggedMagic) && out->envelope.source >= 0 &&
-         out->envelope.tag >= 0;
+  return out->envelope.source >= 0 && out->envelope.tag >= 0;
 }
 
 Status decode_window(Segment body, Window* out) {

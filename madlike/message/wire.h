@@ -18,8 +18,8 @@ namespace mad {
 
 inline constexpr std::size_t kFrameBytes = 40;  // the fixed header
 inline constexpr std::size_t kWindowBytes = 40;
-inline constexpr std::size_t kTaggedHeaderBytes = 12;  // without a note
-inline constexpr std::size_t kNotedHeaderBytes = 32;   // with one
+inline constexpr std::size_t kTaggedHeaderBytes = 12;  // without a note and a value
+inline constexpr std::size_t kNotedHeaderBytes = 32;   // with a note
 inline constexpr std::size_t kMaxGreetingBytes = 64;   // the body of a HELLO
 
 /// The handler of tagged messages, whose header is a TaggedHeader.
@@ -41,6 +41,13 @@ enum class FrameKind : std::uint8_t {
 constexpr std::size_t padded_bytes(std::size_t header_bytes) {
   return (header_bytes + 7) & ~std::size_t{7};
 }
+
+/// What a value takes of a tagged message's header: its length, itself and zeros.
+constexpr std::size_t value_field_bytes(std::size_t value_bytes) {
+  return value_bytes == 0 ? 0 : padded_bytes(1 + value_bytes);
+}
+inline constexpr std::size_t kMostTaggedHeaderBytes =
+    kNotedHeaderBytes + value_field_bytes(kMostValueBytes);
 
 /// The fixed header of a short tagged message, whose own is `header_bytes` long and in it.
 constexpr std::size_t short_frame_bytes(std::size_t header_bytes) {
@@ -79,7 +86,9 @@ struct Frame {
 void encode_frame(const Frame& frame, std::byte* out);
 /// The length of a tagged message's header.
 constexpr std::size_t bytes_of(const TaggedHeader& header) {
-  return header.noted ? kNotedHeaderBytes : kTaggedHeaderBytes;
+  if (!header.noted && header.value.size == 0) return kTaggedHeaderBytes;
+  return (header.noted ? kNotedHeaderBytes : short_frame_bytes(kTaggedHeaderBytes)) +
+         value_field_bytes(header.value.size);
 }
 /// Writes it to `out`.
 void encode_tagged_header(const TaggedHeader& header, std::byte* out);
@@ -97,7 +106,7 @@ Status decode_frame(Segment packet, Frame* out, std::size_t rest = 0);
 /// is none.  And that frame's credit.
 std::size_t short_header_bytes(Segment packet);
 std::uint32_t short_frame_credit(Segment packet);
-/// Reads the header of a tagged message.  False: it is none.
+/// Reads the header of a tagged message, in which the value stays.  False: it is none.
 bool decode_tagged_header(Segment header, TaggedHeader* out);
 /// Reads the body of a CLEAR with a window that decode_frame() accepted.  kProtocol: runs that
 /// overlap.

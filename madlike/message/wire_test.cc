@@ -133,7 +133,7 @@ TEST(Wire, OnlyTheVersionDiffers) {
     packet[1] = version;
     EXPECT_EQ(decoded(packet), StatusCode::kVersion);
   }
-  for (const std::byte magic : {std::byte{0}, std::byte{0xAC}, std::byte{0xB0}}) {
+  for (const std::byte magic : {std::byte{0}, std::byte{0xAC}, std::byte{0xB2}}) {
     packet[0] = magic;
     EXPECT_EQ(decoded(packet), StatusCode::kProtocol);
   }
@@ -316,6 +316,59 @@ TEST(Wire, TaggedHeadersStandWhereTheProtocolSays) {
   EXPECT_TRUE(std::equal(plain.begin() + 1, plain.end(), noted.begin() + 1));
 }
 
+const std::string kValue(256, 'v');
+TaggedHeader with_value(TaggedHeader header, std::size_t bytes) {
+  header.value = {const_cast<char*>(kValue.data()), bytes};
+  return header;
+}
+
+TEST(Wire, ValuesStandBehindTheRest) {
+  for (const TaggedHeader& header : {without_note(kNoted), kNoted}) {
+    const Bytes bare = short_frame_of(header, 0x0f0e0d0c);
+    for (const std::size_t bytes : {1, 6, 7, 8, 255, 256}) {
+      const Bytes frame = short_frame_of(with_value(header, bytes), 0x0f0e0d0c);
+      ASSERT_EQ(frame.size(), bare.size() + (1 + bytes + 7) / 8 * 8) << bytes;
+      EXPECT_EQ(frame[0], header.noted ? std::byte{0xB1} : std::byte{0xB0});
+      EXPECT_TRUE(std::equal(bare.begin() + 1, bare.end(), frame.begin() + 1));
+      EXPECT_EQ(frame[bare.size()], static_cast<std::byte>(bytes - 1));
+      for (std::size_t i = bare.size() + 1; i < frame.size(); ++i) {
+        EXPECT_EQ(frame[i], i <= bare.size() + bytes ? std::byte{'v'} : std::byte{0}) << i;
+      }
+    }
+  }
+}
+
+TEST(Wire, ValuesEndWhereTheirHeaderEnds) {
+  const auto is_header = [](Bytes encoded) {
+    TaggedHeader out;
+    return decode_tagged_header({encoded.data(), encoded.size()}, &out);
+  };
+  for (const TaggedHeader& header : {without_note(kNoted), kNoted}) {
+    const Bytes right = short_frame_of(with_value(header, 20), 0);
+    const std::size_t at = right.size() - 24;
+    EXPECT_TRUE(is_header(right));
+    for (std::size_t size = 0; size < right.size(); ++size) {
+      EXPECT_FALSE(is_header(Bytes(right.begin(), right.begin() + static_cast<int>(size)))) << size;
+    }
+    Bytes wrong = right;
+    wrong.resize(right.size() + 8);
+    EXPECT_FALSE(is_header(wrong)) << "more than the value";
+    wrong = right;
+    wrong[at] = std::byte{23};
+    EXPECT_FALSE(is_header(wrong)) << "a longer one";
+    wrong[at] = std::byte{255};
+    EXPECT_FALSE(is_header(wrong)) << "a much longer one";
+    wrong[at] = std::byte{15};
+    EXPECT_FALSE(is_header(wrong)) << "one that ends before what is not 0";
+    wrong = right;
+    wrong.back() = std::byte{1};
+    EXPECT_FALSE(is_header(wrong));
+    wrong = right;
+    wrong[0] = std::byte{0xB2};
+    EXPECT_FALSE(is_header(wrong));
+  }
+}
+
 class ShortFrames : public ::testing::TestWithParam<TaggedHeader> {};
 
 TEST_P(ShortFrames, SurviveTheTrip) {
@@ -342,13 +395,20 @@ TEST_P(ShortFrames, SurviveTheTrip) {
   if (header.noted) {
     EXPECT_EQ(read.note, header.note);
   }
-  packet.resize(fixed - 1);
-  EXPECT_EQ(decoded(packet), StatusCode::kProtocol);
+  ASSERT_EQ(read.value.size, header.value.size);
+  EXPECT_TRUE(std::equal(read.value.begin(), read.value.end(), header.value.begin()));
+  for (std::size_t size = fixed - 1; size > 0; --size) {
+    packet.resize(size);
+    EXPECT_EQ(decoded(packet), StatusCode::kProtocol) << size;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Wire, ShortFrames,
                          ::testing::Values(TaggedHeader{{65535, 3, 0x7fffffff}, 0x81}, kNoted,
-                                           TaggedHeader{{0, 0, 0}, 0, true, {0, UINT64_MAX}}));
+                                           TaggedHeader{{0, 0, 0}, 0, true, {0, UINT64_MAX}},
+                                           with_value({{1, 2, 3}, 4}, 1),
+                                           with_value({{1, 2, 3}, 4}, 256), with_value(kNoted, 1),
+                                           with_value(kNoted, 8), with_value(kNoted, 256)));
 
 TEST(Wire, TaggedHeadersHaveASourceAndATag) {
   const auto is_header = [](const TaggedHeader& header, std::size_t size, std::byte magic) {

@@ -275,7 +275,7 @@ Status mad_engine::send_tagged(mad_peer& to, const mad::TaggedHeader& header, bo
   if (op == nullptr) {
     return answered ? Status(StatusCode::kAgain) : send_tagged_at_once(to, header, payload, path);
   }
-  std::byte encoded[mad::kNotedHeaderBytes];
+  std::byte encoded[mad::kMostTaggedHeaderBytes];
   mad::encode_tagged_header(header, encoded);
   const mad::Plan plan = send_plan(policy(to), payload, path);
   return send_operation(to, mad::kTaggedHandler, {encoded, mad::bytes_of(header)}, answered,
@@ -290,7 +290,7 @@ Status mad_engine::send_tagged_at_once(mad_peer& to, const mad::TaggedHeader& he
     return StatusCode::kAgain;
   }
   if (!one_run) {
-    std::byte encoded[mad::kNotedHeaderBytes];
+    std::byte encoded[mad::kMostTaggedHeaderBytes];
     mad::encode_tagged_header(header, encoded);
     return send_at_once(to, mad::kTaggedHandler, {encoded, mad::bytes_of(header)}, payload, path,
                         send_plan(policy(to), payload, path));

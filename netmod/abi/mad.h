@@ -30,10 +30,11 @@
 extern "C" {
 #endif
 
-#define MAD_ABI_VERSION 5
+#define MAD_ABI_VERSION 6
 #define MAD_ADDRESS_MAX 110   /* bytes of an engine's address; MPI's port names can carry as much */
 #define MAD_FABRICS_MAX 4     /* fabrics of one engine */
 #define MAD_FABRICS_BYTES 128 /* their names, as one text with its end */
+#define MAD_VALUE_MAX 256     /* bytes of a value that a tagged message takes along */
 
 typedef struct mad_engine mad_engine;
 typedef struct mad_peer mad_peer;
@@ -235,6 +236,15 @@ typedef struct mad_envelope {
   uint16_t context; /* messages of one never match receives of another */
 } mad_envelope;
 
+/* What a tagged message takes along beside its envelope and its payload, as its receiver gets it.
+ * What is not there costs nothing. */
+typedef struct mad_extension {
+  const uint64_t* note; /* two words, 16 bytes more of the message, as to say of what type it is
+                           (mad_type_signature()); NULL: none */
+  const void* value;    /* any bytes; read by the call that sends */
+  size_t value_bytes;   /* of them, at most MAD_VALUE_MAX; 0: none */
+} mad_extension;
+
 /* A tagged message, as its receiver sees it. */
 typedef struct mad_arrival {
   mad_envelope envelope;
@@ -244,6 +254,9 @@ typedef struct mad_arrival {
   uint64_t sent;     /* bytes of its payload; of a peer whose machine has other sizes as many as it
                         has there until it is received into a type, then as many as here */
   uint64_t received; /* bytes of it that are in place: fewer if the receive had no room for all */
+  const void* value; /* what it took along: valid during the callback, or after a call until the
+                        next one with this engine; NULL: nothing */
+  size_t value_bytes;
 } mad_arrival;
 
 /* Callbacks run inside mad_engine_progress(), mad_engine_close() and the waiting Madeleine calls.
@@ -407,11 +420,10 @@ MAD_API void mad_discard(mad_engine* engine, mad_incoming* incoming);
  * before a receive has taken it. */
 #define MAD_SYNCHRONOUS 0x100u
 
-/* Sends `count` elements as mad_send() does.  `note`: two words that travel along, 16 bytes more of
- * each message, as to say of what type it is (mad_type_signature()); NULL: none.  `op` NULL: only
- * if that can be done at once, without an operation; else MAD_NOT_NOW. */
+/* Sends `count` elements as mad_send() does.  `extension`: what travels along; NULL: nothing.  `op`
+ * NULL: only if that can be done at once, without an operation; else MAD_NOT_NOW. */
 MAD_API int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_envelope* envelope,
-                            uint32_t flags, const uint64_t note[2], const void* base,
+                            uint32_t flags, const mad_extension* extension, const void* base,
                             uint64_t count, const mad_type* type, mad_path path, mad_op* op);
 /* Whether the peer has granted what a message of `bytes` needs to leave at once, but has not yet
  * said that it took enough of what was sent before; mad_engine_progress() may bring that.  1 or 0.

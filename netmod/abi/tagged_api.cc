@@ -54,10 +54,27 @@ int check_slots(const char* function, const mad_op* op, mad_receive* const* rece
   return right ? static_cast<int>(MAD_SUCCESS) : wrong_slots(function, op, receive);
 }
 
+int add_extension(const mad_extension& extension, mad::TaggedHeader* header) {
+  if (extension.value_bytes > MAD_VALUE_MAX) {
+    return bad("mad_tagged_send", "a value of " + std::to_string(extension.value_bytes) +
+                                      " bytes: a message takes at most " +
+                                      std::to_string(MAD_VALUE_MAX) + " along");
+  }
+  if (extension.value == nullptr && extension.value_bytes > 0) {
+    return bad("mad_tagged_send", "value is NULL");
+  }
+  if (extension.note != nullptr) {
+    header->noted = true;
+    header->note = {extension.note[0], extension.note[1]};
+  }
+  header->value = {const_cast<void*>(extension.value), extension.value_bytes};
+  return MAD_SUCCESS;
+}
+
 }  // namespace
 
 extern "C" int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_envelope* envelope,
-                               uint32_t flags, const uint64_t note[2], const void* base,
+                               uint32_t flags, const mad_extension* extension, const void* base,
                                uint64_t count, const mad_type* type, mad_path path, mad_op* op) {
   return guarded([&]() -> int {
     constexpr const char* kName = "mad_tagged_send";
@@ -75,9 +92,8 @@ extern "C" int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_env
       return error;
     }
     mad::TaggedHeader header{envelope_of(*envelope), static_cast<std::uint8_t>(flags & kFlagBits)};
-    if (note != nullptr) {
-      header.noted = true;
-      header.note = {note[0], note[1]};
+    if (extension != nullptr) {
+      if (const int error = add_extension(*extension, &header)) return error;
     }
     const bool answered = (flags & MAD_SYNCHRONOUS) != 0;
     const mad::Status status = engine->send_tagged(*peer, header, answered, payload, path, op);

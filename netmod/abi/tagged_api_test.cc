@@ -128,7 +128,8 @@ TEST_F(TaggedApi, ProbesAndClaimsAreChecked) {
 TEST_F(TaggedApi, NotesTravelAlong) {
   const mad_envelope to{0, 1, 2};
   const std::uint64_t note[2] = {UINT64_MAX, 7};
-  ASSERT_GE(mad_tagged_send(engine, me, &to, 5, note, "x", 1, nullptr, MAD_PATH_AUTO, &op), 0);
+  const mad_extension noted{note, nullptr, 0};
+  ASSERT_GE(mad_tagged_send(engine, me, &to, 5, &noted, "x", 1, nullptr, MAD_PATH_AUTO, &op), 0);
   for (int i = 0; i < 100000 && arrival.sent == 0; ++i) {
     mad_engine_progress(engine, nullptr);
     (void)mad_tagged_probe(engine, &kAny2, &arrival);
@@ -144,6 +145,39 @@ TEST_F(TaggedApi, NotesTravelAlong) {
   mad_message* const plain = claimed();
   EXPECT_FALSE(arrival.noted) << "a message without a note";
   mad_message_discard(engine, plain);
+}
+
+TEST_F(TaggedApi, ValuesTravelAlong) {
+  const mad_envelope to{0, 1, 2};
+  const mad_extension carrying{nullptr, "value", 5};
+  ASSERT_GE(mad_tagged_send(engine, me, &to, 0, &carrying, "x", 1, nullptr, MAD_PATH_AUTO, &op), 0);
+  for (int i = 0; i < 100000 && arrival.sent == 0; ++i) {
+    mad_engine_progress(engine, nullptr);
+    (void)mad_tagged_probe(engine, &kAny2, &arrival);
+  }
+  const auto value = [this] {
+    return std::string(static_cast<const char*>(arrival.value), arrival.value_bytes);
+  };
+  EXPECT_EQ(value(), "value") << "of a probe";
+  arrival = {};
+  ASSERT_EQ(receive(kAny2), MAD_SUCCESS);
+  EXPECT_EQ(value(), "value");
+  EXPECT_FALSE(arrival.noted);
+  mad_message* const plain = claimed();
+  EXPECT_EQ(arrival.value_bytes, 0u) << "a message without a value";
+  mad_message_discard(engine, plain);
+}
+
+TEST_F(TaggedApi, ValuesAreChecked) {
+  const mad_envelope to{0, 1, 2};
+  const std::string longer(MAD_VALUE_MAX + 1, 'v');
+  const mad_extension too_long{nullptr, longer.data(), longer.size()};
+  EXPECT_EQ(mad_tagged_send(engine, me, &to, 0, &too_long, "x", 1, nullptr, MAD_PATH_AUTO, &op),
+            MAD_ERR_ARGUMENT);
+  EXPECT_NE(error().find("257 bytes: a message takes at most 256"), std::string::npos);
+  const mad_extension nowhere{nullptr, nullptr, 1};
+  EXPECT_EQ(mad_tagged_send(engine, me, &to, 0, &nowhere, "x", 1, nullptr, MAD_PATH_AUTO, &op),
+            MAD_ERR_ARGUMENT);
 }
 
 // Whatever is wrong with the receive: its sender must not wait for ever.

@@ -14,7 +14,9 @@ mad_arrival arrival_of(const TaggedHeader& header, std::uint64_t payload_bytes) 
           header.noted,
           {header.note[0], header.note[1]},
           payload_bytes,
-          0};
+          0,
+          header.value.data,
+          header.value.size};
 }
 
 }  // namespace
@@ -36,20 +38,24 @@ Status TaggedMessages::receive(mad_message& message, const Payload& payload, mad
                                mad_op* op, mad_receive** receive, mad_arrival* arrival) {
   const mad_incoming incoming = message.incoming;
   *arrival = message.arrival;
+  KeptValue value = std::move(message.value);
   messages_.release(&message);
   mad_receive* started = nullptr;
   try {
     started = receives_.acquire(payload, path, op);
   } catch (const std::bad_alloc&) {
     engine_.discard(incoming);
+    told_ = std::move(value);
     return {StatusCode::kNoMemory, "no memory for another receive"};
   }
   started->arrival = *arrival;
   Status status = engine_.receive_tagged(incoming, *started, &arrival->received);
   arrival->sent = started->arrival.sent;
   if (status.in_progress()) {
+    started->value = std::move(value);
     *receive = started;
   } else {
+    if (value.data() != nullptr) told_ = std::move(value);
     receives_.release(started);
   }
   return status;
@@ -83,21 +89,34 @@ bool TaggedMessages::take(Endpoint& from, const TaggedHeader& header, Segment pa
 }
 
 void TaggedMessages::arrived(const TaggedHeader& header, const mad_incoming& incoming) {
-  const mad_arrival arrival = arrival_of(header, incoming.payload_bytes);
+  mad_arrival arrival = arrival_of(header, incoming.payload_bytes);
+  KeptValue value = keep(&arrival);
   PostedReceive* const found = matcher_.take(header.envelope);
   if (found == nullptr) {
-    matcher_.keep(*messages_.acquire(incoming, arrival), header.envelope);
+    mad_message* const message = messages_.acquire(incoming, arrival);
+    message->value = std::move(value);
+    matcher_.keep(*message, header.envelope);
     return;
   }
   auto& receive = static_cast<mad_receive&>(*found);
   receive.arrival = arrival;
+  receive.value = std::move(value);
   std::uint64_t received = 0;
   const Status status = engine_.receive_tagged(incoming, receive, &received);
   if (!status.in_progress()) finished(receive, received, status);
 }
 
+// A copy of its value, which stands in a packet.
+KeptValue TaggedMessages::keep(mad_arrival* arrival) {
+  if (arrival->value_bytes == 0) return {};
+  KeptValue value(&values_, {const_cast<void*>(arrival->value), arrival->value_bytes});
+  arrival->value = value.data();
+  return value;
+}
+
 void TaggedMessages::finished(mad_receive& receive, std::uint64_t bytes, const Status& status) {
   mad_arrival arrival = receive.arrival;
+  const KeptValue value = std::move(receive.value);
   finish(receive, &arrival, bytes, status);
 }
 

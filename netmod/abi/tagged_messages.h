@@ -6,7 +6,11 @@
 #ifndef NETMOD_ABI_TAGGED_MESSAGES_H_
 #define NETMOD_ABI_TAGGED_MESSAGES_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <utility>
 
 #include "datatype_path/convert/architecture.h"
 #include "datatype_path/plan/plan.h"
@@ -28,13 +32,46 @@ struct mad_incoming {
   const mad::Architecture* foreign = nullptr;  // its machine, if that represents data otherwise
 };
 
+namespace mad {
+
+/// Owner of a copy of what a message took along, in the memory of its engine's pool.
+class KeptValue {
+ public:
+  using Bytes = std::array<std::byte, kMostValueBytes>;
+  using Pool = SlabPool<Bytes>;
+
+  KeptValue() = default;
+  /// Throws std::bad_alloc.
+  KeptValue(Pool* pool, Segment value) : pool_(pool), bytes_(pool->acquire()) {
+    std::memcpy(bytes_->data(), value.data, value.size);
+  }
+  KeptValue(KeptValue&& other) noexcept
+      : pool_(other.pool_), bytes_(std::exchange(other.bytes_, nullptr)) {}
+  KeptValue& operator=(KeptValue&& other) noexcept {
+    std::swap(pool_, other.pool_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~KeptValue() {
+    if (bytes_ != nullptr) pool_->release(bytes_);
+  }
+  const void* data() const { return bytes_; }
+
+ private:
+  Pool* pool_ = nullptr;
+  Bytes* bytes_ = nullptr;  // null: nothing is kept
+};
+
+}  // namespace mad
+
 struct mad_receive final : mad::PostedReceive {
   mad_receive(const mad::Payload& its_payload, mad_path its_path, mad_op* its_op)
       : payload(its_payload), path(its_path), op(its_op) {}
   const mad::HeldPayload payload;
   const mad_path path;
   mad_op* const op;
-  mad_arrival arrival;  // once it has its message, if that is not here
+  mad_arrival arrival;   // once it has its message, if that is not here
+  mad::KeptValue value;  // the arrival's
 };
 
 struct mad_message final : mad::ArrivedMessage {
@@ -42,6 +79,7 @@ struct mad_message final : mad::ArrivedMessage {
       : incoming(its_incoming), arrival(its_arrival) {}
   mad_incoming incoming;
   mad_arrival arrival;
+  mad::KeptValue value;  // the arrival's
 };
 
 namespace mad {
@@ -88,8 +126,12 @@ class TaggedMessages {
   void finish(mad_receive& receive, mad_arrival* arrival, std::uint64_t bytes,
               const Status& status);
 
+  KeptValue keep(mad_arrival* arrival);
+
   mad_engine& engine_;
   Matcher matcher_;
+  KeptValue::Pool values_;  // before what keeps some
+  KeptValue told_;          // of the last receive that a call completed
   SlabPool<mad_receive> receives_;
   SlabPool<mad_message> messages_;
 };

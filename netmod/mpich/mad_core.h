@@ -135,7 +135,25 @@ void MPIDI_MAD_check_finalize(void);
 /* mad_translate.c: describes a type; a new reference. */
 int MPIDI_MAD_translate(MPIR_Datatype* datatype, mad_type** out);
 
+/* mad_piggyback.c: whether any message may take a value along, and whether anybody may want to be
+ * told of each message; neither ends before the process. */
+extern bool MPIDI_MAD_values_carried, MPIDI_MAD_values_wanted;
+/* What a message on its way out takes along, if anything; `room` is for MPIX_MAD_PIGGYBACK_MAX
+ * bytes. */
+int MPIDI_MAD_read_value(MPIR_Comm* comm, int context_offset, void* room, mad_extension* out);
+/* A message's receive, whose status is set, is about to be complete. */
+void MPIDI_MAD_value_came(MPIR_Comm* comm, const mad_arrival* arrival, MPI_Status* status);
+/* A probe found a message with a value; the status is set. */
+void MPIDI_MAD_value_of_probe(const mad_arrival* arrival, MPI_Status* status);
+void MPIDI_MAD_piggyback_comm_free(MPIR_Comm* comm);
+void MPIDI_MAD_piggyback_finalize(void);
+
 /* mad_switch.c */
+/* The communicator that a user's handle is. */
+int MPIDI_MAD_get_comm(MPI_Comm handle, MPIR_Comm** comm);
+/* Whether the communicator's hint has messages of collective operations take values along: 1, 0, or
+ * -1 for no such hint. */
+int MPIDI_MAD_collectives_hint(const MPIR_Comm* comm);
 int MPIDI_MAD_switch_init(void);
 void MPIDI_MAD_switch_finalize(void);
 void MPIDI_MAD_comm_init(MPIR_Comm* comm);

@@ -13,6 +13,7 @@ struct mad_incoming;
 struct mad_receive;
 struct mad_message;
 struct MPIDI_MAD_collective;
+struct MPIDI_MAD_piggyback;
 
 /* Room for libmad's operation slot (mad_op); mad_am.c asserts that it fits. */
 typedef struct {
@@ -47,12 +48,14 @@ typedef struct {
 
 /* The last name that our attribute was found to hold and what it means, valid while the generation,
  * which every change of such an attribute advances, is the same.  And the blocking collective
- * operation whose messages say of what type it is, else NULL. */
+ * operation whose messages say of what type it is, else NULL.  And what its messages take along, or
+ * who is told of what came with them, from the first wish for either on, else NULL. */
 typedef struct {
   const char* name;
   uint32_t generation;
   int path;
   struct MPIDI_MAD_collective* collective;
+  struct MPIDI_MAD_piggyback* piggyback;
 } MPIDI_MAD_comm_t;
 
 /* The compiled layout, from commit or first use on.  MPICH makes type objects without telling the

@@ -54,9 +54,9 @@ void MPIDI_MAD_send_done(MPIR_Request* sreq, int status) {
 }
 
 static int send_with_request(mad_peer* peer, int rank, MPIR_Comm* comm,
-                             const mad_envelope* envelope, uint32_t flags, const uint64_t* note,
-                             const MPIDI_MAD_layout_t* layout, mad_path path, void* buffer,
-                             MPIR_Request** request) {
+                             const mad_envelope* envelope, uint32_t flags,
+                             const mad_extension* extension, const MPIDI_MAD_layout_t* layout,
+                             mad_path path, void* buffer, MPIR_Request** request) {
   MPIR_Request* sreq = create_request(MPIR_REQUEST_KIND__SEND, comm);
   mad_op* op;
   int status;
@@ -71,7 +71,7 @@ static int send_with_request(mad_peer* peer, int rank, MPIR_Comm* comm,
   op = (mad_op*)&MPIDI_MAD_AM(sreq)->send.slot;
   op->context = sreq;
   op->group = comm->context_id;
-  status = mad_tagged_send(MPIDI_MAD_global.engine, peer, envelope, flags, note, layout->base,
+  status = mad_tagged_send(MPIDI_MAD_global.engine, peer, envelope, flags, extension, layout->base,
                            layout->count, layout->type, path, op);
   if (status != MAD_IN_PROGRESS) MPIDI_MAD_send_done(sreq, status);
   return MPI_SUCCESS;
@@ -90,11 +90,12 @@ static int failed_send(MPIR_Comm* comm, int error, MPIR_Request** request) {
 /* The message, if it can leave at once.  What the peer has taken of earlier ones may have been said
  * meanwhile: to look is cheaper than to let the message wait for it. */
 static bool sent_at_once(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
-                         const uint64_t* note, const MPIDI_MAD_layout_t* layout, mad_path path) {
+                         const mad_extension* extension, const MPIDI_MAD_layout_t* layout,
+                         mad_path path) {
   mad_engine* engine = MPIDI_MAD_global.engine;
 
   for (int looked = 0;; looked++) {
-    if (mad_tagged_send(engine, peer, envelope, flags, note, layout->base, layout->count,
+    if (mad_tagged_send(engine, peer, envelope, flags, extension, layout->base, layout->count,
                         layout->type, path, NULL) == MAD_SUCCESS)
       return true;
     if (looked || !mad_peer_is_full(peer, layout->bytes)) return false;
@@ -105,7 +106,7 @@ static bool sent_at_once(mad_peer* peer, const mad_envelope* envelope, uint32_t 
 /* A short message of a struct of few fields. */
 static int send_fields(const void* buf, MPI_Aint count, MPI_Datatype datatype, mad_peer* peer,
                        int rank, MPIR_Comm* comm, const mad_envelope* envelope, uint32_t flags,
-                       const uint64_t* note, MPIR_Request** request) {
+                       const mad_extension* extension, MPIR_Request** request) {
   char packed[MPIDI_MAD_FIELDS_BYTES];
   MPI_Aint bytes;
   MPIDI_MAD_layout_t layout;
@@ -114,7 +115,7 @@ static int send_fields(const void* buf, MPI_Aint count, MPI_Datatype datatype, m
 
   if (unlikely(mpi_errno)) return failed_send(comm, mpi_errno, request);
   layout = (MPIDI_MAD_layout_t){packed, (uint64_t)bytes, NULL, (uint64_t)bytes};
-  if (sent_at_once(peer, envelope, flags, note, &layout, MAD_PATH_AUTO)) {
+  if (sent_at_once(peer, envelope, flags, extension, &layout, MAD_PATH_AUTO)) {
     *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
     return MPI_SUCCESS;
   }
@@ -126,8 +127,25 @@ static int send_fields(const void* buf, MPI_Aint count, MPI_Datatype datatype, m
                        request);
   memcpy(buffer, packed, bytes);
   layout.base = buffer;
-  return send_with_request(peer, rank, comm, envelope, flags, note, &layout, MAD_PATH_AUTO, buffer,
-                           request);
+  return send_with_request(peer, rank, comm, envelope, flags, extension, &layout, MAD_PATH_AUTO,
+                           buffer, request);
+}
+
+/* What a message takes along beside its payload, and where that is. */
+typedef struct {
+  mad_extension extension;
+  uint64_t note[2];
+  unsigned char value[MAD_VALUE_MAX];
+} extension_t;
+
+static int extend(MPI_Aint count, MPI_Datatype datatype, int tag, MPIR_Comm* comm,
+                  int context_offset, extension_t* out) {
+  out->extension = (mad_extension){NULL, NULL, 0};
+  if (MPIDI_MAD_types_checked &&
+      MPIDI_MAD_note(comm, context_offset, tag, count, datatype, out->note))
+    out->extension.note = out->note;
+  if (!MPIDI_MAD_values_carried) return MPI_SUCCESS;
+  return MPIDI_MAD_read_value(comm, context_offset, out->value, &out->extension);
 }
 
 static int start_send(const void* buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
@@ -140,26 +158,29 @@ static int start_send(const void* buf, MPI_Aint count, MPI_Datatype datatype, in
   MPIDI_MAD_layout_t layout;
   mad_path path;
   void* buffer = NULL;
-  uint64_t words[2];
-  const uint64_t* note = NULL;
+  extension_t its;
+  const mad_extension* extension = NULL;
 
   mpi_errno = MPIDI_MAD_comm_path(comm, &path);
   MPIR_ERR_CHECK(mpi_errno);
-  if (unlikely(MPIDI_MAD_types_checked) &&
-      MPIDI_MAD_note(comm, context_offset, envelope.tag, count, datatype, words))
-    note = words;
+  if (unlikely(MPIDI_MAD_types_checked || MPIDI_MAD_values_carried)) {
+    mpi_errno = extend(count, datatype, envelope.tag, comm, context_offset, &its);
+    MPIR_ERR_CHECK(mpi_errno);
+    extension = &its.extension;
+  }
   if (path == MAD_PATH_AUTO && MPIDI_MAD_by_fields(count, datatype))
-    return send_fields(buf, count, datatype, peer, rank, comm, &envelope, flags, note, request);
+    return send_fields(buf, count, datatype, peer, rank, comm, &envelope, flags, extension,
+                       request);
   mpi_errno = MPIDI_MAD_layout(buf, count, datatype, &layout);
   MPIR_ERR_CHECK(mpi_errno);
   if (unlikely(path == MAD_PATH_OFF && layout.type)) {
     mpi_errno = MPIDI_MAD_pack_whole(buf, count, datatype, &layout, &buffer);
     MPIR_ERR_CHECK(mpi_errno);
-  } else if (sent_at_once(peer, &envelope, flags, note, &layout, path)) {
+  } else if (sent_at_once(peer, &envelope, flags, extension, &layout, path)) {
     *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
     return MPI_SUCCESS;
   }
-  return send_with_request(peer, rank, comm, &envelope, flags, note, &layout, path, buffer,
+  return send_with_request(peer, rank, comm, &envelope, flags, extension, &layout, path, buffer,
                            request);
 
 fn_fail:
@@ -199,11 +220,13 @@ static void set_wanted(MPIR_Request* rreq) {
   rreq->status.MPI_TAG = MPIDIG_REQUEST(rreq, u.recv.tag);
 }
 
-/* The receive's memory is the program's again. */
-static void complete_receive(MPIR_Request* rreq, MPI_Aint bytes) {
+/* The receive's memory is the program's again.  `arrival` NULL: no message came. */
+static void complete_receive(MPIR_Request* rreq, MPI_Aint bytes, const mad_arrival* arrival) {
   MPIDI_MAD_AM(rreq)->receive = NULL;
   MPL_free(MPIDI_MAD_AM(rreq)->recv.buffer);
   MPIR_STATUS_SET_COUNT(rreq->status, bytes);
+  if (unlikely(arrival && (arrival->value_bytes > 0 || MPIDI_MAD_values_wanted)))
+    MPIDI_MAD_value_came(rreq->comm, arrival, &rreq->status);
   MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(rreq, datatype));
   MPID_Request_complete(rreq);
 }
@@ -218,9 +241,9 @@ static MPI_Aint count_of_failed(MPIR_Request* rreq) {
   return size * MPIDIG_REQUEST(rreq, count);
 }
 
-static void fail_receive(MPIR_Request* rreq, int error) {
+static void fail_receive(MPIR_Request* rreq, int error, const mad_arrival* arrival) {
   rreq->status.MPI_ERROR = error;
-  complete_receive(rreq, count_of_failed(rreq));
+  complete_receive(rreq, count_of_failed(rreq), arrival);
 }
 
 static void receive_done(MPIR_Request* rreq, const mad_arrival* arrival, int status) {
@@ -229,7 +252,7 @@ static void receive_done(MPIR_Request* rreq, const mad_arrival* arrival, int sta
 
   set_source(rreq, arrival);
   if (unlikely(status < 0)) {
-    fail_receive(rreq, MPIDI_MAD_request_error(rreq, status));
+    fail_receive(rreq, MPIDI_MAD_request_error(rreq, status), NULL);
     return;
   }
   rreq->status.MPI_ERROR = error_of(arrival->flags);
@@ -240,9 +263,9 @@ static void receive_done(MPIR_Request* rreq, const mad_arrival* arrival, int sta
   if (likely(!error))
     error = MPIDI_MAD_check_received(rreq, MPIDI_MAD_AM(rreq)->recv.buffer, &bytes);
   if (unlikely(error))
-    fail_receive(rreq, error);
+    fail_receive(rreq, error, arrival);
   else
-    complete_receive(rreq, bytes);
+    complete_receive(rreq, bytes, arrival);
 }
 
 void MPIDI_MAD_on_tagged(void* context, mad_op* op, const mad_arrival* arrival, int status) {
@@ -252,7 +275,7 @@ void MPIDI_MAD_on_tagged(void* context, mad_op* op, const mad_arrival* arrival, 
     receive_done(rreq, arrival, status);
   } else {
     set_wanted(rreq);
-    fail_receive(rreq, MPIDI_MAD_request_error(rreq, status));
+    fail_receive(rreq, MPIDI_MAD_request_error(rreq, status), NULL);
   }
 }
 
@@ -313,7 +336,7 @@ static int start_receive(void* buf, MPI_Aint count, MPI_Datatype datatype, int s
   error = prepare_receive(rreq, buf, count, datatype, &layout, &path);
   if (unlikely(error)) {
     set_wanted(rreq);
-    fail_receive(rreq, error);
+    fail_receive(rreq, error, NULL);
     return MPI_SUCCESS;
   }
   status = mad_tagged_receive(MPIDI_MAD_global.engine, &wanted, layout.base, layout.count,
@@ -342,7 +365,7 @@ static void receive_message(void* buf, MPI_Aint count, MPI_Datatype datatype, MP
 
   if (unlikely(error)) {
     mad_message_discard(MPIDI_MAD_global.engine, message);
-    fail_receive(rreq, error);
+    fail_receive(rreq, error, NULL);
     return;
   }
   status = mad_message_receive(MPIDI_MAD_global.engine, message, layout.base, layout.count,
@@ -368,13 +391,13 @@ bool MPIDI_MAD_withdraw(MPIR_Request* rreq) {
 int MPIDI_MAD_cancel_recv(MPIR_Request* rreq) {
   if (MPIR_Request_is_complete(rreq) || !MPIDI_MAD_withdraw(rreq)) return MPI_SUCCESS;
   MPIR_STATUS_SET_CANCEL_BIT(rreq->status, TRUE);
-  complete_receive(rreq, 0);
+  complete_receive(rreq, 0, NULL);
   return MPI_SUCCESS;
 }
 
 void MPIDI_MAD_fail_receive(MPIR_Request* rreq, int error) {
   set_wanted(rreq);
-  fail_receive(rreq, error);
+  fail_receive(rreq, error, NULL);
 }
 
 /* ---- probes ---- */
@@ -385,6 +408,7 @@ static void tell(const mad_arrival* arrival, MPI_Status* status) {
   status->MPI_TAG = arrival->envelope.tag;
   MPIR_STATUS_SET_COUNT(*status, (MPI_Aint)arrival->sent);
   MPIR_STATUS_SET_CANCEL_BIT(*status, FALSE);
+  if (unlikely(arrival->value_bytes > 0)) MPIDI_MAD_value_of_probe(arrival, status);
 }
 
 int MPIDI_MAD_iprobe(int source, int tag, MPIR_Comm* comm, int context_offset, int* flag,

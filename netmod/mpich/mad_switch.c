@@ -3,16 +3,17 @@
  * In effect is the communicator's attribute, else its info hint, else the control variable.  MPICH
  * tells no device when an attribute is set, so the attribute is looked up at every send; what its
  * name means is cached.  The hints are ints among MPICH's own, because those are all it keeps: the
- * number of a path (as in mad.h), 1 or 0 for types, or -1.
+ * number of a path (as in mad.h), 1 or 0 for types and for values in collective operations, or -1.
  */
 #include "mad_core.h"
 #include "mpix_mad.h"
 
 #define HINT_KEY "mad_datatype_path"
 #define CHECK_KEY "mad_check_types"
+#define COLLECTIVES_KEY "mad_piggyback_collectives"
 
 /* MPICH keeps hints for the life of the process: registered once */
-static int hint_index = -1, check_index = -1;
+static int hint_index = -1, check_index = -1, collectives_index = -1;
 
 static int copy_attribute(MPI_Comm comm, int keyval, void* extra, void* in, void* out, int* flag) {
   *(void**)out = in;
@@ -35,6 +36,7 @@ static int register_hint(const char* key) {
 int MPIDI_MAD_switch_init(void) {
   if (hint_index < 0) hint_index = register_hint(HINT_KEY);
   if (check_index < 0) check_index = register_hint(CHECK_KEY);
+  if (collectives_index < 0) collectives_index = register_hint(COLLECTIVES_KEY);
   return MPIR_Comm_create_keyval_impl(copy_attribute, delete_attribute, &MPIDI_MAD_global.keyval,
                                       NULL);
 }
@@ -52,6 +54,7 @@ void MPIDI_MAD_comm_init(MPIR_Comm* comm) {
   MPIDI_MAD_COMM(comm)->generation = 0;
   MPIDI_MAD_COMM(comm)->path = MAD_PATH_AUTO;
   MPIDI_MAD_COMM(comm)->collective = NULL;
+  MPIDI_MAD_COMM(comm)->piggyback = NULL;
 }
 
 /* The number that a hint's value is, or -1. */
@@ -65,7 +68,7 @@ static int parse_hint(const char* value) {
 }
 
 /* 1, 0, or -1; the numbers are what MPI_Comm_get_info shows. */
-static int parse_check(const char* value) {
+static int parse_flag(const char* value) {
   if (strcmp(value, "true") == 0 || strcmp(value, "1") == 0) return 1;
   return (strcmp(value, "false") == 0 || strcmp(value, "0") == 0) ? 0 : -1;
 }
@@ -93,15 +96,20 @@ void MPIDI_MAD_comm_hints(MPIR_Comm* comm, MPIR_Info* info) {
       comm->hints[hint_index] = parse_hint(entry->value);
       if (comm->hints[hint_index] < 0) tell_ignored(entry, "paths", mad_path_names());
     } else if (entry->key && strcmp(entry->key, CHECK_KEY) == 0) {
-      comm->hints[check_index] = parse_check(entry->value);
+      comm->hints[check_index] = parse_flag(entry->value);
       if (comm->hints[check_index] < 0) tell_ignored(entry, "values", "true, false");
       if (comm->hints[check_index] > 0) MPIDI_MAD_types_checked = true;
+    } else if (entry->key && strcmp(entry->key, COLLECTIVES_KEY) == 0) {
+      comm->hints[collectives_index] = parse_flag(entry->value);
+      if (comm->hints[collectives_index] < 0) tell_ignored(entry, "values", "true, false");
     }
   }
   MPIDI_MAD_pass_hints_on(comm);
 }
 
 int MPIDI_MAD_check_hint(const MPIR_Comm* comm) { return comm->hints[check_index]; }
+
+int MPIDI_MAD_collectives_hint(const MPIR_Comm* comm) { return comm->hints[collectives_index]; }
 
 static const MPIR_Attribute* find_attribute(const MPIR_Comm* comm) {
   const MPIR_Attribute* attribute = comm->attributes;
@@ -155,7 +163,7 @@ fn_fail:
   goto fn_exit;
 }
 
-static int get_comm(MPI_Comm handle, MPIR_Comm** comm) {
+int MPIDI_MAD_get_comm(MPI_Comm handle, MPIR_Comm** comm) {
   int mpi_errno = MPI_SUCCESS;
 
   *comm = NULL;
@@ -176,7 +184,7 @@ int MPIX_Mad_comm_set_path(MPI_Comm handle, const char* name) {
 
   MPIR_ERRTEST_INITIALIZED_ORDIE();
   MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-  mpi_errno = get_comm(handle, &comm);
+  mpi_errno = MPIDI_MAD_get_comm(handle, &comm);
   MPIR_ERR_CHECK(mpi_errno);
   MPIR_ERRTEST_ARGNULL(name, "name", mpi_errno);
   MPIR_ERR_CHKANDJUMP2(mad_path_parse(name, &path) < 0, mpi_errno, MPI_ERR_ARG, "**mad_path",
@@ -202,7 +210,7 @@ int MPIX_Mad_comm_get_path(MPI_Comm handle, char* name, int length) {
 
   MPIR_ERRTEST_INITIALIZED_ORDIE();
   MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-  mpi_errno = get_comm(handle, &comm);
+  mpi_errno = MPIDI_MAD_get_comm(handle, &comm);
   MPIR_ERR_CHECK(mpi_errno);
   MPIR_ERRTEST_ARGNULL(name, "name", mpi_errno);
   mpi_errno = MPIDI_MAD_comm_path(comm, &path);

@@ -71,6 +71,61 @@ int PMPIX_Type_complete_pstruct(int count, const int blocklengths[], const MPI_A
                                 const MPI_Datatype types[], MPI_Datatype proto,
                                 MPI_Datatype* completed) MPICH_API_PUBLIC;
 
+/* ---- values carried along ----
+ *
+ * A message can take a value along that is no part of its data: of any datatype, at most
+ * MPIX_MAD_PIGGYBACK_MAX bytes packed.  Its receiver may ask for it; one that does not sees nothing
+ * of it.  The two sides need not agree: neither on whether there is one, nor on its datatype.
+ * Carried are messages of point-to-point communication in all modes, also to the sender itself, and
+ * on request those that collective operations are built of; one-sided and partitioned communication
+ * is not.
+ */
+
+#define MPIX_MAD_PIGGYBACK_MAX 256   /* bytes of a value */
+#define MPIX_MAD_PIGGYBACK_KEPT 1024 /* values of received and probed messages that are kept */
+
+/* Each message that this process sends on `comm` from now on takes along what the buffer has when
+ * it is sent (a persistent one: started).  The buffer must stay until something else is attached,
+ * or the communicator is freed; copies of the communicator have nothing attached.  `count` 0 or
+ * `buffer` NULL: nothing any more.  More than MPIX_MAD_PIGGYBACK_MAX bytes are MPI_ERR_COUNT.
+ *
+ * Of collective operations, which may be built of messages, it says so if the communicator has the
+ * info hint "mad_piggyback_collectives" = "true".
+ *
+ * On a communicator of one process this call, and the next and MPIX_Mad_send_oink(), come before
+ * messages are under way there: from the first on they take another way inside of MPICH. */
+int MPIX_Mad_piggyback_attach(MPI_Comm comm, const void* buffer, int count,
+                              MPI_Datatype datatype) MPICH_API_PUBLIC;
+
+/* What came with the message whose receive or probe gave this status; *bytes is its packed length,
+ * or MPI_UNDEFINED if nothing came, and the buffer is as it was then.  What does not fit is left
+ * out and is MPI_ERR_TRUNCATE.  Any number of times, as long as the process has received, or probed
+ * with success, fewer than MPIX_MAD_PIGGYBACK_KEPT messages with values since, and MPI_ERR_ARG
+ * later.  A status that MPI_Status_set_elements() changed has lost it.  A status has no
+ * communicator: errors go to the error handler of MPI_COMM_WORLD. */
+int MPIX_Mad_piggyback_get(const MPI_Status* status, void* buffer, int count, MPI_Datatype datatype,
+                           int* bytes) MPICH_API_PUBLIC;
+
+/* `function` is called when a message was received on `comm`, before its receive is complete to
+ * anybody else, with the status that it has: `value` are `bytes` of what came along, packed and
+ * valid during the call, or NULL and 0 if nothing came.  `collective`: the message is one of a
+ * collective operation (only with the hint above); its data are MPI's own.  It may be called by any
+ * thread that is inside of MPI, by one at a time, and calls no MPI itself.  NULL: nobody is called
+ * any more. */
+typedef void MPIX_Mad_piggyback_function(MPI_Comm comm, const MPI_Status* status, int collective,
+                                         const void* value, int bytes, void* extra);
+int MPIX_Mad_piggyback_callback(MPI_Comm comm, MPIX_Mad_piggyback_function* function,
+                                void* extra) MPICH_API_PUBLIC;
+
+/* MPI_Send() of a message that takes this value along, whatever is attached to the communicator;
+ * and MPI_Recv() with MPIX_Mad_piggyback_get(). */
+int MPIX_Mad_send_oink(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+                       MPI_Comm comm, const void* pb_buf, MPI_Datatype pb_dt,
+                       int pb_count) MPICH_API_PUBLIC;
+int MPIX_Mad_recv_oink(void* buf, int count, MPI_Datatype datatype, int source, int tag,
+                       MPI_Comm comm, MPI_Status* status, void* pb_buf, MPI_Datatype pb_dt,
+                       int pb_count) MPICH_API_PUBLIC;
+
 #if defined(__cplusplus)
 }
 #endif

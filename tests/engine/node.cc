@@ -37,7 +37,10 @@ void record_gone(void* context, mad_peer* peer, int status, const char* why) {
 void finish_tagged(Operation* operation, const mad_arrival* arrival, int status) {
   operation->receive = nullptr;
   operation->matched = arrival != nullptr;
-  if (arrival != nullptr) operation->arrival = *arrival;
+  if (arrival != nullptr) {
+    operation->arrival = *arrival;
+    operation->value.assign(static_cast<const char*>(arrival->value), arrival->value_bytes);
+  }
   operation->finish(status, operation->arrival.received);
 }
 
@@ -102,8 +105,8 @@ void Node::receive(mad_incoming* incoming, void* base, std::uint64_t count, cons
 
 void Node::send_tagged(mad_peer* to, const mad_envelope& envelope, const void* base,
                        std::uint64_t count, const mad_type* type, mad_path path,
-                       Operation* operation, std::uint32_t flags) {
-  operation->started(mad_tagged_send(engine_, to, &envelope, flags, nullptr, base, count, type,
+                       Operation* operation, std::uint32_t flags, const mad_extension* extension) {
+  operation->started(mad_tagged_send(engine_, to, &envelope, flags, extension, base, count, type,
                                      path, &operation->slot));
 }
 

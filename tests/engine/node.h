@@ -59,6 +59,7 @@ struct Operation {
   /// Of a receive of a tagged message.
   mad_receive* receive = nullptr;
   mad_arrival arrival{};
+  std::string value;  // what came along
   bool matched = false;
 };
 
@@ -100,7 +101,7 @@ class Node {
 
   void send_tagged(mad_peer* to, const mad_envelope& envelope, const void* base,
                    std::uint64_t count, const mad_type* type, mad_path path, Operation* operation,
-                   std::uint32_t flags = 0);
+                   std::uint32_t flags = 0, const mad_extension* extension = nullptr);
   void receive_tagged(const mad_envelope& wanted, void* base, std::uint64_t count,
                       const mad_type* type, mad_path path, Operation* operation);
   void receive_claimed(mad_message* message, void* base, std::uint64_t count, const mad_type* type,

@@ -94,6 +94,70 @@ TEST_P(Tagged, EveryLayoutArrivesWhoeverIsFirst) {
   }
 }
 
+TEST_P(Tagged, ValuesComeWithTheirMessagesWhoeverIsFirst) {
+  const std::uint64_t note[2] = {1, 2};
+  unsigned seed = 0;
+  for (const std::size_t bytes :
+       {std::size_t{0}, std::size_t{8}, std::size_t{5000}, std::size_t{3} << 20}) {
+    for (const std::size_t length : {0, 7, 256}) {
+      if (bytes > 1000000 && length != 256) continue;  // long in all
+      for (const bool receive_first : {true, false}) {
+        for (const std::uint32_t flags : {0u, MAD_SYNCHRONOUS}) {
+          SCOPED_TRACE(testing::Message() << bytes << " bytes with " << length << ", first "
+                                          << receive_first << ", flags " << flags);
+          const Bytes out = pattern(bytes, ++seed);
+          const Bytes value = pattern(length, ++seed);
+          const mad_extension extension{seed % 4 < 2 ? note : nullptr, value.data(), value.size()};
+          Bytes in(bytes, 0xee);
+          Operation sent, received;
+          const auto receive = [&] {
+            b.receive_tagged(envelope(5, 6), in.data(), bytes, nullptr, MAD_PATH_AUTO, &received);
+          };
+          if (receive_first) receive();
+          a.send_tagged(to_b, envelope(5, 6), out.data(), bytes, nullptr, MAD_PATH_AUTO, &sent,
+                        flags, &extension);
+          if (!receive_first) {
+            ASSERT_TRUE(wait_for(envelope(MAD_ANY_SOURCE, 6)));
+            receive();
+          }
+          ASSERT_TRUE(both_until([&] { return sent.done && received.done; }));
+          EXPECT_EQ(received.status, MAD_SUCCESS);
+          EXPECT_EQ(in, out);
+          EXPECT_EQ(received.arrival.noted != 0, extension.note != nullptr);
+          EXPECT_EQ(received.value, std::string(value.begin(), value.end()));
+        }
+      }
+    }
+  }
+}
+
+// Those of many that wait, each with its own.
+TEST_P(Tagged, ValuesWaitWithTheirMessages) {
+  constexpr int kMessages = 300;
+  std::deque<Operation> sent(kMessages);
+  for (int i = 0; i < kMessages; ++i) {
+    const std::string value(static_cast<std::size_t>(1 + i % 256), static_cast<char>(i));
+    const mad_extension extension{nullptr, value.data(), value.size()};
+    a.send_tagged(to_b, envelope(0, i), "x", 1, nullptr, MAD_PATH_AUTO,
+                  &sent[static_cast<std::size_t>(i)], 0, i % 3 == 0 ? nullptr : &extension);
+  }
+  ASSERT_TRUE(wait_for(envelope(0, kMessages - 1)));
+  for (int i = kMessages - 1; i >= 0; --i) {
+    const std::string value(static_cast<std::size_t>(1 + i % 256), static_cast<char>(i));
+    const mad_envelope wanted = envelope(0, i);
+    mad_arrival arrival{};
+    mad_message* message = nullptr;
+    ASSERT_EQ(mad_tagged_claim(b.engine(), &wanted, &arrival, &message), MAD_SUCCESS);
+    EXPECT_EQ(std::string(static_cast<const char*>(arrival.value), arrival.value_bytes),
+              i % 3 == 0 ? "" : value);
+    char in[1];
+    Operation received;
+    b.receive_claimed(message, in, 1, nullptr, MAD_PATH_AUTO, &received);
+    ASSERT_TRUE(received.done);
+    EXPECT_EQ(received.value, i % 3 == 0 ? "" : value);
+  }
+}
+
 TEST_P(Tagged, WhatHasNoRoomIsLeftOut) {
   for (const std::size_t sent_bytes : {std::size_t{16}, std::size_t{3} << 20}) {
     for (const std::size_t room : {std::size_t{0}, std::size_t{5}, sent_bytes / 2}) {

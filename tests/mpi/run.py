@@ -171,7 +171,8 @@ def ranks(test: Test, binary: Path) -> List[str]:
 
 def execute(test: Test, prefix: Path, binary: Path, factor: float) -> Tuple[Optional[int], str]:
     """The exit status (None: time ran out) and everything printed."""
-    mpiexec = [str(prefix / "bin" / "mpiexec"), *test.mpiexec]
+    preload = ["-genv", "LD_PRELOAD", str(prefix / "lib" / test.preload)] if test.preload else []
+    mpiexec = [str(prefix / "bin" / "mpiexec"), *test.mpiexec, *preload]
     if not test.two_hosts:
         return wait_for([*mpiexec, *ranks(test, binary)], test, factor)
     try:

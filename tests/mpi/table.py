@@ -35,6 +35,7 @@ class Test:
     # Each rank below a shell: mpiexec's proxy kills all its ranks when one of them ends by a signal, even with
     # -disable-auto-cleanup; a shell turns the signal into an exit status.
     shell: bool = False
+    preload: str = ""  # a library in the prefix's lib that the ranks are started with
     timeout: int = 60  # seconds
     two_hosts: bool = False  # half of the ranks on each, see hosts.py
     env_of_others: Dict[str, str] = field(default_factory=dict)  # of all ranks but the first
@@ -89,6 +90,7 @@ def _silence(fabric: str) -> Test:
 
 
 LIST = "ucx:posix;tcp"
+PIGGYBACK = "libmad_piggyback.so"
 
 TESTS = (
     # Point to point.
@@ -110,6 +112,18 @@ TESTS = (
     Test("types-variable", "types", 2, args=("variable",), env=_variable("CHECK_TYPES", "1")),
     Test("types-many", "types", 5),
     Test("types-many-variable", "types", 5, args=("variable",), env=_variable("CHECK_TYPES", "1"), fabric=NONE),
+    Test("piggyback", "piggyback", 2),
+    Test("piggyback-many", "piggyback", 5),
+    Test("piggyback-alone", "piggyback", 1, fabric=NONE),
+    Test("piggyback-checked", "piggyback", 2, env={**_variable("CHECK_TYPES", "1"), **_variable("CHECKSUM", "1")},
+         fabric=NONE),
+    *(Test(f"races-{scene}", "races", 3, args=(scene,), env={"MAD_PIGGYBACK": "races"}, preload=PIGGYBACK,
+           expect="prints", texts=("ok races", f"mad piggyback: {races} receives of any source raced"))
+      for scene, races in (("ordered", "0 of 4"), ("free", "6 of 12"))),  # fmt: skip
+    Test("races-fortran", "hello_fortran", 2, env={"MAD_PIGGYBACK": "races"}, preload=PIGGYBACK, expect="prints",
+         texts=("ok hello_fortran", "mad piggyback: 0 of 0 receives of any source raced"), fabric=NONE),
+    Test("traced", "traced", 3, env={"MAD_PIGGYBACK": "trace"}, preload=PIGGYBACK, expect="prints",
+         texts=("ok traced", "waited")),  # fmt: skip
     Test("probe", "probe", 3),
     Test("any-source", "any_source", 4),
     Test("self", "self", 2),

@@ -6,8 +6,10 @@ MPI_Pack and its kin let them work at absolute addresses.  Some give MPI's exten
 one keeps more VCIs than there are from being used before the netmod can refuse them, and one has MPI_Init of a
 spawned process return why its parent cannot be reached.  One gives short reductions the algorithm with the fewest
 messages, five have reductions return the errors of their parts, one keeps MPI_Comm_split_type from giving hints to
-the communicator that it did not make, and two keep an error's text within its buffer and from a null pointer.  Some have structs of few
-fields made by the netmod, and MPICH's datatype engine told of them when it needs them.
+the communicator that it did not make, and two keep an error's text within its buffer and from a null pointer. Two
+are for values that messages take along (ADR 50): a status has room for a number beside a count of 48 bits, and a
+communicator of one process leaves MPICH's own way for messages to itself once it carries some. Some have structs of
+few fields made by the netmod, and MPICH's datatype engine told of them when it needs them (ADR 52).
 An edit is applied once and recognised when already there.
 """
 
@@ -370,6 +372,35 @@ EDITS = (
     _of_proto_types("type_commit", ""),
     _with_structs(f"{_PACKING}/type_free.c"),
     _of_proto_types("type_free", "        MPIDI_MAD_free_pstruct(datatype);\n"),
+    Edit(
+        "src/include/mpir_status.h",
+        "    ((MPI_Count) ((((MPIR_Ucount) (((unsigned int) (status_).count_hi_and_cancelled) >> 1))"
+        " << (8 * SIZEOF_INT)) +",
+        "    ((MPI_Count) ((((MPIR_Ucount) ((((unsigned int) (status_).count_hi_and_cancelled) >> 1) &"
+        " ((status_).count_hi_and_cancelled < 0 ? 0xffffu : 0x7fffffffu))) << (8 * SIZEOF_INT)) +",
+        True,
+        "a status whose highest bit is set has 48 bits of count, and the number of a value that came along",
+    ),
+    Edit(
+        "src/mpid/ch4/src/ch4_self.h",
+        "    (comm->remote_size == 1 && comm->comm_kind == MPIR_COMM_KIND__INTRACOMM)\n",
+        "    (comm->remote_size == 1 && comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && MPIDI_SELF_IS_BARE(comm))\n"
+        "#ifdef HAVE_CH4_NETMOD_MAD\n"
+        "#define MPIDI_SELF_IS_BARE(comm) ((comm)->dev.ch4.netmod.mad.piggyback == NULL)\n"
+        "#else\n"
+        "#define MPIDI_SELF_IS_BARE(comm) 1\n"
+        "#endif\n",
+        True,
+        "MPICH's own way for messages of a communicator of one process takes no values along",
+    ),
+    Edit(
+        "src/mpid/ch4/src/ch4_startall.h",
+        "            if (comm->remote_size == 1 && comm->comm_kind == MPIR_COMM_KIND__INTRACOMM) {\n",
+        "            if (MPIDI_is_self_comm(comm)) {\n",
+        True,
+        "a started persistent request chose that way by a condition of its own",
+        times=3,
+    ),
 )
 
 
