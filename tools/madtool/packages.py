@@ -32,6 +32,9 @@ CMAKE = ["cmake"]
 RDMA = ("qemu-system-x86 busybox-static kmod cpio rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest "
         "iproute2 libfabric-bin ucx-utils util-linux").split()  # fmt: skip
 
+# Slurm with its plugins for MPI, and several nodes on a machine (tools/mad test slurm)
+SLURM = "slurmctld slurmd slurm-client slurm-wlm-basic-plugins iproute2 util-linux".split()
+
 
 def missing(wanted: Sequence[str] = PACKAGES) -> List[str]:
     """The packages of the list that are not installed."""
