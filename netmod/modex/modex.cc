@@ -55,8 +55,8 @@ Result<Modex> Modex::open(const ModexJob& job, Launcher* launcher) {
   if (job.rank < 0 || job.rank >= job.size) return wrong("no process has this rank");
   if (launcher->value_length() <= kHeadLength) return wrong("the launcher takes no values");
   Modex modex(job, launcher);
-  modex.nodes_.resize(
-      static_cast<std::size_t>(*std::max_element(job.nodes, job.nodes + job.size) + 1));
+  const int last = *std::max_element(job.nodes, job.nodes + job.size);
+  modex.nodes_.resize(static_cast<std::size_t>(std::max(last, 0)) + 1);
   for (int rank = 0; rank < job.size; ++rank) {
     if (job.nodes[rank] < 0) return wrong("the nodes are not numbered from 0 on");
     Node& node = modex.nodes_[modex.node_of(rank)];

@@ -132,6 +132,7 @@ Result<SimulatedCosts> simulate(const SimulatedJob& job) {
   const auto cards = Cards::open();
   if (!cards.ok()) return cards.status();
   std::vector<int> nodes;
+  nodes.reserve(static_cast<std::size_t>(job.ranks));
   for (int rank = 0; rank < job.ranks; ++rank) nodes.push_back(rank / job.per_node);
   const auto count = static_cast<std::size_t>(nodes.back()) + 1;
   Values values;
