@@ -159,6 +159,14 @@ Result<EngineAddress> EngineAddress::decode(const void* bytes, std::size_t size)
   return address;
 }
 
+bool EngineAddress::has_one_of(const EngineAddress& other) const {
+  const auto is_others = [&](const FabricAddress& own) {
+    const auto same = [&](const FabricAddress& each) { return each.key() == own.key(); };
+    return std::any_of(other.fabrics.begin(), other.fabrics.end(), same);
+  };
+  return std::any_of(fabrics.begin(), fabrics.end(), is_others);
+}
+
 std::string EngineAddress::fabric_names() const {
   std::string names;
   for (const FabricAddress& each : fabrics) {

@@ -46,6 +46,9 @@ struct EngineAddress {
   /// kVersion: a card of another version; kInvalidArgument: no card.
   static Result<EngineAddress> decode(const void* bytes, std::size_t size);
 
+  /// Whether the two have an address on some fabric in common: they are one engine's.
+  bool has_one_of(const EngineAddress& other) const;
+
   /// The fabrics' names as users write them: "ucx:posix;tcp".
   std::string fabric_names() const;
 };

@@ -96,6 +96,15 @@ TEST(EngineAddress, UnknownNodeKeepsTheKeys) {
   expect_round_trip(address);
 }
 
+TEST(EngineAddress, IsOneEnginesIfAFabricsAddressIs) {
+  const EngineAddress all = example();
+  EngineAddress one = all;
+  one.fabrics.erase(one.fabrics.begin(), one.fabrics.begin() + 2);
+  EXPECT_TRUE(all.has_one_of(one) && one.has_one_of(all));
+  one.fabrics[0].fabric = "ofi:tcp";
+  EXPECT_FALSE(all.has_one_of(one) || one.has_one_of(all));
+}
+
 TEST(EngineAddress, OtherVersionIsNamed) {
   std::vector<std::byte> bytes = example().encode();
   bytes[1] = std::byte{7};

@@ -199,6 +199,7 @@ mad::Result<std::unique_ptr<mad_engine>> mad_engine::open(const mad_config& conf
   if (config.interface != nullptr) options.interface = config.interface;
   options.silence_timeout = std::chrono::milliseconds(config.silence_ms);
   options.linger = std::chrono::milliseconds(config.goodbye_ms);
+  options.common_secret = config.common_secret;
   if (config.costs_file != nullptr) options.costs_file = config.costs_file;
   auto fabrics =
       mad::open_fabrics(config.fabric != nullptr ? config.fabric : mad::kDefaultFabric, options);

@@ -162,6 +162,16 @@ extern "C" int mad_peer_address(const mad_peer* peer, void* address, size_t* siz
   });
 }
 
+extern "C" int mad_peer_is_at(const mad_peer* peer, const void* address, size_t size) {
+  return guarded([&]() -> int {
+    if (peer == nullptr) return null_argument("mad_peer_is_at", "peer");
+    if (address == nullptr) return null_argument("mad_peer_is_at", "address");
+    const auto decoded = mad::EngineAddress::decode(address, size);
+    if (!decoded.ok()) return mad::to_abi(decoded.status());
+    return decoded->has_one_of(peer->address) ? 1 : 0;
+  });
+}
+
 extern "C" int mad_peer_touch(mad_engine* engine, mad_peer* peer) {
   return guarded([&]() -> int {
     if (engine == nullptr) return null_argument("mad_peer_touch", "engine");

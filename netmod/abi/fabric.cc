@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 #include <set>
 #include <utility>
 
@@ -231,6 +232,13 @@ Opened open_tested(const FabricOptions& options) {
   return opened;
 }
 
+DoorSecret new_secret(std::uint64_t common) {
+  DoorSecret secret = random_secret();
+  static_assert(sizeof(common) == sizeof(secret) / 2);
+  if (common != 0) std::memcpy(secret.data(), &common, sizeof(common));
+  return secret;
+}
+
 /// Null: the list does without it, and why was said.
 Opened open_listed(const Listed& each, const FabricOptions& options) {
   if (each.of == Listed::Of::kAutoIfTested) return open_tested(options);
@@ -309,7 +317,7 @@ Result<std::vector<std::unique_ptr<Driver>>> open_fabrics(const std::string& nam
   if (list.size() > EngineAddress::kMostFabrics) {
     return wrong("has more than " + std::to_string(EngineAddress::kMostFabrics));
   }
-  options.secret = random_secret();
+  options.secret = new_secret(options.common_secret);
   std::vector<std::unique_ptr<Driver>> drivers;
   std::set<std::string> opened;
   for (const Listed& each : list) {

@@ -4,6 +4,7 @@
 #define NETMOD_ABI_FABRIC_H_
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,7 @@ struct AutoRdma {
 struct FabricOptions {
   std::string interface;  // network interface, e.g. "lo"; empty: the fabric's choice
   std::optional<DoorSecret> secret = {};  // of the address; empty: a new one
+  std::uint64_t common_secret = 0;        // the first half of a new one; 0: random, too
   /// How long a host may answer nothing, see DoorOptions.
   std::chrono::milliseconds silence_timeout = Silence::kTimeout;
   /// How long its end waits for peers whose hosts cannot be asked what they have.
@@ -60,9 +62,10 @@ std::vector<std::string> fabric_list(const std::string& names, const FabricOptio
 
 /// Opens the fabrics of a list, e.g. "ucx:posix;tcp": at most EngineAddress::kMostFabrics of them,
 /// with semicolons between, none twice, those first that are preferred.  All or none.
-/// Their addresses have one secret.  Of "auto" the shared memory may be missing, which is said; and
-/// its RDMA device is taken if nothing is in the way and it passes a self-test.  Where MAD_VERBOSE
-/// asks for it, a sentence is said of each fabric of "auto".
+/// Their addresses have one secret, in which options.common_secret is heeded.  Of "auto" the shared
+/// memory may be missing, which is said; and its RDMA device is taken if nothing is in the way and
+/// it passes a self-test.  Where MAD_VERBOSE asks for it, a sentence is said of each fabric of
+/// "auto".
 Result<std::vector<std::unique_ptr<Driver>>> open_fabrics(const std::string& names,
                                                           FabricOptions options);
 

@@ -50,6 +50,21 @@ TEST(Fabric, TcpIsOurOwn) {
   EXPECT_EQ(opened.value()->caps().name, "tcp");
 }
 
+TEST(Fabric, ACommonSecretIsTheFirstHalf) {
+  const auto one = open_fabrics("tcp;shm", {"lo", {}, 0x1122334455667788});
+  const auto other = open_fabrics("tcp;shm", {"lo", {}, 0x1122334455667788});
+  ASSERT_TRUE(one.ok() && other.ok());
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto& mine = (*one)[i]->address();
+    const auto& theirs = (*other)[i]->address();
+    ASSERT_EQ(mine.size(), theirs.size());
+    std::size_t differ = 0;
+    for (std::size_t k = 0; k < mine.size(); ++k) differ += mine[k] != theirs[k] ? 1 : 0;
+    EXPECT_GT(differ, 2U);   // 8 random bytes are hardly alike
+    EXPECT_LE(differ, 10U);  // and a port, or nothing more of the same process
+  }
+}
+
 TEST(Fabric, UcxByItsTransports) {
   for (const char* name : {"ucx", "ucx:tcp", "ucx:posix", "ucx:posix,cma", "ucx:posix,cma,tcp"}) {
     const auto opened = open_fabric(name, {"lo"});

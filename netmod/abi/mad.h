@@ -306,10 +306,15 @@ typedef struct mad_config {
                                that computes or is stopped has a host that answers.  0: as long as the
                                system's TCP settings say.  Of tcp and ucx:tcp; to the second where
                                nothing is underway */
-  uint32_t goodbye_ms; /* milliseconds that mad_engine_close() waits for peers that do not look,
-                          over ofi:PROVIDER and ucx:tcp, which cannot tell whether a peer's
-                          host has what left, and drop what came once an answer of the peer's
-                          fails.  Default: 2000 */
+  uint32_t goodbye_ms;    /* milliseconds that mad_engine_close() waits for peers that do not look,
+                             over ofi:PROVIDER and ucx:tcp, which cannot tell whether a peer's
+                             host has what left, and drop what came once an answer of the peer's
+                             fails.  Default: 2000 */
+  uint64_t common_secret; /* the first half of the secret that those have to know who connect to the
+                             engine, the other half is random.  Of engines whose addresses travel
+                             together, as those of one node, it may be the same, so that they differ
+                             in fewer bytes: a random number that nobody else knows.  0: a random
+                             one of this engine alone */
   mad_callbacks callbacks;
   void* context; /* given to every callback */
 } mad_config;
@@ -350,6 +355,8 @@ MAD_API void mad_peer_set_context(mad_peer* peer, void* context);
 MAD_API void* mad_peer_context(const mad_peer* peer);
 /* The peer's own address. */
 MAD_API int mad_peer_address(const mad_peer* peer, void* address, size_t* size);
+/* 1: the peer, which may be gone, is or was the engine at this address; 0: another one. */
+MAD_API int mad_peer_is_at(const mad_peer* peer, const void* address, size_t size);
 /* Connects now if not yet connected, so that the peer's death is noticed. */
 MAD_API int mad_peer_touch(mad_engine* engine, mad_peer* peer);
 /* Ends the connection of a peer that sent what the caller's own protocol does not have: as if it
@@ -408,6 +415,69 @@ MAD_API int mad_send(mad_engine* engine, mad_peer* peer, uint8_t handler, const 
 MAD_API int mad_recv(mad_engine* engine, mad_incoming* incoming, void* base, uint64_t count,
                      const mad_type* type, mad_path path, mad_op* op, uint64_t* received);
 MAD_API void mad_discard(mad_engine* engine, mad_incoming* incoming);
+
+/* ---- start-up data ---- */
+
+/* What the processes of a job have to know of each other before they can talk, as their addresses:
+ * each sends its own data and that of its node, by name, and reads that of others when it first
+ * needs it.  It travels by whatever started the job, in as few bytes as it takes: what is the same
+ * for all processes of a node goes once. */
+typedef struct mad_modex mad_modex;
+
+#define MAD_MODEX_BYTES 512 /* of all that one process sends, 5 or 6 more for each name */
+
+/* What started the job.  The functions return 0, or anything else for an error. */
+typedef struct mad_launcher {
+  void* context;
+  size_t value_length; /* characters of a value, at most */
+  /* Tells the value to all who get() the key when everybody has been in fence().  A key is put
+   * once. */
+  int (*put)(void* context, const char* key, const char* value);
+  /* What the process `rank` put; `room` bytes for it and its end, more than value_length. */
+  int (*get)(void* context, int rank, const char* key, char* value, size_t room);
+  /* Waits for all processes of the job. */
+  int (*fence)(void* context);
+  /* Waits for all processes of the node, each of which gives `bytes` bytes, the same number: `all`
+   * gets those of all in the order of their ranks. */
+  int (*gather)(void* context, const void* own, size_t bytes, void* all);
+} mad_launcher;
+
+typedef struct mad_modex_config {
+  int rank;         /* of this process */
+  int size;         /* processes of the job */
+  const int* nodes; /* of each its node, numbered from 0 on; they live as long as the modex */
+  uint32_t epoch;   /* tells this exchange from earlier ones of the same processes */
+  mad_launcher launcher;
+} mad_modex_config;
+
+MAD_API int mad_modex_open(const mad_modex_config* config, mad_modex** out);
+MAD_API void mad_modex_close(mad_modex* modex);
+
+/* The hash that stands for a name.  MAD_ERR_ARGUMENT: it is that of another name, too, that was
+ * registered here. */
+MAD_API int mad_modex_register(mad_modex* modex, const char* name, uint32_t* hash);
+
+/* Sends data of this process, or of its node, of which one process does so: if several do, one of
+ * them wins, that of the highest rank.  What it sent by the same name before is replaced.  It
+ * leaves with mad_modex_exchange(), which all processes call once. */
+MAD_API int mad_modex_proc_send(mad_modex* modex, uint32_t name, const void* data, size_t size);
+MAD_API int mad_modex_node_send(mad_modex* modex, uint32_t name, const void* data, size_t size);
+MAD_API int mad_modex_exchange(mad_modex* modex);
+
+/* Receives what the process `rank` sent, or the winner of its node; *size is the room and becomes
+ * the length.  MAD_ERR_NOT_FOUND: there is none; MAD_ERR_PROTOCOL: what is there is no start-up
+ * data; MAD_ERR_INTERNAL: the launcher failed. */
+MAD_API int mad_modex_proc_receive(mad_modex* modex, int rank, uint32_t name, void* data,
+                                   size_t* size);
+MAD_API int mad_modex_node_receive(mad_modex* modex, int rank, uint32_t name, void* data,
+                                   size_t* size);
+
+/* *all: 1 if `agree` says so of any two values that processes sent by the name, in which one that
+ * was not sent has no bytes, and of each with itself; else 0.  All processes call it, after the
+ * exchange; each reads what about the square root of the number of nodes told. */
+typedef int (*mad_modex_agreement)(const void* one, size_t one_size, const void* other,
+                                   size_t other_size);
+MAD_API int mad_modex_agree(mad_modex* modex, uint32_t name, mad_modex_agreement agree, int* all);
 
 /* ---- tagged messages ---- */
 

@@ -22,21 +22,13 @@ mad_peer* PeerTable::known(const EngineAddress& address) const {
   return nullptr;
 }
 
-bool PeerTable::is_own(const EngineAddress& address) const {
-  const auto ours = [this](const FabricAddress& each) {
-    const auto same = [&](const FabricAddress& own) { return own.key() == each.key(); };
-    return std::any_of(own_.fabrics.begin(), own_.fabrics.end(), same);
-  };
-  return std::any_of(address.fabrics.begin(), address.fabrics.end(), ours);
-}
-
 // Of a peer that connected to us only one address is known until its card is seen.
 Result<mad_peer*> PeerTable::find(Messenger& messenger, const EngineAddress& address) {
   if (mad_peer* const peer = known(address)) {
     if (peer->address.node.empty()) name(*peer, address);
     return peer;
   }
-  const bool self = is_own(address);
+  const bool self = own_.has_one_of(address);
   std::vector<Route> routes;
   if (self) {
     routes.push_back({this->self(), self_address_});

@@ -56,7 +56,6 @@ class PeerTable {
   mad_peer& adopt(Endpoint& endpoint);
   mad_peer& bind(Endpoint& endpoint, const EngineAddress& address);
   mad_peer* known(const EngineAddress& address) const;
-  bool is_own(const EngineAddress& address) const;
   void name(mad_peer& peer, const EngineAddress& address);
 
   mad_engine* engine_;

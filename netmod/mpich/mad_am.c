@@ -157,6 +157,11 @@ int MPIDI_MAD_am_isend(int rank, MPIR_Comm* comm, int handler_id, const void* am
   bool done;
 
   MPIDI_MAD_AM(sreq)->send.handler = (uint8_t)handler_id;
+  if (unlikely(!peer)) {
+    mpi_errno = MPIDI_MAD_global.why_nowhere;
+    send_done(sreq, mpi_errno);
+    return is_rma ? mpi_errno : MPI_SUCCESS;
+  }
   if (is_acknowledged(handler_id)) MPIDI_MAD_await_acknowledgement(sreq, peer);
 
   mpi_errno = start_send(peer, rank, comm, handler_id, am_hdr, am_hdr_sz, data, count, datatype,
@@ -173,6 +178,10 @@ int MPIDI_MAD_am_send_hdr(int rank, MPIR_Comm* comm, int handler_id, const void*
   /* Who asked says what rank it has; a send says so before its communicator is known. */
   if (reply && (rank < 0 || rank >= comm->remote_size)) return MPI_SUCCESS;
   peer = MPIDI_MAD_peer(comm, rank);
+  if (unlikely(!peer)) {
+    MPIDI_MAD_not_asked(handler_id, am_hdr, MPIDI_MAD_global.why_nowhere);
+    return reply ? MPI_SUCCESS : MPIDI_MAD_global.why_nowhere;
+  }
   status = mad_send_header(MPIDI_MAD_global.engine, peer, (uint8_t)handler_id, am_hdr,
                            (size_t)am_hdr_sz);
   /* Also to one who is gone: MPICH counts the lock as held. */

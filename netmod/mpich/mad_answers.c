@@ -136,8 +136,11 @@ int MPIDI_MAD_part_started(MPIR_Request* request) {
   if (error)
     MPIDI_MAD_fail_partitioned(request, error);
   else if (MPIR_cc_get(MPIDIG_PART_REQUEST(request, u.send).ready_cntr) >
-           request->u.part.partitions)
-    mpi_errno = ask(MPIDI_MAD_peer(request->comm, rank), rank, MPIDIG_PART_CTS, (uintptr_t)request);
+           request->u.part.partitions) {
+    mad_peer* peer = MPIDI_MAD_peer(request->comm, rank);
+    mpi_errno =
+        peer ? ask(peer, rank, MPIDIG_PART_CTS, (uintptr_t)request) : MPIDI_MAD_global.why_nowhere;
+  }
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
   return mpi_errno;
 }

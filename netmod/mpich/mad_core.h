@@ -27,8 +27,13 @@ typedef struct {
   mad_path default_path; /* what the control variable says */
   bool verbose;          /* MAD_VERBOSE is set */
   bool check_types;      /* what the control variable says */
-  bool connected;        /* the world's addresses are exchanged */
+  bool connected;        /* the world's start-up data is exchanged */
   bool other_worlds;     /* there are processes that the closing barrier does not wait for */
+
+  /* Where the ranks of the world are (mad_address.c). */
+  mad_modex* modex;
+  int unlocated;   /* ranks that were not looked for */
+  int why_nowhere; /* the last error of looking for one */
 
   /* The switch (mad_switch.c). */
   int keyval;
@@ -69,8 +74,27 @@ extern MPIDI_MAD_global_t MPIDI_MAD_global;
 #define MPIDI_MAD_AV(av) (&(av)->netmod.mad)
 #define MPIDI_MAD_COMM(comm) (&(comm)->dev.ch4.netmod.mad)
 
+/* mad_address.c: looks for a rank of the world that is not located.  NULL: it is not found, and
+ * MPIDI_MAD_global.why_nowhere says why. */
+mad_peer* MPIDI_MAD_locate(MPIDI_av_entry_t* av);
+
+static inline mad_peer* MPIDI_MAD_peer_at(MPIDI_av_entry_t* av) {
+  mad_peer* peer = MPIDI_MAD_AV(av)->peer;
+  return likely(peer) ? peer : MPIDI_MAD_locate(av);
+}
+
+/* NULL: as MPIDI_MAD_locate(). */
 static inline mad_peer* MPIDI_MAD_peer(MPIR_Comm* comm, int rank) {
-  return MPIDI_MAD_AV(MPIDIU_comm_rank_to_av(comm, rank))->peer;
+  return MPIDI_MAD_peer_at(MPIDIU_comm_rank_to_av(comm, rank));
+}
+
+/* How it went with a rank; one that was never looked for is alive as far as we know. */
+static inline int MPIDI_MAD_status_at(MPIDI_av_entry_t* av) {
+  const mad_peer* peer = MPIDI_MAD_AV(av)->peer;
+  return peer ? mad_peer_status(peer) : MAD_SUCCESS;
+}
+static inline int MPIDI_MAD_status(MPIR_Comm* comm, int rank) {
+  return MPIDI_MAD_status_at(MPIDIU_comm_rank_to_av(comm, rank));
 }
 
 /* mad_am.c, mad_recv.c, mad_failure.c: the engine's callbacks. */
@@ -231,7 +255,12 @@ void MPIDI_MAD_watch_message(const MPIDI_MAD_word_t* word);
 void MPIDI_MAD_window_message(int handler_id, MPIDIG_win_cntrl_msg_t* message);
 
 /* mad_address.c, mad_dynamic.c, mad_pvars.c, mad_progress.c */
+/* Random, and the same for all processes of this node; collective over them. */
+int MPIDI_MAD_common_secret(uint64_t* secret);
 int MPIDI_MAD_exchange_addresses(void);
+/* A peer that came to us may be a rank of the world that was not looked for: then it is located. */
+void MPIDI_MAD_recognize(mad_peer* peer);
+void MPIDI_MAD_forget_addresses(void);
 void MPIDI_MAD_closing_barrier(void);
 void MPIDI_MAD_dynamic_message(mad_peer* from, const void* header, size_t header_bytes);
 /* Nobody answers the dead. */

@@ -22,10 +22,17 @@ int MPIDI_MAD_get_local_upids(MPIR_Comm* comm, int** sizes_out, char** upids_out
   char* upids = MPL_malloc((size_t)comm->local_size * MAD_ADDRESS_MAX, MPL_MEM_ADDRESS);
   char* end = upids;
 
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   MPIR_ERR_CHKANDJUMP(!sizes || !upids, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
   for (int i = 0; i < comm->local_size; i++) {
     size_t size = MAD_ADDRESS_MAX;
-    int status = mad_peer_address(MPIDI_MAD_peer(comm, i), end, &size);
+    const mad_peer* peer = MPIDI_MAD_peer(comm, i);
+    int status;
+    if (!peer) {
+      mpi_errno = MPIDI_MAD_global.why_nowhere;
+      goto fn_fail;
+    }
+    status = mad_peer_address(peer, end, &size);
     if (status < 0) {
       mpi_errno = MPIDI_MAD_error(status);
       goto fn_fail;
@@ -37,6 +44,7 @@ int MPIDI_MAD_get_local_upids(MPIR_Comm* comm, int** sizes_out, char** upids_out
   *upids_out = upids;
 
 fn_exit:
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
   return mpi_errno;
 fn_fail:
   MPL_free(sizes);
@@ -65,6 +73,7 @@ static int peers_to_gpids(int size, mad_peer** peers, uint64_t* gpids) {
 
   MPIR_ERR_CHKANDJUMP(!places, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
   for (int i = 0; i < size; i++) {
+    MPIDI_MAD_recognize(peers[i]);
     if (!MPIDI_MAD_find_gpid(peers[i], &gpids[i])) places[strangers++] = i;
   }
   if (strangers > 0) {
@@ -125,9 +134,8 @@ int MPIDI_MAD_dynamic_send(uint64_t remote_gpid, int tag, const void* buf, int s
   note.tag = tag;
   memcpy(note.content, buf, size);
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-  peer = MPIDI_MAD_AV(
-             &MPIDIU_get_av(MPIDIU_GPID_GET_AVTID(remote_gpid), MPIDIU_GPID_GET_LPID(remote_gpid)))
-             ->peer;
+  peer = MPIDI_MAD_peer_at(
+      &MPIDIU_get_av(MPIDIU_GPID_GET_AVTID(remote_gpid), MPIDIU_GPID_GET_LPID(remote_gpid)));
   status = mad_send_header(MPIDI_MAD_global.engine, peer, MPIDI_MAD_HANDLER_DYNAMIC, &note,
                            offsetof(__typeof__(note), content) + size);
   /* After a request there is one process who can answer, and whose death ends the wait. */

@@ -88,7 +88,7 @@ int MPIDI_MAD_failed_error(int rank, MPIR_Comm* comm, int status) {
 }
 
 int MPIDI_MAD_rank_error(int rank, MPIR_Comm* comm) {
-  int status = mad_peer_status(MPIDI_MAD_peer(comm, rank));
+  int status = MPIDI_MAD_status(comm, rank);
 
   return status < 0 ? MPIDI_MAD_failed_error(rank, comm, status) : MPI_SUCCESS;
 }

@@ -25,6 +25,16 @@ void MPIDI_MAD_on_peer_gone(void* context, mad_peer* peer, int status, const cha
   MPIDI_MAD_global.release = true;
 }
 
+/* Some that are gone may be ranks of the world that came to us and were not looked for. */
+static void recognize_gone(void) {
+  uint64_t gpid;
+
+  for (mad_peer* peer = MPIDI_MAD_global.gone; peer; peer = mad_peer_context(peer)) {
+    if (mad_peer_status(peer) != MAD_ERR_CLOSED && !MPIDI_MAD_find_gpid(peer, &gpid))
+      MPIDI_MAD_recognize(peer);
+  }
+}
+
 /* Clients come and go: what is kept of one that is gone, and of no communicator any more, is given
  * back. */
 static void release_gone(void) {
@@ -52,7 +62,7 @@ static int source_error(int source, MPIR_Comm* comm) {
 
   if (source >= 0) return MPIDI_MAD_rank_error(source, comm);
   for (int rank = 0; rank < comm->remote_size; rank++) {
-    status = mad_peer_status(MPIDI_MAD_peer(comm, rank));
+    status = MPIDI_MAD_status(comm, rank);
     if (status < 0 && status != MAD_ERR_CLOSED) return MPIDI_MAD_failed_error(rank, comm, status);
   }
   return MPI_SUCCESS;
@@ -95,6 +105,7 @@ static void sweep_partitioned(void) {
 
 void MPIDI_MAD_sweep(void) {
   MPIDI_MAD_global.sweep = false;
+  if (MPIDI_MAD_global.release && MPIDI_MAD_global.unlocated > 0) recognize_gone();
   MPIDI_MAD_keep_watch();
   sweep_receives();
   sweep_partitioned();

@@ -159,6 +159,8 @@ cvars:
 
 MPIDI_MAD_global_t MPIDI_MAD_global;
 
+static mad_config configuration; /* of the engine */
+
 static int read_size(const char* name, int value, uint64_t* out) {
   if (value < 0)
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_FATAL, __func__, __LINE__, MPI_ERR_OTHER,
@@ -222,14 +224,14 @@ fn_fail:
 static void let_others_come(void) { usleep(START_UP_MICROSECONDS); }
 
 /* The other ranks are told of an error, so that all of them say who cannot take part. */
-static void open_engine(const mad_config* config) {
+static void open_engine(void) {
   size_t room = sizeof(MPIDI_MAD_global.open_error);
 
   if (MPIR_CVAR_CH4_NUM_VCIS > 1)
     MPL_snprintf(MPIDI_MAD_global.open_error, room,
                  "MPIR_CVAR_CH4_NUM_VCIS is %d, and the mad device has one VCI; unset it",
                  MPIR_CVAR_CH4_NUM_VCIS);
-  else if (mad_engine_open(config, &MPIDI_MAD_global.engine) < 0)
+  else if (mad_engine_open(&configuration, &MPIDI_MAD_global.engine) < 0)
     MPL_strncpy(MPIDI_MAD_global.open_error, mad_last_error(), room);
 }
 
@@ -255,14 +257,12 @@ static void handle_forks(void) { (void)pthread_atfork(NULL, NULL, leave_to_paren
 int MPIDI_MAD_init_local(int* tag_bits) {
   static pthread_once_t once = PTHREAD_ONCE_INIT; /* handlers stay for ever */
   int mpi_errno = MPI_SUCCESS;
-  mad_config config;
 
   pthread_once(&once, handle_forks);
   keep_freed_memory();
   memset(&MPIDI_MAD_global, 0, sizeof(MPIDI_MAD_global));
-  mpi_errno = read_configuration(&config);
+  mpi_errno = read_configuration(&configuration);
   MPIR_ERR_CHECK(mpi_errno);
-  open_engine(&config);
   mpi_errno = MPIDI_MAD_switch_init();
   MPIR_ERR_CHECK(mpi_errno);
   MPIDI_MAD_check_init();
@@ -277,12 +277,21 @@ fn_fail:
   goto fn_exit;
 }
 
+/* The engine is opened here, since the processes of a node can speak to each other only now. */
 int MPIDI_MAD_init_world(void) {
-  int mpi_errno = MPIDI_MAD_exchange_addresses();
+  int mpi_errno = MPIDI_MAD_common_secret(&configuration.common_secret);
 
-  MPIDI_MAD_global.connected = (mpi_errno == MPI_SUCCESS);
-  if (mpi_errno != MPI_SUCCESS) let_others_come();
+  MPIR_ERR_CHECK(mpi_errno);
+  open_engine();
+  mpi_errno = MPIDI_MAD_exchange_addresses();
+  MPIR_ERR_CHECK(mpi_errno);
+  MPIDI_MAD_global.connected = true;
+
+fn_exit:
   return mpi_errno;
+fn_fail:
+  let_others_come();
+  goto fn_exit;
 }
 
 int MPIDI_MAD_post_init(void) { return MPI_SUCCESS; }
@@ -302,8 +311,8 @@ void MPIDI_MAD_closing_barrier(void) {
   uint32_t round = 1;
 
   for (int distance = 1; distance < size; distance *= 2, round *= 2) {
-    mad_peer* to = MPIDI_MAD_AV(&MPIDIU_get_av(0, (rank + distance) % size))->peer;
-    mad_peer* from = MPIDI_MAD_AV(&MPIDIU_get_av(0, (rank - distance + size) % size))->peer;
+    mad_peer* to = MPIDI_MAD_peer_at(&MPIDIU_get_av(0, (rank + distance) % size));
+    mad_peer* from = MPIDI_MAD_peer_at(&MPIDIU_get_av(0, (rank - distance + size) % size));
 
     (void)mad_send_header(MPIDI_MAD_global.engine, to, MPIDI_MAD_HANDLER_FINALIZE, &round,
                           sizeof(round));
@@ -333,6 +342,7 @@ int MPIDI_MAD_mpi_finalize_hook(void) {
   MPIDI_MAD_global.engine = NULL;
   MPIDI_MAD_global.gone = NULL;
   MPIDI_MAD_global.connected = false;
+  MPIDI_MAD_forget_addresses();
   MPIDI_MAD_check_finalize();
   MPIDI_MAD_piggyback_finalize();
   MPIDI_MAD_switch_finalize();

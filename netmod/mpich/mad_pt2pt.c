@@ -152,7 +152,7 @@ static int start_send(const void* buf, MPI_Aint count, MPI_Datatype datatype, in
                       MPIR_Comm* comm, int context_offset, MPIDI_av_entry_t* addr, uint32_t flags,
                       MPIR_Request** request) {
   int mpi_errno = MPI_SUCCESS;
-  mad_peer* peer = MPIDI_MAD_AV(addr)->peer;
+  mad_peer* peer = MPIDI_MAD_peer_at(addr);
   const mad_envelope envelope = {comm->rank, MPIR_TAG_MASK_ERROR_BITS(tag),
                                  (uint16_t)(comm->context_id + context_offset)};
   MPIDI_MAD_layout_t layout;
@@ -161,6 +161,10 @@ static int start_send(const void* buf, MPI_Aint count, MPI_Datatype datatype, in
   extension_t its;
   const mad_extension* extension = NULL;
 
+  if (unlikely(!peer)) {
+    mpi_errno = MPIDI_MAD_global.why_nowhere;
+    goto fn_fail;
+  }
   mpi_errno = MPIDI_MAD_comm_path(comm, &path);
   MPIR_ERR_CHECK(mpi_errno);
   if (unlikely(MPIDI_MAD_types_checked || MPIDI_MAD_values_carried)) {

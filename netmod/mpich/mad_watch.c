@@ -7,7 +7,9 @@
  */
 #include "mad_core.h"
 
-static mad_peer* peer_of(int rank) { return MPIDI_MAD_AV(&MPIDIU_get_av(0, rank))->peer; }
+static mad_peer* peer_of(int rank) { return MPIDI_MAD_peer_at(&MPIDIU_get_av(0, rank)); }
+
+static int status_of(int rank) { return MPIDI_MAD_status_at(&MPIDIU_get_av(0, rank)); }
 
 static void pass_on(int dead, int hops) {
   const MPIDI_MAD_word_t word = {dead, hops};
@@ -22,7 +24,7 @@ static int successor(void) {
 
   do {
     rank = (rank + 1) % MPIR_Process.size;
-  } while (rank != MPIR_Process.rank && mad_peer_status(peer_of(rank)) != MAD_SUCCESS);
+  } while (rank != MPIR_Process.rank && status_of(rank) != MAD_SUCCESS);
   return rank;
 }
 
@@ -37,7 +39,7 @@ void MPIDI_MAD_keep_watch(void) {
   if (next == MPIR_Process.rank) return;
   pass_on(-1, 0);
   for (int rank = 0; rank < MPIR_Process.size; rank++) {
-    int status = mad_peer_status(peer_of(rank));
+    int status = status_of(rank);
     if (status < 0 && status != MAD_ERR_CLOSED) pass_on(rank, MPIR_Process.size - 1);
   }
 }

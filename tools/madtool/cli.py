@@ -24,6 +24,7 @@ from madtool import (
     info,
     lab_command,
     manual,
+    modex,
     mpich_build,
     netmod_install,
     package,
@@ -167,6 +168,7 @@ def _parser() -> argparse.ArgumentParser:
     selftest.add_parser(commands)
     package.add_parser(commands)
     lab_command.add_parser(commands)
+    modex.add_parser(commands)
 
     pages = commands.add_parser("manual", help="show a manual page: mad(1), mad(7), mpix_mad(3), madeleine(3)",
                                 description="Shows a manual page with man(1). `build` installs them below "

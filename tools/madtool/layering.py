@@ -32,7 +32,8 @@ RULES: Dict[str, Tuple[str, ...]] = {
         "madlike/base", "madlike/driver/driver.h", "madlike/message",
         "datatype_path/program", "datatype_path/cursor", "datatype_path/plan", "datatype_path/convert",
     ),
-    "netmod/abi": ("madlike", "datatype_path"),
+    "netmod/modex": ("madlike/base",),
+    "netmod/abi": ("madlike", "datatype_path", "netmod/modex"),
 }  # fmt: skip
 # A driver knows the interface, what drivers share and itself, not the other drivers; a wrapper of drivers is a driver
 # too.

@@ -34,6 +34,8 @@ RDMA = ("qemu-system-x86 busybox-static kmod cpio rdma-core ibverbs-providers ib
 
 # another machine's compiler, and what runs its programs here (tools/mad test mixed)
 MIXED = "g++-s390x-linux-gnu qemu-user".split()
+# Slurm with its plugins for MPI, and several nodes on a machine (tools/mad test slurm)
+SLURM = "slurmctld slurmd slurm-client slurm-wlm-basic-plugins iproute2 util-linux".split()
 
 
 def missing(wanted: Sequence[str] = PACKAGES) -> List[str]:

@@ -3,7 +3,7 @@
 import time
 from typing import List, Optional, Sequence
 
-from madtool import bazel_tests, debian_programs, generic_matching, installed_mpi, mixed_stage, mpi_stages, packages, rdma_stage, style, unit_tests
+from madtool import bazel_tests, debian_programs, generic_matching, installed_mpi, mixed_stage, mpi_stages, packages, rdma_stage, slurm, style, unit_tests
 from madtool.errors import Missing
 from madtool.stages import Report, Stage, Tally, run_all
 
@@ -54,6 +54,8 @@ def stages() -> List[Stage]:
               asked_only=True),
         Stage("mixed", 15, "libmad on a big-endian machine, which is emulated, and that with this one", mixed_stage.run,
               have, asked_only=True),
+        Stage("slurm", 3, "MPI programs under srun, with Slurm on several nodes that are this machine", slurm.run,
+              ("mpich",), asked_only=True),
     ]  # fmt: skip
 
 
