@@ -12,7 +12,7 @@ from typing import Dict, List, Optional, Sequence, Set, Tuple
 RULES: Dict[str, Tuple[str, ...]] = {
     "madlike/base": (),
     "madlike/checksum": (),
-    "madlike/match": (),
+    "madlike/match": ("madlike/base",),
     "madlike/driver": ("madlike/base",),
     "madlike/message": (
         "madlike/base", "madlike/checksum", "madlike/driver/driver.h", "madlike/match/envelope.h",
