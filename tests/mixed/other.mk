@@ -20,9 +20,8 @@ PAIR := tests/mixed/pair.cc tests/support/random_type.cc
 UNITS := madlike/checksum/crc32c_test.cc madlike/driver/door/handshake_test.cc madlike/driver/tcp/record_test.cc \
 	madlike/message/wire_test.cc madlike/message/foreign_test.cc madlike/message/tagged_test.cc \
 	madlike/message/checksum_test.cc madlike/message/session/chunk_test.cc netmod/abi/address_test.cc \
-	datatype_path/convert/architecture_test.cc datatype_path/convert/conversion_plan_test.cc \
-	datatype_path/cursor/cursor_test.cc datatype_path/typed/byte_index_test.cc \
-	datatype_path/signature/type_signature_test.cc datatype_path/transfer/layout_transfer_test.cc \
+	datatype_path/convert/conversion_plan_test.cc \
+	datatype_path/signature/type_signature_test.cc \
 	tests/support/random_type.cc
 
 objects = $(patsubst %.cc,$(OUT)/%.o,$(1))
