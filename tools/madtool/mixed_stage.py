@@ -60,11 +60,13 @@ def _sodium() -> Path:
     with stage(f"mixed: {_SODIUM} for {_TRIPLE}"), tempfile.TemporaryDirectory(dir=place.parent) as made:
         tree, built = Path(made) / "tree", Path(made) / "built"
         tree.mkdir()
-        run_logged(["tar", "-xf", str(download(_SODIUM, Path(made) / "source")), "-C", str(tree), "--strip-components=1"],
+        archive = download(_SODIUM, Path(made) / "source")
+        run_logged(["tar", "-xf", str(archive), "-C", str(tree), "--strip-components=1"],
                    logs_dir() / "mixed-unpack.log", f"unpacking {_SODIUM}")  # fmt: skip
         for number, command in enumerate((
             ["autoreconf", "-fi"],
-            ["./configure", f"--host={_TRIPLE}", "--disable-shared", "--enable-static", f"--prefix={built}", "CFLAGS=-O1"],
+            ["./configure", f"--host={_TRIPLE}", "--disable-shared", "--enable-static", f"--prefix={built}",
+             "CFLAGS=-O1"],
             ["make", "-j2", "-C", "src", "install"],
         )):  # fmt: skip
             run_logged(command, logs_dir() / f"mixed-sodium-{number}.log", f"{_SODIUM}: {command[0]}", cwd=tree)
