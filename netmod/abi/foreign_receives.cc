@@ -63,14 +63,15 @@ Status ForeignReceives::receive(const mad_incoming& wanted, const Payload& paylo
     return {};
   }
   ForeignReceive* operation = nullptr;
+  const Plan how{Path::kPipeline, Plan::kNever, 0, kReason};
   try {
     operation = receives_.acquire(&engine_, op, receive, *plan, payload);
+    operation->traced = engine_.trace_receive(wanted, payload, path, how, *op, bytes);
   } catch (const std::bad_alloc&) {
+    if (operation != nullptr) receives_.release(operation);
     engine_.discard(wanted);
     return {StatusCode::kNoMemory, "no memory to receive and convert a message"};
   }
-  const Plan how{Path::kPipeline, Plan::kNever, 0, kReason};
-  operation->traced = engine_.trace_receive(wanted, payload, path, how, *op, bytes);
   Status status =
       engine_.messenger_->accept(*wanted.message, operation->sink, bytes, operation->as_context());
   if (status.error()) {

@@ -445,7 +445,7 @@ typedef struct mad_launcher {
 typedef struct mad_modex_config {
   int rank;         /* of this process */
   int size;         /* processes of the job */
-  const int* nodes; /* of each its node, numbered from 0 on; they live as long as the modex */
+  const int* nodes; /* of each the number of its node, 0 or more; they live as long as the modex */
   uint32_t epoch;   /* tells this exchange from earlier ones of the same processes */
   mad_launcher launcher;
 } mad_modex_config;

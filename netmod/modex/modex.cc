@@ -56,14 +56,15 @@ Result<Modex> Modex::open(const ModexJob& job, Launcher* launcher) {
   if (launcher->value_length() <= kHeadLength) return wrong("the launcher takes no values");
   Modex modex(job, launcher);
   const int last = *std::max_element(job.nodes, job.nodes + job.size);
-  modex.nodes_.resize(static_cast<std::size_t>(std::max(last, 0)) + 1);
+  modex.numbers_.assign(static_cast<std::size_t>(std::max(last, 0)) + 1, kNoNode);
   for (int rank = 0; rank < job.size; ++rank) {
-    if (job.nodes[rank] < 0) return wrong("the nodes are not numbered from 0 on");
-    Node& node = modex.nodes_[modex.node_of(rank)];
-    if (node.processes++ == 0) node.root = rank;
-  }
-  for (const Node& node : modex.nodes_) {
-    if (node.processes == 0) return wrong("a node has no processes");
+    if (job.nodes[rank] < 0) return wrong("a node's number is negative");
+    std::size_t& number = modex.numbers_[static_cast<std::size_t>(job.nodes[rank])];
+    if (number == kNoNode) {
+      number = modex.nodes_.size();
+      modex.nodes_.push_back({rank, 0});
+    }
+    ++modex.nodes_[number].processes;
   }
   return modex;
 }

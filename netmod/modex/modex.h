@@ -28,7 +28,7 @@ namespace mad {
 struct ModexJob {
   int rank = 0;                // of this process
   int size = 0;                // processes
-  const int* nodes = nullptr;  // of each rank, from 0 on, none left out; they live longer
+  const int* nodes = nullptr;  // of each rank, 0 or more; they live longer
   std::uint32_t epoch = 0;     // tells this exchange from earlier ones of the same processes
 };
 
@@ -97,7 +97,9 @@ class Modex {
   Modex(const ModexJob& job, Launcher* launcher) : job_(job), launcher_(launcher) {}
 
   std::size_t own_node() const { return node_of(job_.rank); }
-  std::size_t node_of(int rank) const { return static_cast<std::size_t>(job_.nodes[rank]); }
+  std::size_t node_of(int rank) const {
+    return numbers_[static_cast<std::size_t>(job_.nodes[rank])];
+  }
   bool is_root() const { return nodes_[own_node()].root == job_.rank; }
   std::size_t nodes_of_group() const;
   void keep(std::size_t node, NodeData data);
@@ -116,7 +118,11 @@ class Modex {
 
   ModexJob job_;
   Launcher* launcher_;
-  std::vector<Node> nodes_;
+  // By the job's number of a node: a launcher may leave numbers out, as hydra does where a spawned
+  // world is not on its first hosts.
+  static constexpr std::size_t kNoNode = SIZE_MAX;
+  std::vector<std::size_t> numbers_;
+  std::vector<Node> nodes_;  // those that have processes, in the order of their first ranks
   std::map<std::uint32_t, std::string> names_;
   ModexRecord own_;
   bool exchanged_ = false;

@@ -144,11 +144,26 @@ TEST(Modex, WhatTheLauncherBreaksIsAnError) {
 TEST(Modex, AJobHasARankAndNodes) {
   MadeUpJob job({0});
   job.run([&](int /*rank*/, Launcher& launcher) {
-    const int gap[] = {0, 2};
+    const int nodes[] = {0, 0};
     const int negative[] = {0, -1};
-    EXPECT_FALSE(Modex::open({2, 2, gap, 0}, &launcher).ok());
-    EXPECT_FALSE(Modex::open({0, 2, gap, 0}, &launcher).ok());
+    EXPECT_FALSE(Modex::open({2, 2, nodes, 0}, &launcher).ok());
     EXPECT_FALSE(Modex::open({0, 2, negative, 0}, &launcher).ok());
+  });
+}
+
+TEST(Modex, NumbersOfNodesMayBeLeftOut) {
+  MadeUpJob job({0});
+  job.run([&](int /*rank*/, Launcher& launcher) {
+    const int one[] = {1, 1};
+    const int several[] = {5, 2, 5, 3};
+    const auto alone = Modex::open({1, 2, one, 0}, &launcher);
+    ASSERT_TRUE(alone.ok()) << alone.status().message();
+    EXPECT_EQ(alone->nodes(), 1U);
+    EXPECT_EQ(alone->processes_of_node(), 2U);
+    const auto among = Modex::open({2, 4, several, 0}, &launcher);
+    ASSERT_TRUE(among.ok()) << among.status().message();
+    EXPECT_EQ(among->nodes(), 3U);
+    EXPECT_EQ(among->processes_of_node(), 2U);
   });
 }
 

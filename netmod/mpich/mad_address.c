@@ -260,6 +260,9 @@ mad_peer* MPIDI_MAD_locate(MPIDI_av_entry_t* av) {
   size_t size;
   int status;
 
+  /* It may be one that came to us and is gone: its address would give another peer. */
+  if (MPIDI_MAD_global.release) MPIDI_MAD_recognize_gone();
+  if (MPIDI_MAD_AV(av)->peer) return MPIDI_MAD_AV(av)->peer;
   MPIDI_MAD_global.why_nowhere = receive_card(rank, card, &size);
   if (MPIDI_MAD_global.why_nowhere != MPI_SUCCESS) return NULL;
   status = mad_engine_peer(MPIDI_MAD_global.engine, card, size, &MPIDI_MAD_AV(av)->peer);

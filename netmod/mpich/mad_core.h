@@ -232,6 +232,7 @@ void MPIDI_MAD_lock_returned(const mad_peer* peer, uint64_t win_id);
 void MPIDI_MAD_release_locks_of_gone(void);
 
 /* mad_failure.c */
+void MPIDI_MAD_recognize_gone(void);
 void MPIDI_MAD_sweep(void);
 /* A probe found nothing: an error if nothing can come any more. */
 int MPIDI_MAD_probe_missed(int source, MPIR_Comm* comm);

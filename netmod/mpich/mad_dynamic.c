@@ -73,6 +73,7 @@ static int peers_to_gpids(int size, mad_peer** peers, uint64_t* gpids) {
 
   MPIR_ERR_CHKANDJUMP(!places, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
   for (int i = 0; i < size; i++) {
+    if (MPIDI_MAD_find_gpid(peers[i], &gpids[i])) continue;
     MPIDI_MAD_recognize(peers[i]);
     if (!MPIDI_MAD_find_gpid(peers[i], &gpids[i])) places[strangers++] = i;
   }

@@ -26,7 +26,7 @@ void MPIDI_MAD_on_peer_gone(void* context, mad_peer* peer, int status, const cha
 }
 
 /* Some that are gone may be ranks of the world that came to us and were not looked for. */
-static void recognize_gone(void) {
+void MPIDI_MAD_recognize_gone(void) {
   uint64_t gpid;
 
   for (mad_peer* peer = MPIDI_MAD_global.gone; peer; peer = mad_peer_context(peer)) {
@@ -105,7 +105,7 @@ static void sweep_partitioned(void) {
 
 void MPIDI_MAD_sweep(void) {
   MPIDI_MAD_global.sweep = false;
-  if (MPIDI_MAD_global.release && MPIDI_MAD_global.unlocated > 0) recognize_gone();
+  if (MPIDI_MAD_global.release && MPIDI_MAD_global.unlocated > 0) MPIDI_MAD_recognize_gone();
   MPIDI_MAD_keep_watch();
   sweep_receives();
   sweep_partitioned();

@@ -312,11 +312,12 @@ void MPIDI_MAD_closing_barrier(void) {
 
   for (int distance = 1; distance < size; distance *= 2, round *= 2) {
     mad_peer* to = MPIDI_MAD_peer_at(&MPIDIU_get_av(0, (rank + distance) % size));
-    mad_peer* from = MPIDI_MAD_peer_at(&MPIDIU_get_av(0, (rank - distance + size) % size));
+    MPIDI_av_entry_t* from = &MPIDIU_get_av(0, (rank - distance + size) % size);
 
     (void)mad_send_header(MPIDI_MAD_global.engine, to, MPIDI_MAD_HANDLER_FINALIZE, &round,
                           sizeof(round));
-    await_round(round, from);
+    /* Who has come may have left since. */
+    if (!(MPIDI_MAD_global.finalize_rounds & round)) await_round(round, MPIDI_MAD_peer_at(from));
   }
 }
 

@@ -372,6 +372,7 @@ static int begin_oink(MPI_Comm handle, const void* value, int count, MPI_Datatyp
   mpi_errno = piggyback_of(comm, &piggyback);
   MPIDI_MAD_values_carried = true;
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  MPIR_ERR_CHECK(mpi_errno);
   oink = (oink_t){comm, run, bytes};
 
 fn_fail:
@@ -384,7 +385,9 @@ int MPIX_Mad_send_oink(const void* buf, int count, MPI_Datatype datatype, int de
   int mpi_errno;
 
   MPIR_ERRTEST_INITIALIZED_ORDIE();
+  MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
   mpi_errno = begin_oink(comm, pb_buf, pb_count, pb_dt, room);
+  MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
   if (mpi_errno) return MPIR_Err_return_comm(NULL, __func__, mpi_errno);
   mpi_errno = MPI_Send(buf, count, datatype, dest, tag, comm);
   oink.comm = NULL; /* nothing was sent */

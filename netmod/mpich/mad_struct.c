@@ -71,6 +71,7 @@ static MPI_Aint alignment_of(MPI_Datatype handle, int depth) {
 
   if (HANDLE_IS_BUILTIN(handle)) return alignment_of_basic(handle);
   MPIR_Datatype_get_ptr(handle, datatype);
+  if (datatype->size == 0) return 1;
   if (depth == 0 || datatype->contents == NULL || datatype->contents->nr_types < 1 ||
       datatype->contents->nr_counts > 0)
     return 0;

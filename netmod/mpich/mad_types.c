@@ -1,8 +1,8 @@
 /* mad_types.c: compiled layouts of MPI datatypes, and buffers as libmad sees them.
  *
  * A layout is compiled at MPI_Type_commit, or at first use for types that MPICH makes without
- * committing them, and for structs of few fields (mad_struct.c).  libmad counts references, so a type may be freed while its messages are in
- * flight.
+ * committing them, and for structs of few fields (mad_struct.c).  libmad counts references, so a
+ * type may be freed while its messages are in flight.
  */
 #include "mad_core.h"
 

@@ -2,6 +2,8 @@
 // receive, and end requests.  Each calls its PMPI_ twin.
 #include "netmod/piggyback/wrappers.h"
 
+#include <algorithm>
+
 using mad::piggyback::Receive;
 using mad::piggyback::Timed;
 using mad::piggyback::Tool;
@@ -24,7 +26,7 @@ class Seen {
 class AllSeen {
  public:
   AllSeen(int count, MPI_Status* statuses)
-      : own_(statuses == MPI_STATUSES_IGNORE ? static_cast<std::size_t>(count) : 0),
+      : own_(statuses == MPI_STATUSES_IGNORE ? static_cast<std::size_t>(std::max(count, 0)) : 0),
         statuses_(statuses == MPI_STATUSES_IGNORE ? own_.data() : statuses) {}
   MPI_Status* get() { return statuses_; }
   const MPI_Status& operator[](int i) const { return statuses_[i]; }
@@ -35,6 +37,11 @@ class AllSeen {
 };
 
 using Requests = std::vector<MPI_Request>;  // as they were before the call that ended them
+
+/// A negative count is MPI's to complain of.
+Requests copied(const MPI_Request* requests, int count) {
+  return {requests, requests + std::max(count, 0)};
+}
 
 int adopted(int error, const MPI_Comm* comm) {
   if (error == MPI_SUCCESS) tool().adopt(*comm);
@@ -298,7 +305,7 @@ int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
 int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
   const Timed timed("MPI_Waitall");
   AllSeen seen(count, statuses);
-  const Requests before(requests, requests + count);
+  const Requests before = copied(requests, count);
   const int error = PMPI_Waitall(count, requests, seen.get());
   for (int i = 0; error == MPI_SUCCESS && i < count; ++i) tool().completed(before[i], seen[i]);
   return error;
@@ -306,7 +313,7 @@ int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
 
 int MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
   AllSeen seen(count, statuses);
-  const Requests before(requests, requests + count);
+  const Requests before = copied(requests, count);
   const int error = PMPI_Testall(count, requests, flag, seen.get());
   for (int i = 0; error == MPI_SUCCESS && *flag != 0 && i < count; ++i) {
     tool().completed(before[i], seen[i]);
@@ -317,7 +324,7 @@ int MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuse
 int MPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
   const Timed timed("MPI_Waitany");
   Seen seen(status);
-  const Requests before(requests, requests + count);
+  const Requests before = copied(requests, count);
   const int error = PMPI_Waitany(count, requests, index, seen.get());
   if (error == MPI_SUCCESS && *index != MPI_UNDEFINED) {
     tool().completed(before[*index], *seen.get());
@@ -327,7 +334,7 @@ int MPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* statu
 
 int MPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
   Seen seen(status);
-  const Requests before(requests, requests + count);
+  const Requests before = copied(requests, count);
   const int error = PMPI_Testany(count, requests, index, flag, seen.get());
   if (error == MPI_SUCCESS && *flag != 0 && *index != MPI_UNDEFINED) {
     tool().completed(before[*index], *seen.get());
@@ -339,7 +346,7 @@ int MPI_Waitsome(int count, MPI_Request requests[], int* done, int indices[],
                  MPI_Status statuses[]) {
   const Timed timed("MPI_Waitsome");
   AllSeen seen(count, statuses);
-  const Requests before(requests, requests + count);
+  const Requests before = copied(requests, count);
   const int error = PMPI_Waitsome(count, requests, done, indices, seen.get());
   for (int i = 0; error == MPI_SUCCESS && *done != MPI_UNDEFINED && i < *done; ++i) {
     tool().completed(before[indices[i]], seen[i]);
@@ -350,7 +357,7 @@ int MPI_Waitsome(int count, MPI_Request requests[], int* done, int indices[],
 int MPI_Testsome(int count, MPI_Request requests[], int* done, int indices[],
                  MPI_Status statuses[]) {
   AllSeen seen(count, statuses);
-  const Requests before(requests, requests + count);
+  const Requests before = copied(requests, count);
   const int error = PMPI_Testsome(count, requests, done, indices, seen.get());
   for (int i = 0; error == MPI_SUCCESS && *done != MPI_UNDEFINED && i < *done; ++i) {
     tool().completed(before[indices[i]], seen[i]);
