@@ -66,6 +66,11 @@ Result<Modex> Modex::open(const ModexJob& job, Launcher* launcher) {
     }
     ++modex.nodes_[number].processes;
   }
+  std::size_t next = 0;
+  if (std::all_of(modex.numbers_.begin(), modex.numbers_.end(),
+                  [&](std::size_t number) { return number == next++; })) {
+    modex.numbers_ = {};
+  }
   return modex;
 }
 

@@ -98,7 +98,8 @@ class Modex {
 
   std::size_t own_node() const { return node_of(job_.rank); }
   std::size_t node_of(int rank) const {
-    return numbers_[static_cast<std::size_t>(job_.nodes[rank])];
+    const auto number = static_cast<std::size_t>(job_.nodes[rank]);
+    return numbers_.empty() ? number : numbers_[number];
   }
   bool is_root() const { return nodes_[own_node()].root == job_.rank; }
   std::size_t nodes_of_group() const;
@@ -118,8 +119,8 @@ class Modex {
 
   ModexJob job_;
   Launcher* launcher_;
-  // By the job's number of a node: a launcher may leave numbers out, as hydra does where a spawned
-  // world is not on its first hosts.
+  // By the job's number of a node, unless that is ours: a launcher may leave numbers out, as hydra
+  // does where a spawned world is not on its first hosts.
   static constexpr std::size_t kNoNode = SIZE_MAX;
   std::vector<std::size_t> numbers_;
   std::vector<Node> nodes_;  // those that have processes, in the order of their first ranks

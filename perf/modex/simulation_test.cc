@@ -13,7 +13,7 @@ TEST(Simulation, AProcessCostsAtMost20Bytes) {
   EXPECT_LE(costs->process_bytes, 20);
   EXPECT_EQ(costs->fences, 2U);
   EXPECT_LE(costs->agreement_gets, 2 * 4 * costs->node_puts);
-  EXPECT_EQ(static_cast<double>(costs->contact_gets), costs->node_puts);
+  EXPECT_DOUBLE_EQ(static_cast<double>(costs->contact_gets), costs->node_puts);
 }
 
 TEST(Simulation, OneNodeAsksNobody) {
