@@ -156,6 +156,9 @@ TEST_P(Tagged, ValuesWaitWithTheirMessages) {
     ASSERT_TRUE(received.done);
     EXPECT_EQ(received.value, i % 3 == 0 ? "" : value);
   }
+  ASSERT_TRUE(both_until([&] {
+    return std::all_of(sent.begin(), sent.end(), [](const Operation& one) { return one.done; });
+  }));
 }
 
 TEST_P(Tagged, WhatHasNoRoomIsLeftOut) {

@@ -306,7 +306,7 @@ class Stages(CacheTest):
         self.assertEqual(["only where it is named" in line for line in lines], [False, True])
 
     def test_the_lab_is_not_part_of_the_whole(self) -> None:
-        self.assertEqual([stage.name for stage in test_command.stages() if stage.asked_only], ["rdma"])
+        self.assertEqual([stage.name for stage in test_command.stages() if stage.asked_only], ["rdma", "mixed", "slurm"])
 
 
 class Command(CacheTest):
