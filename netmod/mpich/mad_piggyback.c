@@ -2,8 +2,8 @@
  *
  * What a communicator's messages take along is packed, or pointed at, when each is sent.  What came
  * with a received message is copied to one of kKept places, in turn; the message's status has its
- * number, in bits of its count that no count needs (tools/madtool/tree_edits.py has MPICH read 48
- * of them then).  A message without a value leaves no trace here.
+ * number, in bits of its count that no message's count needs (tools/madtool/tree_edits.py has MPICH
+ * read 42 of them then).  A message without a value leaves no trace here.
  */
 #include "mad_core.h"
 #include "mpix_mad.h"
@@ -78,15 +78,22 @@ typedef struct {
 static kept_t* places = NULL;
 static uint64_t latest = 0;
 
-/* In a status: the count's highest bit, the number, and the count's lower bits below it. */
-#define NUMBERED (1u << 31)
-#define NUMBER_SHIFT 17
+/* In the word of a status that has the count's higher bits: a mark that no message's count has, the
+ * number, and 10 of those bits; the lowest says whether it was cancelled.  Counts that a program
+ * sets may have all 63 bits: those of 2^56 that begin with the mark are taken for numbered ones. */
+#define MARK 0x56u
+#define MARK_SHIFT 25
+#define NUMBER_SHIFT 11
+
+static bool has_number(const MPI_Status* status) {
+  return (unsigned)status->count_hi_and_cancelled >> MARK_SHIFT == MARK;
+}
 
 static void set_number(MPI_Status* status, uint64_t number) {
-  const unsigned below = (1u << NUMBER_SHIFT) - 1;
+  const unsigned below = (unsigned)status->count_hi_and_cancelled & ((1u << NUMBER_SHIFT) - 1);
 
-  status->count_hi_and_cancelled = (int)(NUMBERED | (unsigned)(number % kNumbers) << NUMBER_SHIFT |
-                                         ((unsigned)status->count_hi_and_cancelled & below));
+  status->count_hi_and_cancelled =
+      (int)(MARK << MARK_SHIFT | (unsigned)(number % kNumbers) << NUMBER_SHIFT | below);
 }
 
 /* Without memory for it the value is gone, which who asks for it is told. */
@@ -287,7 +294,8 @@ int MPIX_Mad_piggyback_callback(MPI_Comm handle, MPIX_Mad_piggyback_function* fu
 
 /* NULL: it is gone. */
 static const kept_t* find_kept(const MPI_Status* status) {
-  const unsigned number = ((unsigned)status->count_hi_and_cancelled & ~NUMBERED) >> NUMBER_SHIFT;
+  const unsigned number =
+      ((unsigned)status->count_hi_and_cancelled >> NUMBER_SHIFT) & (kNumbers - 1);
   const kept_t* place = places ? &places[number % kKept] : NULL;
 
   return (place && place->number > 0 && place->number % kNumbers == number &&
@@ -303,7 +311,7 @@ static int get_value(const MPI_Status* status, void* buffer, int count, MPI_Data
   const kept_t* kept;
   MPI_Aint room, unpacked = 0;
 
-  if (((unsigned)status->count_hi_and_cancelled & NUMBERED) == 0) {
+  if (!has_number(status)) {
     *bytes = MPI_UNDEFINED;
     return MPI_SUCCESS;
   }

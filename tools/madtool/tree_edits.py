@@ -7,7 +7,7 @@ one keeps more VCIs than there are from being used before the netmod can refuse 
 spawned process return why its parent cannot be reached.  One gives short reductions the algorithm with the fewest
 messages, five have reductions return the errors of their parts, one keeps MPI_Comm_split_type from giving hints to
 the communicator that it did not make, and two keep an error's text within its buffer and from a null pointer. Two
-are for values that messages take along (ADR 50): a status has room for a number beside a count of 48 bits, and a
+are for values that messages take along (ADR 50): a status has room for a number beside a count of 42 bits, and a
 communicator of one process leaves MPICH's own way for messages to itself once it carries some. Some have structs of
 few fields made by the netmod, and MPICH's datatype engine told of them when it needs them (ADR 52).
 An edit is applied once and recognised when already there.
@@ -377,9 +377,10 @@ EDITS = (
         "    ((MPI_Count) ((((MPIR_Ucount) (((unsigned int) (status_).count_hi_and_cancelled) >> 1))"
         " << (8 * SIZEOF_INT)) +",
         "    ((MPI_Count) ((((MPIR_Ucount) ((((unsigned int) (status_).count_hi_and_cancelled) >> 1) &"
-        " ((status_).count_hi_and_cancelled < 0 ? 0xffffu : 0x7fffffffu))) << (8 * SIZEOF_INT)) +",
+        " (((unsigned int) (status_).count_hi_and_cancelled) >> 25 == 0x56u ? 0x3ffu : 0x7fffffffu)))"
+        " << (8 * SIZEOF_INT)) +",
         True,
-        "a status whose highest bit is set has 48 bits of count, and the number of a value that came along",
+        "a status with the mark of mad_piggyback.c has 42 bits of count, and the number of a value that came along",
     ),
     Edit(
         "src/mpid/ch4/src/ch4_self.h",
