@@ -135,7 +135,7 @@ def drawing(fields: Results, names: Sequence[str]) -> Figure:
               for number, name in enumerate(names)]  # fmt: skip
     ticks = ", ".join(f"'{count if count > 1 else 'contiguous'}' {count}" for count in _FIELDS)
     axis = Axis("fields of the struct", f"set logscale x 2\nset xrange [0.8:40]\nset xtics ({ticks})")
-    return Figure("piggyback-fields", "32 bytes as a struct made, sent and freed for each message", axis,
+    return Figure("piggyback-fields", "A struct of 32 bytes, made for each message", axis,
                   (Panel("", "half round trip in µs (least)", True, curves),))  # fmt: skip
 
 
