@@ -68,6 +68,12 @@ class Running(CacheTest):
             self.assertEqual(tally.failed, 1)
             self.assertTrue(tally.notes[0].startswith(f"name over tcp: {why}\n"), tally.notes)
 
+    def test_what_libmad_says_may_stand_within_a_line_of_the_programs(self) -> None:
+        lines = "  0: 1 bytes --> libmad: fabric tcp, 256 segments\n Integrity check passed\n"
+        netpipe = debian_programs.programs({})[0]
+        with mock.patch.object(debian_programs, "_output", return_value=(0, lines)):
+            self.assertEqual(debian_programs.over("tcp", netpipe), Tally(passed=1))
+
     def test_input_files_are_where_the_program_runs(self) -> None:
         code, text = debian_programs._output(["sh", "-c", "cat water.nw; exit 3"], {"PATH": "/usr/bin:/bin"})
         self.assertEqual((code, text), (3, debian_programs._WATER))
