@@ -8,8 +8,7 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -18,6 +17,7 @@
 
 #include "perf/compare/channel.h"
 #include "perf/compare/exchange.h"
+#include "perf/compare/mpi_contender.h"
 #include "perf/micro/mpi_type.h"
 
 #if __has_include(<mpix_mad.h>)
@@ -103,18 +103,6 @@ class Contender {
     if (rank_ == 0) MPI_Recv(&word, 1, MPI_INT, 1, kTag + 1, comm, MPI_STATUS_IGNORE);
   }
 
-  // What either rank found wrong is an error on both.
-  static void agree(const std::string& wrong) {
-    std::array<std::array<char, 120>, 2> texts{};
-    std::array<char, 120> mine{};
-    std::snprintf(mine.data(), mine.size(), "%s", wrong.c_str());
-    MPI_Allgather(mine.data(), mine.size(), MPI_CHAR, texts.data(), mine.size(), MPI_CHAR,
-                  MPI_COMM_WORLD);
-    for (const auto& text : texts) {
-      if (text[0] != '\0') throw std::runtime_error(text.data());
-    }
-  }
-
   const MpiExchange& find(const std::string& layout, std::int64_t bytes) {
     if (bytes > kKeptBytes) cells_.clear();
     auto& cell = cells_[{layout, bytes}];
@@ -148,40 +136,7 @@ class Contender {
   std::vector<MPI_Request> requests_;
 };
 
-int play(const std::string& prefix, int rank) {
-  Channel channel(prefix, rank);
-  Contender contender(rank);
-  Command command;
-  while (channel.next(&command)) {
-    try {
-      channel.answer(contender.run(command));
-    } catch (const std::runtime_error& error) {
-      channel.complain(error.what());
-    }
-  }
-  return 0;
-}
-
 }  // namespace
 }  // namespace compare
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank = 0, size = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  int code = 2;
-  if (argc != 2 || size != 2) {
-    if (rank == 0) std::fputs("contender: needs 2 ranks and the prefix of its pipes\n", stderr);
-  } else {
-    compare::stay_on_processor(rank);
-    try {
-      code = compare::play(argv[1], rank);
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "contender: %s\n", error.what());
-      MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-  }
-  MPI_Finalize();
-  return code;
-}
+int main(int argc, char** argv) { return compare::contend<compare::Contender>(argc, argv); }

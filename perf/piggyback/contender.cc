@@ -14,13 +14,13 @@
 
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "perf/compare/channel.h"
+#include "perf/compare/mpi_contender.h"
 
 #if __has_include(<mpix_mad.h>)
 #include <mpix_mad.h>
@@ -30,7 +30,6 @@
 namespace piggyback {
 namespace {
 
-using compare::Channel;
 using compare::Command;
 using compare::Timing;
 
@@ -162,19 +161,27 @@ class ByType : public Piggyback {
   }
 
  protected:
-  virtual MPI_Datatype both(long* value, unsigned char* data) = 0;
+  /// Of both fields, by what MPI_Type_create_struct() takes.
+  virtual MPI_Datatype make(const int* lengths, const MPI_Aint* displacements,
+                            const MPI_Datatype* types) = 0;
+
+ private:
+  MPI_Datatype both(long* value, unsigned char* data) {
+    const std::array<int, 2> lengths = {1, kBytes};
+    const std::array<MPI_Datatype, 2> types = {MPI_LONG, MPI_BYTE};
+    std::array<MPI_Aint, 2> displacements;
+    MPI_Get_address(value, &displacements[0]);
+    MPI_Get_address(data, &displacements[1]);
+    return make(lengths.data(), displacements.data(), types.data());
+  }
 };
 
 class ByStruct : public ByType {
  protected:
-  MPI_Datatype both(long* value, unsigned char* data) override {
-    const std::array<int, 2> lengths = {1, kBytes};
-    const std::array<MPI_Datatype, 2> types = {MPI_LONG, MPI_BYTE};
-    std::array<MPI_Aint, 2> displacements;
+  MPI_Datatype make(const int* lengths, const MPI_Aint* displacements,
+                    const MPI_Datatype* types) override {
     MPI_Datatype type;
-    MPI_Get_address(value, &displacements[0]);
-    MPI_Get_address(data, &displacements[1]);
-    MPI_Type_create_struct(2, lengths.data(), displacements.data(), types.data(), &type);
+    MPI_Type_create_struct(2, lengths, displacements, types, &type);
     MPI_Type_commit(&type);
     return type;
   }
@@ -192,15 +199,10 @@ class ByProto : public ByType {
   ~ByProto() override { MPI_Type_free(&proto_); }
 
  protected:
-  MPI_Datatype both(long* value, unsigned char* data) override {
-    const std::array<int, 2> lengths = {1, kBytes};
-    const std::array<MPI_Datatype, 2> types = {MPI_LONG, MPI_BYTE};
-    std::array<MPI_Aint, 2> displacements;
+  MPI_Datatype make(const int* lengths, const MPI_Aint* displacements,
+                    const MPI_Datatype* types) override {
     MPI_Datatype type;
-    MPI_Get_address(value, &displacements[0]);
-    MPI_Get_address(data, &displacements[1]);
-    MPIX_Type_complete_pstruct(2, lengths.data(), displacements.data(), types.data(), proto_,
-                               &type);
+    MPIX_Type_complete_pstruct(2, lengths, displacements, types, proto_, &type);
     return type;
   }
 
@@ -223,68 +225,31 @@ std::unique_ptr<Way> way_of(const Command& command) {
   throw std::runtime_error("no " + command.layout + " " + command.path + " here");
 }
 
-// What either rank found wrong is an error on both.
-void agree(const std::string& wrong) {
-  std::array<std::array<char, 64>, 2> texts{};
-  std::array<char, 64> mine{};
-  std::snprintf(mine.data(), mine.size(), "%s", wrong.c_str());
-  MPI_Allgather(mine.data(), mine.size(), MPI_CHAR, texts.data(), mine.size(), MPI_CHAR,
-                MPI_COMM_WORLD);
-  for (const auto& text : texts) {
-    if (text[0] != '\0') throw std::runtime_error(text.data());
-  }
-}
+class Player {
+ public:
+  explicit Player(int rank) : rank_(rank) {}
 
-/// Runs one command; throws std::runtime_error with what was wrong, on both ranks.
-Timing run(const Command& command, int rank) {
-  const auto way = way_of(command);
-  std::vector<double> times(static_cast<std::size_t>(command.iterations));
-  way->prepare(command.stamp, rank);
-  MPI_Barrier(MPI_COMM_WORLD);
-  for (int i = -kWarmups; i < command.iterations; ++i) {
-    const double start = MPI_Wtime();
-    if (rank == 0) way->send(1);
-    way->receive(1 - rank);
-    if (rank == 1) way->send(0);
-    if (i >= 0) times[static_cast<std::size_t>(i)] = (MPI_Wtime() - start) * 1e6;
-  }
-  agree(way->verify(command.stamp, 1 - rank));
-  return compare::summary(command, times.data());
-}
-
-int play(const std::string& prefix, int rank) {
-  Channel channel(prefix, rank);
-  Command command;
-  while (channel.next(&command)) {
-    try {
-      channel.answer(run(command, rank));
-    } catch (const std::runtime_error& error) {
-      channel.complain(error.what());
+  Timing run(const Command& command) const {
+    const auto way = way_of(command);
+    std::vector<double> times(static_cast<std::size_t>(command.iterations));
+    way->prepare(command.stamp, rank_);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = -kWarmups; i < command.iterations; ++i) {
+      const double start = MPI_Wtime();
+      if (rank_ == 0) way->send(1);
+      way->receive(1 - rank_);
+      if (rank_ == 1) way->send(0);
+      if (i >= 0) times[static_cast<std::size_t>(i)] = (MPI_Wtime() - start) * 1e6;
     }
+    compare::agree(way->verify(command.stamp, 1 - rank_));
+    return compare::summary(command, times.data());
   }
-  return 0;
-}
+
+ private:
+  const int rank_;
+};
 
 }  // namespace
 }  // namespace piggyback
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank = 0, size = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  int code = 2;
-  if (argc != 2 || size != 2) {
-    if (rank == 0) std::fputs("contender: needs 2 ranks and the prefix of its pipes\n", stderr);
-  } else {
-    compare::stay_on_processor(rank);
-    try {
-      code = piggyback::play(argv[1], rank);
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "contender: %s\n", error.what());
-      MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-  }
-  MPI_Finalize();
-  return code;
-}
+int main(int argc, char** argv) { return compare::contend<piggyback::Player>(argc, argv); }

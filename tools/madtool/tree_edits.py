@@ -130,6 +130,29 @@ def _with_structs(path: str, after: str = '#include "mpiimpl.h"\n') -> Edit:
     return Edit(path, after, f'{after}#include "{up}{_STRUCTS}"\n', False, "what the netmod makes of structs")
 
 
+def _struct_of_few_fields() -> Edit:
+    """MPI_Type_create_struct asks the netmod first."""
+    old = (
+        "    if (sizeof(MPI_Aint) == sizeof(int)) {\n"
+        "        p_blkl = (MPI_Aint *) array_of_blocklengths;\n"
+        "    } else {\n"
+        "        MPIR_CHKLMEM_MALLOC_ORJUMP(p_blkl, MPI_Aint *, count * sizeof(MPI_Aint), mpi_errno,\n"
+        '                                   "aint blocklengths array", MPL_MEM_BUFFER);\n'
+        "        for (int i = 0; i < count; i++) {\n"
+        "            p_blkl[i] = array_of_blocklengths[i];\n"
+        "        }\n"
+        "    }\n"
+        "    mpi_errno = MPIR_Type_struct("
+    )
+    asked = (
+        "    if (MPIDI_MAD_create_struct(count, array_of_blocklengths, array_of_displacements,\n"
+        "                                array_of_types, newtype))\n"
+        "        return MPI_SUCCESS;\n"
+    )
+    return Edit(_TYPES, old, asked + old, False,
+                "a struct of few fields, sent once, was compiled for MPICH's datatype engine and for ours")  # fmt: skip
+
+
 def _characters(text: str) -> str:
     """As MPICH keeps its tables of collective algorithms: an array of them."""
     return "".join(f"'{character}'," for character in text)
@@ -310,40 +333,7 @@ EDITS = (
         "the text of an error about a handle that is no datatype's read what a null pointer points to",
     ),
     _with_structs(_TYPES),
-    Edit(
-        _TYPES,
-        "    int *ints;\n"
-        "    MPIR_CHKLMEM_DECL(2);\n"
-        "\n"
-        "    if (sizeof(MPI_Aint) == sizeof(int)) {\n"
-        "        p_blkl = (MPI_Aint *) array_of_blocklengths;\n"
-        "    } else {\n"
-        "        MPIR_CHKLMEM_MALLOC_ORJUMP(p_blkl, MPI_Aint *, count * sizeof(MPI_Aint), mpi_errno,\n"
-        '                                   "aint blocklengths array", MPL_MEM_BUFFER);\n'
-        "        for (int i = 0; i < count; i++) {\n"
-        "            p_blkl[i] = array_of_blocklengths[i];\n"
-        "        }\n"
-        "    }\n"
-        "    mpi_errno = MPIR_Type_struct(",
-        "    int *ints;\n"
-        "    MPIR_CHKLMEM_DECL(2);\n"
-        "\n"
-        "    if (MPIDI_MAD_create_struct(count, array_of_blocklengths, array_of_displacements,\n"
-        "                                array_of_types, newtype))\n"
-        "        return MPI_SUCCESS;\n"
-        "    if (sizeof(MPI_Aint) == sizeof(int)) {\n"
-        "        p_blkl = (MPI_Aint *) array_of_blocklengths;\n"
-        "    } else {\n"
-        "        MPIR_CHKLMEM_MALLOC_ORJUMP(p_blkl, MPI_Aint *, count * sizeof(MPI_Aint), mpi_errno,\n"
-        '                                   "aint blocklengths array", MPL_MEM_BUFFER);\n'
-        "        for (int i = 0; i < count; i++) {\n"
-        "            p_blkl[i] = array_of_blocklengths[i];\n"
-        "        }\n"
-        "    }\n"
-        "    mpi_errno = MPIR_Type_struct(",
-        False,
-        "a struct of few fields, sent once, was compiled for MPICH's datatype engine and for ours",
-    ),
+    _struct_of_few_fields(),
     _with_structs(_YAKSA_TYPES),
     Edit(
         _YAKSA_TYPES,
