@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
-from madtool import compare_build, compare_plot, compare_steps, compare_table, compare_wire
+from madtool import compare_build, compare_one_sided, compare_plot, compare_steps, compare_table, compare_wire
 from madtool.bench import sizes_of
 from madtool.bench_table import short
 from madtool.compare_kept import Kept
@@ -19,7 +19,7 @@ from madtool.log import clock, say
 
 _K, _M = 1 << 10, 1 << 20
 _PEERS = (OFI, UCX, OPENMPI)
-_PATHS = ("auto", "gather", "hybrid", "pipeline", "pack", "off")
+_PATHS, _USUAL_PATHS = ("auto", "gather", "hybrid", "pipeline", "pack", "off"), "auto,off"
 _ROUNDS = 9
 _TURN_S = 0.03  # of one entry in one round of one cell
 
@@ -56,10 +56,16 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "compare", help="this device against ch4:ofi, ch4:ucx, Open MPI and raw sockets",
         description="Ping-pongs of derived datatypes (half round trips, best and median) between two ranks, over TCP "
         "on the loopback interface and then through shared memory: a table each. All MPIs run at the same time and "
-        "take turns, cell by cell and round by round; every received byte is verified. ch4:ofi is built from the "
+        "take turns, cell by cell and round by round; every received byte is verified. With --one-sided operations on "
+        "windows. ch4:ofi is built from the "
         "same source as this device, which takes as long "
         "the first time; the other peers are Debian's packages, installed if need be.",
     )  # fmt: skip
+    parser.add_argument("--one-sided", action="store_true", help="windows and not messages: put, get, accumulate, "
+                        "fetch_and_op and compare_and_swap, one with its flush and 64 in flight, with holes on either "
+                        "side, and fences; --layouts has operations then, such as put or get:rows-64:target")  # fmt: skip
+    parser.add_argument("--window", choices=compare_one_sided.WINDOWS, help="with --one-sided: by MPI_Win_allocate (the "
+                        "default) or MPI_Win_create")  # fmt: skip
     parser.add_argument("--layouts", metavar="LIST", help="only these, of perf/micro, with commas")
     parser.add_argument("--sizes", metavar="LIST", help="payload bytes, with suffix K or M if you like")
     parser.add_argument("--full", action="store_true", help="the whole grid, 8 B to 64 MiB; an interrupted run goes "
@@ -73,7 +79,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--peers", metavar="LIST", help="only these, of " + ", ".join((*_PEERS, RAW)))
     parser.add_argument("--fabrics", "--fabric", metavar="LIST", help="of this device, and one table only; all over "
                         "TCP, or all in shared memory: the peers use the same (default: tcp, then auto)")  # fmt: skip
-    parser.add_argument("--paths", metavar="LIST", default="auto,off", help="of this device: "
+    parser.add_argument("--paths", metavar="LIST", help="of this device: "
                         + ", ".join(_PATHS) + " (default: auto,off)")  # fmt: skip
     parser.add_argument("--rounds", type=int, metavar="N", default=_ROUNDS, help=f"default: {_ROUNDS}")
     parser.add_argument("--csv", metavar="FILE", help="write the times of every round there as well")
@@ -86,6 +92,9 @@ def cells_of(arguments: argparse.Namespace) -> List[Cell]:
         layouts = arguments.layouts.split(",") if arguments.layouts else list(_STEP_LAYOUTS)
         return [Cell(layout, size) for layout in layouts for size in compare_steps.sizes()]
     sizes = sizes_of(arguments.sizes) if arguments.sizes else None
+    if arguments.one_sided:
+        names = arguments.layouts.split(",") if arguments.layouts else None
+        return compare_one_sided.cells(names, sizes, arguments.windows, arguments.full)
     if arguments.windows:
         layouts = arguments.layouts.split(",") if arguments.layouts else ["contiguous"]
         return _windows(layouts, sizes or _WINDOW_SIZES)
@@ -115,8 +124,28 @@ def _usual_windows() -> List[Cell]:
             *_windows(["arrays"], (256, 4 * _K), [1]), *_windows(["padded"], (16 * _K,), [1])]  # fmt: skip
 
 
+class _Kind(NamedTuple):
+    """What is compared: messages or operations on windows."""
+
+    program: compare_build.Program
+    peers: Sequence[str]  # that there are
+    ours: Dict[str, str]  # this device's paths, by what their columns say beside its name
+    path: str  # that the peers are told
+    groups: compare_table.Groups
+    what: str  # that the times are of
+
+
+def _kind(arguments: argparse.Namespace) -> _Kind:
+    if arguments.one_sided:
+        window = arguments.window or compare_one_sided.WINDOWS[0]
+        return _Kind(compare_build.ONE_SIDED, _PEERS, {"": window}, window, compare_one_sided.GROUPS, "operation")
+    paths = (arguments.paths or _USUAL_PATHS).split(",")
+    return _Kind(compare_build.CONTENDER, (*_PEERS, RAW), {path: path for path in paths}, "-", compare_table.GROUPS,
+                 "half round trip")
+
+
 @contextmanager
-def _entries(programs: Dict[str, Path], fabrics: Sequence[str], paths: Sequence[str]) -> Iterator[List[Entry]]:
+def _entries(kind: _Kind, programs: Dict[str, Path], fabrics: Sequence[str]) -> Iterator[List[Entry]]:
     wire = compare_wire.of(fabrics)
     with ExitStack() as started:
 
@@ -129,14 +158,13 @@ def _entries(programs: Dict[str, Path], fabrics: Sequence[str], paths: Sequence[
         entries: List[Entry] = []
         for number, fabric in enumerate(fabrics):
             contender = start(f"mad {fabric}", MAD, {"MPIR_CVAR_CH4_MAD_FABRIC": fabric})
-            for path in paths:
-                label = f"mad {path}" if number == 0 else f"{fabric} {path}"
-                entries.append(Entry(label, contender, path, ours=True))
+            for label, path in kind.ours.items():
+                entries.append(Entry(f"{fabric if number else 'mad'} {label}".strip(), contender, path, ours=True))
         for peer in programs:
             if peer == MAD:
                 continue
             try:
-                entries.append(Entry(peer, start(peer, peer, {}), "-"))
+                entries.append(Entry(peer, start(peer, peer, {}), kind.path))
             except Failure as failure:
                 say(f"a peer's fault: {failure}")
         yield entries
@@ -170,11 +198,12 @@ class _Run:
 
     def measure(self, cells: Sequence[Cell]) -> Results:
         results, names = Results(), self._field.names()
+        wide = compare_table.width(cells)
         self._say(cells)
-        print(compare_table.heading(names))
+        print(compare_table.heading(names, wide))
         for number, cell in enumerate(cells):
             results.add_all(cell, self.rounds_of(cell, alone=False))
-            print(compare_table.line(results, cell, names, _PEERS), flush=True)
+            print(compare_table.line(results, cell, names, _PEERS, wide), flush=True)
             if (number + 1) % 10 == 0:
                 self._say(cells)
         return results
@@ -205,9 +234,10 @@ def _questions(entries: Sequence[Entry]) -> List[Comparison]:
     return questions
 
 
-def _compare(measuring: _Run, entries: Sequence[Entry], cells: Sequence[Cell]) -> Tuple[Results, List[str]]:
+def _compare(kind: _Kind, measuring: _Run, entries: Sequence[Entry],
+             cells: Sequence[Cell]) -> Tuple[Results, List[str]]:
     results = measuring.measure(cells)
-    lines = compare_table.summary(results, entries[0].name, _PEERS)
+    lines = compare_table.summary(results, entries[0].name, _PEERS, kind.groups)
     lines += compare_table.against_limit(results, entries[0].name, RAW)
     lines += compare_table.against_own(results, [entry.name for entry in entries if entry.ours])
     questions = _questions(entries)
@@ -220,13 +250,14 @@ def _scan(measuring: _Run, entries: Sequence[Entry], cells: Sequence[Cell]) -> T
     """The steps.  All sizes of a layout take turns, and both sizes of a step do when it is measured again."""
     results, names = Results(), [entry.name for entry in entries]
     lines: List[str] = []
-    print(compare_table.heading(names))
+    wide = compare_table.width(cells)
+    print(compare_table.heading(names, wide))
     for layout in dict.fromkeys(cell.layout for cell in cells):
         mine = [cell for cell in cells if cell.layout == layout]
         say(f"compare: {len(mine)} sizes of {layout} in turns")
         for cell, rounds in zip(mine, measuring.in_turns(mine)):
             results.add_all(cell, rounds)
-            print(compare_table.line(results, cell, names, ()), flush=True)
+            print(compare_table.line(results, cell, names, (), wide), flush=True)
         for name in names:
             steps = [step for step in compare_steps.Scan.of(results, mine, name).steps(name)
                      if compare_steps.again(step, *measuring.in_turns([step.below, step.above]))]  # fmt: skip
@@ -237,8 +268,9 @@ def _scan(measuring: _Run, entries: Sequence[Entry], cells: Sequence[Cell]) -> T
     return results, lines
 
 
-def _check(arguments: argparse.Namespace, paths: Sequence[str], peers: Sequence[str]) -> None:
-    for option, asked, there in (("paths", paths, _PATHS), ("peers", peers, (*_PEERS, RAW))):
+def _check(arguments: argparse.Namespace, kind: _Kind, peers: Sequence[str]) -> None:
+    paths = [] if arguments.one_sided else [*kind.ours]
+    for option, asked, there in (("paths", paths, _PATHS), ("peers", peers, kind.peers)):
         unknown = [one for one in asked if one not in there]
         if unknown:
             raise Missing(f"--{option}: no {', '.join(unknown)}; there are: {', '.join(there)}")
@@ -246,6 +278,10 @@ def _check(arguments: argparse.Namespace, paths: Sequence[str], peers: Sequence[
         raise Missing("--rounds must be at least 1")
     if arguments.fresh and not arguments.full:
         raise Missing("--fresh needs --full: nothing else is kept")
+    if arguments.one_sided and (arguments.steps or arguments.paths):
+        raise Missing("--one-sided has neither --steps nor --paths")
+    if arguments.window and not arguments.one_sided:
+        raise Missing("--window needs --one-sided")
     if arguments.windows and (arguments.full or arguments.steps):
         raise Missing("--windows has cells of its own")
     if arguments.steps and (arguments.full or arguments.sizes):
@@ -263,11 +299,11 @@ def _complaints(field: Field, entries: Sequence[Entry], wire: str) -> List[str]:
     return complaints
 
 
-def _kept(arguments: argparse.Namespace, fabrics: Sequence[str], programs: Dict[str, Path]) -> Kept:
+def _kept(arguments: argparse.Namespace, kind: _Kind, fabrics: Sequence[str], programs: Dict[str, Path]) -> Kept:
     if not arguments.full:
         return Kept()
-    path = compare_build.kept_file(compare_build.identity(programs.values()), ",".join(fabrics), arguments.paths,
-                                   str(arguments.rounds))  # fmt: skip
+    path = compare_build.kept_file(compare_build.identity(programs.values()), ",".join(fabrics),
+                                   ",".join(kind.ours.values()), str(arguments.rounds))  # fmt: skip
     if arguments.fresh:
         path.unlink(missing_ok=True)
     return Kept(path)
@@ -281,15 +317,17 @@ class _Table(NamedTuple):
     names: List[str]
 
 
-def _table(arguments: argparse.Namespace, fabrics: Sequence[str], cells: Sequence[Cell], peers: Sequence[str]) -> _Table:
-    wire, paths = compare_wire.of(fabrics), arguments.paths.split(",")
+def _table(arguments: argparse.Namespace, kind: _Kind, fabrics: Sequence[str], cells: Sequence[Cell],
+           peers: Sequence[str]) -> _Table:
+    wire = compare_wire.of(fabrics)
     others = [] if arguments.steps else [one for one in peers if compare_wire.takes_part(one, wire)]
-    programs = compare_build.programs([MAD, *others])
+    programs = compare_build.programs([MAD, *others], kind.program)
     print(f"through {wire}; fabric of this device: {', '.join(fabrics)}")
-    with _entries(programs, fabrics, paths) as entries:
+    with _entries(kind, programs, fabrics) as entries:
         field, names = Field(entries), [entry.name for entry in entries]
-        measuring = _Run(field, _kept(arguments, fabrics, programs), arguments.rounds)
-        results, lines = (_scan if arguments.steps else _compare)(measuring, entries, cells)
+        measuring = _Run(field, _kept(arguments, kind, fabrics, programs), arguments.rounds)
+        results, lines = (_scan(measuring, entries, cells) if arguments.steps else
+                          _compare(kind, measuring, entries, cells))
     for line in [*lines, *(f"a peer's fault: {complaint}" for complaint in _complaints(field, entries, wire))]:
         print(line)
     return _Table(wire, results, names)
@@ -297,20 +335,20 @@ def _table(arguments: argparse.Namespace, fabrics: Sequence[str], cells: Sequenc
 
 def run(arguments: argparse.Namespace) -> int:
     """0 also where a cell is lost: that is a finding and not a failure."""
-    cells = cells_of(arguments)
-    peers = arguments.peers.split(",") if arguments.peers else (*_PEERS, RAW)
-    _check(arguments, arguments.paths.split(","), peers)
+    kind, cells = _kind(arguments), cells_of(arguments)
+    peers = arguments.peers.split(",") if arguments.peers else kind.peers
+    _check(arguments, kind, peers)
     asked = [compare_wire.fabrics_of(arguments.fabrics)] if arguments.fabrics else list(compare_wire.USUAL)
     for fabrics in asked:
         compare_wire.of(fabrics)  # or a complaint, before anything is measured
     plots = compare_plot.need_gnuplot(arguments.plots) if arguments.plots else None
     with ExitStack() as opened:
         csv = opened.enter_context(open(arguments.csv, "w", encoding="utf-8")) if arguments.csv else None
-        tables = [_table(arguments, fabrics, cells, peers) for fabrics in asked]
+        tables = [_table(arguments, kind, fabrics, cells, peers) for fabrics in asked]
         if csv:
             compare_table.write_csv({table.wire: table.results for table in tables}, csv)
     for table in tables if plots else ():
         drawn = compare_plot.steps(table.results, table.names) if arguments.steps else (
-            compare_plot.comparison(table.results, table.names, _PEERS))  # fmt: skip
+            compare_plot.comparison(table.results, table.names, _PEERS, kind.what))  # fmt: skip
         compare_plot.draw(drawn, plots if len(tables) == 1 else plots / table.wire.lower().replace(" ", "-"))
     return 0

@@ -21,8 +21,6 @@ _FLAGS = ["-O2", "-std=c++17", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", f"-I
 _SETTINGS = ("MPIR_CVAR_", "FI_", "UCX_", "OMPI_MCA_")
 
 
-
-
 class Program(NamedTuple):
     """A source for every MPI; below perf/."""
 
@@ -30,8 +28,12 @@ class Program(NamedTuple):
     sources: Sequence[str]
 
 
-CONTENDER = Program("contender", [*(f"compare/{one}.cc" for one in ("contender", "channel", "exchange")),
-                                  *(f"micro/{one}.cc" for one in _LAYOUTS)])  # fmt: skip
+def _with_layouts(name: str, *parts: str) -> Program:
+    return Program(name, [*(f"compare/{one}.cc" for one in parts), *(f"micro/{one}.cc" for one in _LAYOUTS)])
+
+
+CONTENDER = _with_layouts("contender", "contender", "channel", "exchange")
+ONE_SIDED = _with_layouts("one-sided", "one_sided", "one_sided_cell", "channel")
 
 
 def _home() -> Path:

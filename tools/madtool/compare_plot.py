@@ -28,11 +28,11 @@ def _by_layout(results: Results) -> "Iterator[Tuple[str, str, List[Cell]]]":
         cells = sorted(cell for cell in results.cells() if cell._replace(bytes=0) == kind)
         if len(cells) > 1:
             stem = f"{kind.layout}-{kind.short_window()}" if kind.window else kind.layout
-            yield stem, kind.layout + kind.in_flight(), cells
+            yield stem.replace(":", "-"), kind.layout + kind.in_flight(), cells
 
 
-def comparison(results: Results, names: Sequence[str], peers: Sequence[str]) -> Iterator[Figure]:
-    """Of each layout: all times, and how much faster than the fastest peer the others are."""
+def comparison(results: Results, names: Sequence[str], peers: Sequence[str], what: str) -> Iterator[Figure]:
+    """Of each layout: all times of what is told, and how much faster than the fastest peer the others are."""
     others = [name for name in names if name not in peers]
 
     def over_peer(cell: Cell, name: str) -> Optional[float]:
@@ -41,7 +41,7 @@ def comparison(results: Results, names: Sequence[str], peers: Sequence[str]) -> 
 
     for stem, title, cells in _by_layout(results):
         yield Figure(f"compare-{stem}", title, figure.size_axis(cell.bytes for cell in cells), (
-            Panel("", "half round trip in µs (least)", True, _curves(names, cells, results.best)),
+            Panel("", f"{what} in µs (least)", True, _curves(names, cells, results.best)),
             Panel("", "time of the fastest peer / time", False, _curves(others, cells, over_peer, coloured=names),
                   Level(1, 0.9, 1.1)),
         ))  # fmt: skip

@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, TextIO, Tuple
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, TextIO, Tuple
 
 from madtool.bench_table import mean, short
 from madtool.contenders import Cell, Timing
@@ -12,7 +12,7 @@ _LOST_SHARE = 7 / 9
 _CONTIGUOUS = ("contiguous", "index", "vector", "struct")  # RT-0306's blocks touch
 _SMALL = 16 << 10
 Timings = List[Dict[str, Timing]]  # of one cell: round by round, by entry
-_GROUPS = ("noncontiguous from 16K", "noncontiguous below 16K", "contiguous", "windows")
+Groups = Mapping[str, Callable[[Cell], bool]]  # by name, which cells belong to them
 
 
 def needed_rounds(rounds: int) -> int:
@@ -79,21 +79,27 @@ def ratio(theirs: Optional[float], mine: Optional[float]) -> Optional[float]:
     return theirs / mine if theirs and mine else None
 
 
-def title(cell: Cell) -> str:
-    return f"{cell.layout:<14}{short(cell.bytes):>5} {cell.short_window()}"
+def width(cells: Sequence[Cell]) -> int:
+    """Of the column of layouts."""
+    return max(14, *(len(cell.layout) + 1 for cell in cells))
 
 
-def heading(names: Sequence[str]) -> str:
-    return f"{'layout':<14}{'bytes':>5}     " + "".join(f"{name:>12}" for name in names) + "  peer/mad  median"
+def title(cell: Cell, wide: int) -> str:
+    return f"{f'{cell.layout:<{wide}}{short(cell.bytes):>5} {cell.short_window()}':<{wide + 10}}"
 
 
-def line(results: Results, cell: Cell, names: Sequence[str], peers: Sequence[str]) -> str:
+def heading(names: Sequence[str], wide: int) -> str:
+    return f"{'layout':<{wide}}{'bytes':>5}     " + "".join(f"{name:>12}" for name in names) + "  peer/mad  median"
+
+
+def line(results: Results, cell: Cell, names: Sequence[str], peers: Sequence[str], wide: int) -> str:
     """Best times in microseconds, and how much faster than the fastest peer the first entry is."""
     mine = names[0]
-    text = f"{title(cell):<24}"
+    text = title(cell, wide)
     for name in names:
         best = results.best(cell, name)
-        text += f"{best:>12.1f}" if best is not None else f"{'-':>12}"
+        # Operations in shared memory take hundredths.
+        text += f"{best:>12.{1 if best >= 1 else 2}f}" if best is not None else f"{'-':>12}"
     fastest = results.fastest(cell, peers)
     if fastest is not None:
         of_best = ratio(results.best(cell, fastest), results.best(cell, mine))
@@ -103,19 +109,23 @@ def line(results: Results, cell: Cell, names: Sequence[str], peers: Sequence[str
     return text
 
 
-def _group(cell: Cell) -> str:
-    if cell.window:
-        return "windows"
-    if cell.layout in _CONTIGUOUS:
-        return "contiguous"
-    return "noncontiguous from 16K" if cell.bytes >= _SMALL else "noncontiguous below 16K"
+def _has_holes(cell: Cell) -> bool:
+    return not cell.window and cell.layout not in _CONTIGUOUS
 
 
-def summary(results: Results, mine: str, peers: Sequence[str]) -> List[str]:
+GROUPS: Groups = {
+    "noncontiguous from 16K": lambda cell: _has_holes(cell) and cell.bytes >= _SMALL,
+    "noncontiguous below 16K": lambda cell: _has_holes(cell) and cell.bytes < _SMALL,
+    "contiguous": lambda cell: not cell.window and cell.layout in _CONTIGUOUS,
+    "windows": lambda cell: cell.window > 0,
+}
+
+
+def summary(results: Results, mine: str, peers: Sequence[str], groups: Groups) -> List[str]:
     """The geometric means that the targets are about."""
     lines = []
-    for name in _GROUPS:
-        cells = [cell for cell in results.cells() if _group(cell) == name]
+    for name, belongs in groups.items():
+        cells = [cell for cell in results.cells() if belongs(cell)]
         if not cells:
             continue
         text = f"{name}, {len(cells)} cells, geometric mean of peer/mad:"
@@ -174,7 +184,7 @@ def verdict(question: Comparison, slower: Sequence[Tuple[Cell, Sequence[str]]], 
     """The answer in words: the cells in which it was slower, and than whom."""
     if question.against_peers:
         lines = [f"lost: {_place(cell)}, to {', '.join(to)}" for cell, to in slower]
-        return lines or [f"no cell lost in {cells}"]
+        return [*lines, f"{len(lines)} cells lost in {cells}"] if lines else [f"no cell lost in {cells}"]
     whom = ", ".join(question.others)
     return [f"{question.mine} slower than {whom}: {len(slower)} cells of {cells}",
             *(f"    {_place(cell)}" for cell, _ in slower)]  # fmt: skip

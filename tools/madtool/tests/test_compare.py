@@ -65,7 +65,7 @@ class Table(unittest.TestCase):
     def test_the_fastest_peer_is_compared_with(self) -> None:
         results = results_of([{"mad": 10, "a": 40, "b": 20}])
         self.assertEqual(results.fastest(self.CELL, ["a", "b"]), "b")
-        self.assertIn("      2.00    2.00", compare_table.line(results, self.CELL, ["mad", "a", "b"], ["a", "b"]))
+        self.assertIn("      2.00    2.00", compare_table.line(results, self.CELL, ["mad", "a", "b"], ["a", "b"], 14))
 
     def test_a_cell_is_lost_from_seven_of_nine_rounds_on(self) -> None:
         for slower in range(10):
@@ -77,7 +77,7 @@ class Table(unittest.TestCase):
         results.add(Cell("padded", 1 << 20), {"mad": Timing(1, 1), "a": Timing(8, 8)})
         results.add(Cell("vector", 8), {"mad": Timing(2, 2), "a": Timing(1, 1)})
         results.add(Cell("rows-8", 16 << 10, 64), {"mad": Timing(1, 1), "a": Timing(3, 3)})
-        lines = compare_table.summary(results, "mad", ["a"])
+        lines = compare_table.summary(results, "mad", ["a"], compare_table.GROUPS)
         self.assertIn("noncontiguous from 16K, 2 cells, geometric mean of peer/mad:  fastest 4.00  a 4.00", lines)
         self.assertIn("contiguous, 1 cells, geometric mean of peer/mad:  fastest 0.50  a 0.50", lines)
         self.assertIn("windows, 1 cells, geometric mean of peer/mad:  fastest 3.00  a 3.00", lines)
@@ -206,7 +206,7 @@ class Figures(unittest.TestCase):
         results = results_of([{"mad": 10, "a": 40, "b": 20}], Cell("rows-8", 1024))
         results.add(Cell("rows-8", 4096), {"mad": Timing(20, 20), "a": Timing(30, 30)})
         results.add(Cell("padded", 4096), {"mad": Timing(20, 20)})
-        (drawn,) = compare_plot.comparison(results, ["mad", "a", "b"], ["a", "b"])
+        (drawn,) = compare_plot.comparison(results, ["mad", "a", "b"], ["a", "b"], "half round trip")
         self.assertEqual(drawn.name, "compare-rows-8")
         times, ratios = drawn.panels
         self.assertEqual([curve.points for curve in times.curves],
@@ -286,7 +286,7 @@ class Turns(CacheTest):
         words = [word for word in words if word != "--usual"]
         # A launcher's last word is its program: here the speed's own file stands for it.
         commands = {name: self.command(name, us, faults if name == whose else "-") for name, us in speeds.items()}
-        programs = mock.Mock(side_effect=lambda wanted: dict.fromkeys(wanted, Path("x")))
+        programs = mock.Mock(side_effect=lambda wanted, program: dict.fromkeys(wanted, Path("x")))
         with mock.patch.object(compare_build, "programs", programs), \
                 mock.patch.object(compare_build, "launcher", side_effect=lambda whose, wire: commands[whose]), \
                 mock.patch.object(compare_build, "identity", return_value="build 1"), \
@@ -315,11 +315,28 @@ class Turns(CacheTest):
         self.assertIn("no cell lost in 1", out)
         self.assertNotIn("fault", out)
 
+    def test_one_sided_tells_all_the_window_and_has_no_sockets(self) -> None:
+        names, figures = ["--layouts", "put,get:rows-64:target", "--sizes", "1K,64K"], self.scratch / "figures"
+        code, out, _ = self.compare(["--one-sided", *names, "--plots", str(figures)] if figure.gnuplot() else
+                                    ["--one-sided", *names], ours=100)  # fmt: skip
+        self.assertEqual(code, 0)
+        self.assertRegex(out, r"get:rows-64:target +1K x1 +100\.0 +400\.0 +300\.0 +200\.0 +2\.00")
+        self.assertIn("\nput, in flight, 2 cells, geometric mean of peer/mad:  fastest 2.00", out)
+        self.assertIn("\nall, 6 cells, ", out)
+        self.assertIn("no cell lost in 6", out)
+        self.assertNotIn("raw", out)
+        self.assertEqual([line for line in self.calls() if " allocate " not in line], [])
+        self.compare(["--one-sided", "--window", "create", *names], ours=100)
+        self.assertIn(" create ", self.calls()[-1])
+        if figure.gnuplot():
+            self.assertIn("compare-get-rows-64-target-x1.png", [path.name for path in figures.iterdir()])
+
     def test_lost_cells_are_tried_again_and_named(self) -> None:
         code, out, _ = self.compare(["--layouts", "rows-8,padded", "--sizes", "1K"], ours=250)
         self.assertEqual(code, 0)
         self.assertIn("lost: rows-8, 1K, to Open MPI", out)
         self.assertIn("lost: padded, 1K, to Open MPI", out)
+        self.assertIn("2 cells lost in 2\n", out)
 
     def test_a_peers_fault_is_told(self) -> None:
         code, out, _ = self.compare(["--layouts", "rows-8", "--sizes", "1K"], ours=100, faults="wrong")
@@ -393,20 +410,25 @@ class Turns(CacheTest):
                              (["--rounds", "0"], "at least 1"), (["--layouts", "padded", "--sizes", "8"], "no cells"),
                              (["--fresh"], "--fresh needs --full"), (["--fabrics", "tcp,shm"], "one at a time"),
                              (["--steps", "--full"], "sizes of its own"), (["--peers", "me"], "no me"),
-                             (["--windows", "--full"], "cells of its own")):  # fmt: skip
+                             (["--windows", "--full"], "cells of its own"),
+                             (["--window", "create"], "needs --one-sided"),
+                             (["--one-sided", "--paths", "off"], "neither"), (["--one-sided", "--steps"], "neither"),
+                             (["--one-sided", "--peers", "raw"], "no raw"),
+                             (["--one-sided", "--layouts", "rows-8"], "no rows-8"),
+                             (["--one-sided", "--sizes", "12"], "no cells")):  # fmt: skip
             code, _, err = call(["compare", *words])
             self.assertNotEqual(code, 0)
             self.assertIn(error, err)
 
     def test_the_default_is_at_most_sixty_cells_with_windows_up_to_1m(self) -> None:
-        arguments = mock.Mock(layouts=None, sizes=None, full=False, steps=False, windows=False)
+        arguments = mock.Mock(layouts=None, sizes=None, full=False, steps=False, windows=False, one_sided=False)
         cells = compare.cells_of(arguments)
         self.assertLessEqual(len(cells), 60)
         for ways in (1, 2):
             self.assertIn(Cell("contiguous", 1 << 20, 64, ways), cells)
 
     def test_windows_alone_have_every_power_of_two(self) -> None:
-        arguments = mock.Mock(layouts=None, sizes=None, full=False, steps=False, windows=True)
+        arguments = mock.Mock(layouts=None, sizes=None, full=False, steps=False, windows=True, one_sided=False)
         cells = compare.cells_of(arguments)
         self.assertEqual(cells[0], Cell("contiguous", 1, 64))
         self.assertEqual(cells[-1], Cell("contiguous", 1 << 20, 64, 2))
