@@ -163,6 +163,9 @@ TESTS = (
     Test("collectives", "collectives", 4),
     Test("rma", "rma", 3, timeout=120),
     Test("accumulates", "accumulates", 3),
+    Test("atomics", "atomics", 4),
+    Test("random-windows", "random_windows", 4),
+    Test("random-windows-two", "random_windows", 2, args=("--first", "1000")),
     Test("file-io", "file_io", 3),
     Test("spawn", "spawn", 2),
     Test("spawn-unreachable", "spawn", 1, args=("unreachable",), env=_variable("FABRIC", "tcp"), fabric=NONE,
@@ -250,7 +253,7 @@ TESTS = (
 
 # A little of everything, for each fabric but tcp; with the fabric's own numbers.
 SMOKE = ("hello", "first-contact", "combiners", "paths", "truncation", "bursts", "absent", "threads", "crowd", "stress",
-         "collectives", "rma", "ports", "parting", "checksum", "foreign", "death-receiving", "death-sending-gapped",
+         "collectives", "rma", "atomics", "random-windows", "ports", "parting", "checksum", "foreign", "death-receiving", "death-sending-gapped",
          "death-any-source", "death-one-sided", "death-leaving")  # fmt: skip
 
 # What is run over LIST, too.
