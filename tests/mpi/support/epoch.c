@@ -71,25 +71,31 @@ static void flush(Epoch* epoch, Random* random, Model* model, int origin, int ta
   }
 }
 
+/* Locks one target, or several shared, or all; operations on them; and unlocks. */
 static void make_session(Epoch* epoch, Random* random, Model* model, int origin) {
-  const bool all = random_below(random, 3) == 0;
+  const uint32_t everybody = (1u << model->ranks) - 1, kind = random_below(random, 3);
+  const bool all = kind == 0;
   const int first = epoch->operation_count;
-  int target = random_rank(random, model);
-  step(epoch,
-       all                       ? kLockAll
-       : random_below(random, 2) ? kLockShared
-                                 : kLockExclusive,
-       origin, target);
+  uint32_t targets = kind == 1 ? 1u << random_rank(random, model) : everybody;
+  if (kind == 2) targets = 1 + random_below(random, everybody);
+  const bool exclusive = kind == 1 && random_below(random, 2);
+  if (all) step(epoch, kLockAll, origin, 0);
+  for (int t = 0; !all && t < model->ranks; t++) {
+    if (targets >> t & 1) step(epoch, exclusive ? kLockExclusive : kLockShared, origin, t);
+  }
   for (int n = random_between(random, 0, kMostBurst); n > 0; n--) {
-    if (all) target = random_rank(random, model);
+    int target = random_rank(random, model);
+    while (!(targets >> target & 1)) target = random_rank(random, model);
     operate(epoch, random, model, origin, target, true);
     wait_requests(epoch, random, first, false);
     flush(epoch, random, model, origin, target, all);
   }
   wait_requests(epoch, random, first, true);
-  step(epoch, all ? kUnlockAll : kUnlock, origin, target);
-  for (int r = 0; r < model->ranks; r++) {
-    if (all || r == target) accesses_complete(&model->accesses[r], origin);
+  if (all) step(epoch, kUnlockAll, origin, 0);
+  for (int t = 0; t < model->ranks; t++) {
+    if (!(targets >> t & 1)) continue;
+    if (!all) step(epoch, kUnlock, origin, t);
+    accesses_complete(&model->accesses[t], origin);
   }
 }
 
