@@ -2,8 +2,8 @@
 //
 // Where other programs have a data path, commands name the window: `allocate` is MPI_Win_allocate,
 // `create` MPI_Win_create of memory that the program has.  An iteration is as many operations as
-// the command's window says, and a flush in an epoch of lock_all; where the cell ends by a fence,
-// both ranks' fence.  The target waits in MPI_Barrier.
+// the command's window says, and a flush in an epoch of lock_all, while the target waits in
+// MPI_Barrier; where the cell ends by a fence, from one fence of both ranks to the next.
 //
 // Plain MPI.  Built by any mpicxx, from the checkout's root:
 //   mpicxx -std=c++17 -O2 -I. perf/compare/{one_sided,one_sided_cell,channel}.cc
@@ -137,7 +137,7 @@ class Exposed {
     if (rank == kOrigin && cell_.counts()) return wrong_ ? "a wrong value was fetched" : "";
     if (rank == kOrigin && cell_.operation() == Operation::kGet) {
       const auto should = cell_.result(of_origin(stamp), of_target(stamp), windows);
-      return difference(origin_.data(), should, "rank 0 got");
+      return difference(origin_.data(), should, "what rank 0 got");
     }
     if (rank != kTarget || cell_.operation() == Operation::kGet) return "";
     MPI_Win_lock(MPI_LOCK_SHARED, kTarget, 0, win());
@@ -178,7 +178,7 @@ class Exposed {
     const auto* const wanted = reinterpret_cast<const unsigned char*>(should.data());
     std::size_t at = 0;
     while (is[at] == wanted[at]) ++at;
-    return "byte " + std::to_string(at) + " of what " + what + " is wrong";
+    return "byte " + std::to_string(at) + " of " + what + " is wrong";
   }
 
   OneSidedCell cell_;

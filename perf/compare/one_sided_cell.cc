@@ -97,7 +97,8 @@ std::vector<std::int64_t> places_of(const Side& side) {
 std::int64_t Side::doubles() const { return ((slots - 1) * step + expansion.high()) / kDouble; }
 
 OneSidedCell::OneSidedCell(const std::string& name, std::int64_t bytes, int window)
-    : window_(std::max(window, 1)) {
+    : window_(window) {
+  if (window < 1) throw std::runtime_error("no operation in flight");
   if (bytes <= 0 || bytes % kDouble != 0) throw std::runtime_error("bytes are no doubles");
   const auto colon = name.find(':');
   if (name == "columns-fence") {

@@ -28,6 +28,7 @@ TEST(OneSidedCell, WhatIsNoneIsRefused) {
     EXPECT_THROW(OneSidedCell(name, 1024, 1), std::runtime_error) << name;
   }
   EXPECT_THROW(OneSidedCell("put", 12, 1), std::runtime_error);
+  EXPECT_THROW(OneSidedCell("put", 8, 0), std::runtime_error);
   EXPECT_THROW(OneSidedCell("fetch_and_op", 16, 1), std::runtime_error);
   EXPECT_THROW(OneSidedCell("columns-fence", 24, 1), std::runtime_error);
   EXPECT_THROW(OneSidedCell("columns-fence", 1024, 65), std::runtime_error);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/one_host.h"
 
 enum {
   kTickets = 60,   /* a rank */
@@ -205,22 +206,12 @@ static void hammer(Flavour flavour) {
   MPI_Win_free(&win);
 }
 
-static int on_one_host(void) {
-  MPI_Comm near;
-  int count, all;
-  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near);
-  MPI_Comm_size(near, &count);
-  MPI_Comm_free(&near);
-  MPI_Allreduce(&count, &all, 1, MPI_INT, MPI_MIN, comm);
-  return all == size;
-}
-
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  const int shared = on_one_host();
+  const bool shared = on_one_host(comm);
   for (Flavour flavour = kAllocated; flavour < kFlavours; flavour++) {
     if (flavour == kShared && !shared) continue;
     owner = flavour == kCreated ? size - 1 : 0;

@@ -17,6 +17,7 @@
 
 #include "support/check.h"
 #include "support/epoch.h"
+#include "support/one_host.h"
 #include "support/path.h"
 
 enum {
@@ -289,18 +290,6 @@ static void play_seed(int number, Epoch* epoch) {
   model_free(&model);
 }
 
-static bool on_one_host(void) {
-  MPI_Comm near;
-  int count;
-  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near);
-  MPI_Comm_size(near, &count);
-  MPI_Comm_free(&near);
-  const int here = count == size;
-  int all;
-  MPI_Allreduce(&here, &all, 1, MPI_INT, MPI_MIN, comm);
-  return all;
-}
-
 int main(int argc, char** argv) {
   static Epoch epoch;
   int first = 0, seeds = kSeeds;
@@ -314,7 +303,7 @@ int main(int argc, char** argv) {
   }
   if (size > kMostRanks) MPI_Abort(comm, 1);
   seed = random_seed(1000);
-  one_host = on_one_host();
+  one_host = on_one_host(comm);
   signal(SIGALRM, stuck);
   for (int n = first, wrong = 0; n < first + seeds && !wrong; n++) {
     alarm(kPatience);
