@@ -21,7 +21,7 @@
 #include "support/path.h"
 
 enum {
-  kSeeds = 40,
+  kSeeds = 24,
   kMostEpochs = 4,
   kMostBytes = 300000,
   kGuard = 256,   /* bytes on either side of memory that is ours */

@@ -165,7 +165,9 @@ TESTS = (
     Test("accumulates", "accumulates", 3),
     Test("atomics", "atomics", 4),
     Test("random-windows", "random_windows", 4),
-    Test("random-windows-two", "random_windows", 2, args=("--first", "1000")),
+    # Of two nodes in one host, where some targets are near and others are not.
+    Test("random-windows-nodes", "random_windows", 4, args=("--first", "1000"), env={"MPIR_CVAR_ODD_EVEN_CLIQUES": "1"},
+         fabric=NONE),  # fmt: skip
     Test("file-io", "file_io", 3),
     Test("spawn", "spawn", 2),
     Test("spawn-unreachable", "spawn", 1, args=("unreachable",), env=_variable("FABRIC", "tcp"), fabric=NONE,

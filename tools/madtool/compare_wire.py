@@ -17,10 +17,10 @@ _UCX_OVER_TCP = {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo", "UCX_LOG_LEVEL"
 _UCX_SHARED = {"UCX_TLS": "posix,cma,self", "UCX_LOG_LEVEL": "info"}
 
 # The environments of those who take part, each at its best.  Debian's ch4:ucx is built without shared memory of its
-# own, and ch4:ofi is kept from using its own where all go over TCP.
+# own; ch4:ofi is kept from using its own where all go over TCP, and so is this device's MPICH from windows in it.
 _ENVIRONMENTS: Dict[str, Dict[str, Dict[str, str]]] = {
     TCP: {
-        MAD: _OURS,
+        MAD: {**_OURS, "MPIR_CVAR_NOLOCAL": "1"},
         OFI: {**_OFI_OVER_TCP, "MPIR_CVAR_NOLOCAL": "1"},
         UCX: _UCX_OVER_TCP,
         OPENMPI: {},
