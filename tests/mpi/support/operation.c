@@ -9,7 +9,7 @@
 enum { kMargin = 64, kTries = 6, kScribbled = 0xEE };
 
 /* Sums and products of numbers without a sign, whose overflow is defined; the greater of numbers
- * with one: yaksa compares all as if they had it (init/yaksa_init.c, MPICH 4.0.2 to 4.2). */
+ * with one: MPICH 4.0.2 compares all as if they had it (pmodels/mpich #6083). */
 typedef enum Op { kSum, kProd, kMax, kMin, kBand, kBor, kBxor, kReplace, kNoOp, kSwap } Op;
 
 static const char* const kKindNames[] = {
