@@ -72,16 +72,16 @@ static void flush(Epoch* epoch, Random* random, Model* model, int origin, int ta
 }
 
 /* Locks one target, or several shared, or all; operations on them; and unlocks.  Where locks are
- * had in turn, who holds one and waits for another behind an exclusive one may wait for itself: so
- * in an epoch either several are held or some are exclusive. */
+ * had in turn, who holds one and waits for another behind an exclusive one may wait for itself, and
+ * so may MPI_Win_lock_all, which MPICH asks of all targets one by one: so in an epoch either
+ * several are held or some are exclusive. */
 static void make_session(Epoch* epoch, Random* random, Model* model, int origin, bool exclusives) {
   const uint32_t everybody = (1u << model->ranks) - 1, kind = random_below(random, 3);
-  const bool all = kind == 0;
+  const bool all = kind == 0 && !exclusives;
   const int first = epoch->operation_count;
-  uint32_t targets = kind == 1 ? 1u << random_rank(random, model) : everybody;
-  if (kind == 2 && exclusives) targets = 1u << random_rank(random, model);
+  uint32_t targets = all ? everybody : 1u << random_rank(random, model);
   if (kind == 2 && !exclusives) targets = 1 + random_below(random, everybody);
-  const bool exclusive = !all && exclusives && random_below(random, 2);
+  const bool exclusive = exclusives && random_below(random, 2);
   if (all) step(epoch, kLockAll, origin, 0);
   for (int t = 0; !all && t < model->ranks; t++) {
     if (targets >> t & 1) step(epoch, exclusive ? kLockExclusive : kLockShared, origin, t);
