@@ -132,11 +132,19 @@ int MPIDI_MAD_pack_whole(const void* data, MPI_Aint count, MPI_Datatype datatype
 
 #define MPIDI_MAD_DT(dt) (&(dt)->dev.netmod.mad)
 static inline bool MPIDI_MAD_is_compiled(const MPIR_Datatype* datatype) {
-  return MPIDI_MAD_DT(datatype)->seal == (const void*)MPIDI_MAD_DT(datatype);
+  return __atomic_load_n(&MPIDI_MAD_DT(datatype)->seal, __ATOMIC_ACQUIRE) ==
+         (const void*)MPIDI_MAD_DT(datatype);
 }
 
 /* mad_types.c: the compiled layout of a type, made now if this is its first use. */
 int MPIDI_MAD_type_of(MPIR_Datatype* datatype, mad_type** out);
+/* Payload that libmad's engine packed, unpacked or copied for MPICH within this process. */
+extern uint64_t MPIDI_MAD_local_bytes;
+/* What MPICH does without us, on a communicator's path "off". */
+int MPIDI_MAD_pack_by_mpich(const void* buf, MPI_Aint count, MPI_Datatype datatype, void* packed,
+                            MPI_Aint room, MPI_Aint* bytes);
+int MPIDI_MAD_unpack_by_mpich(const void* packed, MPI_Aint size, void* buf, MPI_Aint count,
+                              MPI_Datatype datatype, MPI_Aint* bytes);
 /* mad_struct.c: whether a short message of such data is copied field by field, into at most
  * MPIDI_MAD_FIELDS_BYTES, rather than have its type compiled. */
 enum { MPIDI_MAD_FIELDS_BYTES = 1024 };
