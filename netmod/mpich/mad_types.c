@@ -126,9 +126,7 @@ static void count_bytes(uint64_t bytes) {
   __atomic_store_n(&MPIDI_MAD_local_bytes, before + bytes, __ATOMIC_RELAXED);
 }
 
-static bool is_ours(MPI_Aint count, MPI_Datatype datatype) {
-  return count > 0 && !HANDLE_IS_BUILTIN(datatype) && MPIDI_MAD_global.default_path != MAD_PATH_OFF;
-}
+static bool is_mpichs(void) { return MPIDI_MAD_global.default_path == MAD_PATH_OFF; }
 
 static bool on_host(const void* memory) {
   MPL_pointer_attr_t attributes;
@@ -175,7 +173,7 @@ bool MPIDI_MAD_pack(const void* buf, MPI_Aint count, MPI_Datatype datatype, MPI_
   part_t part;
   size_t moved;
 
-  if (!is_ours(count, datatype) || !on_host(packed)) return false;
+  if (is_mpichs() || !on_host(packed)) return false;
   if (moves_fields(count, datatype, offset, room)) {
     if (MPIDI_MAD_pack_fields(buf, count, datatype, packed, bytes) != MPI_SUCCESS) return false;
     count_bytes((uint64_t)*bytes);
@@ -197,7 +195,7 @@ bool MPIDI_MAD_unpack(const void* packed, MPI_Aint size, void* buf, MPI_Aint cou
   part_t part;
   size_t moved;
 
-  if (!is_ours(count, datatype) || !on_host(packed)) return false;
+  if (is_mpichs() || !on_host(packed)) return false;
   if (moves_fields(count, datatype, offset, size)) {
     MPIR_Datatype_get_size_macro(datatype, *bytes);
     *bytes *= count;
@@ -234,7 +232,7 @@ bool MPIDI_MAD_copy(const void* sendbuf, MPI_Aint sendcount, MPI_Datatype sendty
   part_t from, to;
   size_t moved;
 
-  if (!is_ours(sendcount, sendtype) || !is_ours(recvcount, recvtype)) return false;
+  if (is_mpichs()) return false;
   if (MPIDI_MAD_by_fields(sendcount, sendtype) || MPIDI_MAD_by_fields(recvcount, recvtype))
     return copy_fields(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, bytes);
   if (!find_part(sendbuf, sendcount, sendtype, 0, bytes, &from) ||

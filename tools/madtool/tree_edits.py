@@ -139,10 +139,10 @@ def _with_structs(path: str) -> Edit:
 _WHY_PACKED = "MPICH's datatype engine packed at half the speed of ours and less (perf/results.md)"
 
 
-def _packed_by_us(function: str, arguments: str) -> Edit:
+def _packed_by_us(function: str, count: str, arguments: str) -> Edit:
     """MPIR_Typerep_pack and MPIR_Typerep_unpack ask the netmod first; arguments as in MPICH's call of its own."""
     call = f"    mpi_errno = typerep_do_{function}({arguments}, NULL);\n"
-    asked = f"    if (!MPIDI_MAD_{function}({arguments}))\n    {call}"
+    asked = f"    if (MPIDI_MAD_is_plain({count}, datatype) ||\n        !MPIDI_MAD_{function}({arguments}))\n    {call}"
     return Edit(_YAKSA, call, asked, False, _WHY_PACKED)
 
 
@@ -377,11 +377,13 @@ EDITS = (
     _with("mad_pack.h", _YAKSA),
     _packed_by_us(
         "pack",
+        "incount",
         "inbuf, incount, datatype, inoffset, outbuf, max_pack_bytes,\n"
         "                                actual_pack_bytes",
     ),
     _packed_by_us(
         "unpack",
+        "outcount",
         "inbuf, insize, outbuf, outcount, datatype, outoffset,\n"
         "                                  actual_unpack_bytes",
     ),
