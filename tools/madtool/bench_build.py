@@ -12,7 +12,7 @@ from madtool.paths import CHECKOUT, Stamps, cache_root, file_digest, logs_dir, t
 SOURCES = CHECKOUT / "perf" / "micro"
 # One source for every MPI.
 _MPI_SOURCES = ("mpi_bench", "mpi_type", "cell", "expansion", "hand_loops", "layouts", "regular_layouts",
-                 "array_layouts", "irregular_layouts")  # fmt: skip
+                "array_layouts", "irregular_layouts")  # fmt: skip
 _COMPILERS = {bench_table.MPICH: "mpicxx.mpich", bench_table.OPENMPI: "mpicxx.openmpi"}
 _FLAGS = ["-O2", "-std=c++17", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", f"-I{CHECKOUT}"]
 

@@ -177,7 +177,7 @@ def device_lines(times: Times) -> List[str]:
     cells = [cell for cell in times.cells() if times.ns(cell, MAD)]
     if not cells:
         return []
-    lines = [f"{'MPI_Pack, ns':<30}{'ch4:mad':>12}{'engine':>12}{'mpich':>12}{'ratio':>6}{'openmpi':>12}{'ratio':>6}"]
+    lines = [f"{'ns':<30}{'ch4:mad':>12}{'engine':>12}{'mpich':>12}{'ratio':>6}{'openmpi':>12}{'ratio':>6}"]
     for cell in cells:
         line = f"{str(cell):<30}{_number(times.ns(cell, MAD), 12, 1)}{_number(times.ns(cell, ENGINE), 12, 1)}"
         for peer in PEERS:
