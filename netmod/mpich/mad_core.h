@@ -2,7 +2,8 @@
  *
  * The netmod is glue.  It translates MPICH's objects into libmad's (a rank into a peer, a datatype
  * into a type, a communicator into a path) and libmad's callbacks into MPICH's.  It decides nothing
- * about layouts or packets.  Everything here runs inside MPICH's critical section.
+ * about layouts or packets.  Everything here runs inside MPICH's critical section, but for what
+ * MPI_Pack has it do (mad_pack.h).
  */
 #ifndef MAD_CORE_H_INCLUDED
 #define MAD_CORE_H_INCLUDED
