@@ -11,13 +11,14 @@
 #include <mpiimpl.h>
 #include <stdbool.h>
 
-/* Nothing, basic types, and what is one run of one of them: MPICH copies it at once. */
-static inline bool MPIDI_MAD_is_plain(MPI_Aint count, MPI_Datatype datatype) {
+/* Nothing, basic types, and what is one run: MPICH copies it at once; to pack it does so only if
+ * all is of one basic type. */
+static inline bool MPIDI_MAD_is_plain(MPI_Aint count, MPI_Datatype datatype, bool packing) {
   MPIR_Datatype* object;
 
   if (count == 0 || HANDLE_IS_BUILTIN(datatype)) return true;
   MPIR_Datatype_get_ptr(datatype, object);
-  return object->is_contig && object->basic_type != MPI_DATATYPE_NULL;
+  return object->is_contig && !(packing && object->basic_type == MPI_DATATYPE_NULL);
 }
 
 /* As MPIR_Typerep_pack() and MPIR_Typerep_unpack(), of what is not plain: offsets, room and sizes

@@ -204,10 +204,8 @@ bool MPIDI_MAD_unpack(const void* packed, MPI_Aint size, void* buf, MPI_Aint cou
     return true;
   }
   if (!find_part(buf, count, datatype, offset, size, &part)) return false;
-  if (part.layout.type == NULL)
-    memcpy((char*)part.layout.base + part.offset, packed, part.bytes);
-  else if (mad_type_unpack(part.layout.base, part.layout.count, part.layout.type, part.offset,
-                           packed, part.bytes, &moved) < 0)
+  if (mad_type_unpack(part.layout.base, part.layout.count, part.layout.type, part.offset, packed,
+                      part.bytes, &moved) < 0)
     return false;
   count_bytes(part.bytes);
   *bytes = (MPI_Aint)part.bytes;

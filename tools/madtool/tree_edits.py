@@ -142,7 +142,9 @@ _WHY_PACKED = "MPICH's datatype engine packed at half the speed of ours and less
 def _packed_by_us(function: str, count: str, arguments: str) -> Edit:
     """MPIR_Typerep_pack and MPIR_Typerep_unpack ask the netmod first; arguments as in MPICH's call of its own."""
     call = f"    mpi_errno = typerep_do_{function}({arguments}, NULL);\n"
-    asked = f"    if (MPIDI_MAD_is_plain({count}, datatype) ||\n        !MPIDI_MAD_{function}({arguments}))\n    {call}"
+    packing = "true" if function == "pack" else "false"
+    plain = f"MPIDI_MAD_is_plain({count}, datatype, {packing})"
+    asked = f"    if ({plain} ||\n        !MPIDI_MAD_{function}({arguments}))\n    {call}"
     return Edit(_YAKSA, call, asked, False, _WHY_PACKED)
 
 
