@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-#define MAD_ABI_VERSION 6
+#define MAD_ABI_VERSION 7
 #define MAD_ADDRESS_MAX 110   /* bytes of an engine's address; MPI's port names can carry as much */
 #define MAD_FABRICS_MAX 4     /* fabrics of one engine */
 #define MAD_FABRICS_BYTES 128 /* their names, as one text with its end */
@@ -216,6 +216,12 @@ MAD_API int mad_type_pack(const void* base, uint64_t count, const mad_type* type
                           void* out, size_t size, size_t* moved);
 MAD_API int mad_type_unpack(void* base, uint64_t count, const mad_type* type, uint64_t offset,
                             const void* in, size_t size, size_t* moved);
+/* Copies bytes [offset, offset + size) of the packed stream from one layout into another, without a
+ * buffer between them (type NULL: bytes); returns in *moved the bytes that both have of these.  The
+ * two memories must not overlap. */
+MAD_API int mad_type_copy(const void* from, uint64_t from_count, const mad_type* from_type,
+                          void* to, uint64_t to_count, const mad_type* to_type, uint64_t offset,
+                          size_t size, size_t* moved);
 
 /* ---- engine ---- */
 

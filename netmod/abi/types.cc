@@ -1,9 +1,13 @@
 #include "netmod/abi/types.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <utility>
 
+#include "datatype_path/cursor/copy.h"
 #include "datatype_path/cursor/cursor.h"
 
 mad::Result<const mad::TypeSignature*> mad_type::signature() const {
@@ -142,28 +146,44 @@ extern "C" int mad_type_first_kind(const mad_type* type, mad_basic* kind) {
 
 namespace {
 
+// Whether the elements can be moved and have the byte `offset`, or end there; NULL: bytes.
+int check_offset(const char* function, std::uint64_t count, const mad_type* type,
+                 std::uint64_t offset, std::uint64_t* total) {
+  std::uint64_t each = 1;
+  if (type != nullptr) {
+    if (const int bad = mad::check_committed(type, function)) return bad;
+    each = type->program->size();
+  }
+  if (const int bad = mad::total_bytes(each, count, function, total)) return bad;
+  if (offset <= *total) return MAD_SUCCESS;
+  return fail(MAD_ERR_ARGUMENT, std::string(function) + ": offset " + std::to_string(offset) +
+                                    " lies beyond the " + std::to_string(*total) +
+                                    " bytes of the data");
+}
+
+mad::Cursor cursor_at(std::uint64_t offset, const void* base, std::uint64_t count,
+                      const mad_type& type) {
+  mad::Cursor cursor(*type.program, const_cast<void*>(base), count);
+  if (offset > 0) cursor.seek(offset);
+  return cursor;
+}
+
 // What mad_type_pack() and mad_type_unpack() have in common: checks, then a cursor at `offset`.
 template <typename Move>
 int move_bytes(const char* function, const void* base, std::uint64_t count, const mad_type* type,
                std::uint64_t offset, const void* bytes, std::size_t size, std::size_t* moved,
                Move&& move) {
-  if (const int bad = mad::check_committed(type, function)) return bad;
+  if (type == nullptr) return mad::check_committed(type, function);
   std::uint64_t total = 0;
-  if (const int bad = mad::total_bytes(*type->program, count, function, &total)) return bad;
+  if (const int bad = check_offset(function, count, type, offset, &total)) return bad;
   if (moved == nullptr || (bytes == nullptr && size > 0)) {
     return fail(MAD_ERR_ARGUMENT, std::string(function) + ": the buffer or moved is NULL");
-  }
-  if (offset > total) {
-    return fail(MAD_ERR_ARGUMENT, std::string(function) + ": offset " + std::to_string(offset) +
-                                      " lies beyond the " + std::to_string(total) +
-                                      " bytes of the data");
   }
   if (total == 0 || size == 0) {
     *moved = 0;
     return MAD_SUCCESS;
   }
-  mad::Cursor cursor(*type->program, const_cast<void*>(base), count);
-  cursor.seek(offset);
+  mad::Cursor cursor = cursor_at(offset, base, count, *type);
   *moved = move(cursor);
   return MAD_SUCCESS;
 }
@@ -183,5 +203,37 @@ extern "C" int mad_type_unpack(void* base, uint64_t count, const mad_type* type,
   return guarded([&] {
     return move_bytes("mad_type_unpack", base, count, type, offset, in, size, moved,
                       [&](mad::Cursor& cursor) { return cursor.unpack(in, size); });
+  });
+}
+
+extern "C" int mad_type_copy(const void* from, uint64_t from_count, const mad_type* from_type,
+                             void* to, uint64_t to_count, const mad_type* to_type, uint64_t offset,
+                             size_t size, size_t* moved) {
+  return guarded([&]() -> int {
+    const char* const function = "mad_type_copy";
+    std::uint64_t read = 0, written = 0;
+    if (const int bad = check_offset(function, from_count, from_type, offset, &read)) return bad;
+    if (const int bad = check_offset(function, to_count, to_type, offset, &written)) return bad;
+    if (moved == nullptr) return fail(MAD_ERR_ARGUMENT, "mad_type_copy: moved is NULL");
+    const auto bytes =
+        static_cast<std::size_t>(std::min<std::uint64_t>({size, read - offset, written - offset}));
+    *moved = bytes;
+    if (bytes == 0) return MAD_SUCCESS;
+    if (to_type == nullptr) {
+      auto* const place = static_cast<std::byte*>(to) + offset;
+      if (from_type == nullptr) {
+        std::memcpy(place, static_cast<const std::byte*>(from) + offset, bytes);
+      } else {
+        cursor_at(offset, from, from_count, *from_type).pack(place, bytes);
+      }
+    } else if (from_type == nullptr) {
+      const auto* const run = static_cast<const std::byte*>(from) + offset;
+      cursor_at(offset, to, to_count, *to_type).unpack(run, bytes);
+    } else {
+      mad::Cursor reader = cursor_at(offset, from, from_count, *from_type);
+      mad::Cursor writer = cursor_at(offset, to, to_count, *to_type);
+      mad::copy(reader, writer, bytes);
+    }
+    return MAD_SUCCESS;
   });
 }

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -109,6 +112,87 @@ TEST(Types, PackChecksItsArguments) {
   EXPECT_EQ(moved, 7u);
   EXPECT_EQ(mad_type_pack(memory.data(), 1, type, 6, memory.data(), 1, &moved), MAD_SUCCESS);
   EXPECT_EQ(moved, 0u);
+  mad_type_release(type);
+}
+
+TEST(Types, CopyFromAnyByteOfOneLayoutIntoAnother) {
+  mad_type* const type = gapped();
+  mad_type *byte = nullptr, *by_fours = nullptr;
+  ASSERT_EQ(mad_type_bytes(1, &byte), MAD_SUCCESS);
+  ASSERT_EQ(mad_type_vector(3, 4, 6, byte, &by_fours), MAD_SUCCESS);
+  ASSERT_EQ(mad_type_commit(by_fours), MAD_SUCCESS);
+  const char memory[] =
+      "abc..def"
+      "ghi..jkl";
+  const std::string packed = "abcdefghijkl";
+  const auto place = [](std::size_t n) { return n + n / 4 * 2; };
+  for (std::size_t offset = 0; offset <= packed.size(); ++offset) {
+    for (std::size_t size = 0; size <= packed.size() + 1; ++size) {
+      const std::size_t bytes = std::min(size, packed.size() - offset);
+      std::string expected(16, '-'), run(12, '-'), back(16, '-'), copied(16, '-');
+      for (std::size_t n = offset; n < offset + bytes; ++n) expected[place(n)] = packed[n];
+      std::string part(12, '-');
+      part.replace(offset, bytes, packed, offset, bytes);
+
+      std::size_t moved = 99;
+      ASSERT_EQ(mad_type_copy(memory, 2, type, copied.data(), 1, by_fours, offset, size, &moved),
+                MAD_SUCCESS);
+      EXPECT_EQ(moved, bytes);
+      EXPECT_EQ(copied, expected);
+      ASSERT_EQ(mad_type_copy(memory, 2, type, run.data(), 12, nullptr, offset, size, &moved),
+                MAD_SUCCESS);
+      EXPECT_EQ(moved, bytes);
+      EXPECT_EQ(run, part);
+      ASSERT_EQ(
+          mad_type_copy(packed.data(), 12, nullptr, back.data(), 1, by_fours, offset, size, &moved),
+          MAD_SUCCESS);
+      EXPECT_EQ(moved, bytes);
+      EXPECT_EQ(back, expected);
+      run.assign(12, '-');
+      ASSERT_EQ(
+          mad_type_copy(packed.data(), 12, nullptr, run.data(), 12, nullptr, offset, size, &moved),
+          MAD_SUCCESS);
+      EXPECT_EQ(moved, bytes);
+      EXPECT_EQ(run, part);
+    }
+  }
+  mad_type_release(by_fours);
+  mad_type_release(byte);
+  mad_type_release(type);
+}
+
+TEST(Types, CopyEndsWhereTheShorterOneDoesAndChecksItsArguments) {
+  mad_type* const type = gapped();
+  const char memory[] =
+      "abc..def"
+      "ghi..jkl";
+  std::string copied(16, '-');
+  std::size_t moved = 99;
+  ASSERT_EQ(mad_type_copy(memory, 2, type, copied.data(), 1, type, 4, SIZE_MAX, &moved),
+            MAD_SUCCESS);
+  EXPECT_EQ(moved, 2u);
+  EXPECT_EQ(copied, "------ef--------");
+  ASSERT_EQ(mad_type_copy(memory, 1, type, copied.data(), 2, type, 0, SIZE_MAX, &moved),
+            MAD_SUCCESS);
+  EXPECT_EQ(moved, 6u);
+  EXPECT_EQ(copied, "abc--def--------");
+
+  EXPECT_EQ(mad_type_copy(memory, 2, type, copied.data(), 1, type, 7, 1, &moved), MAD_ERR_ARGUMENT);
+  EXPECT_NE(error().find("beyond the 6 bytes"), std::string::npos) << error();
+  EXPECT_EQ(mad_type_copy(memory, 6, nullptr, copied.data(), 2, type, 7, 1, &moved),
+            MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_type_copy(memory, UINT64_MAX, nullptr, copied.data(), 2, type, 0, 1, &moved),
+            MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_type_copy(memory, 2, type, copied.data(), 2, type, 0, 1, nullptr),
+            MAD_ERR_ARGUMENT);
+  mad_type* const loose = gapped(false);
+  EXPECT_EQ(mad_type_copy(memory, 2, type, copied.data(), 2, loose, 0, 1, &moved),
+            MAD_ERR_ARGUMENT);
+  EXPECT_NE(error().find("mad_type_commit()"), std::string::npos);
+  EXPECT_EQ(moved, 6u);
+  EXPECT_EQ(mad_type_copy(memory, 0, type, copied.data(), 2, type, 0, 1, &moved), MAD_SUCCESS);
+  EXPECT_EQ(moved, 0u);
+  mad_type_release(loose);
   mad_type_release(type);
 }
 

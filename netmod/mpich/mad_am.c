@@ -78,7 +78,7 @@ int MPIDI_MAD_pack_whole(const void* data, MPI_Aint count, MPI_Datatype datatype
   *buffer = MPL_malloc(layout->bytes, MPL_MEM_BUFFER);
   MPIR_ERR_CHKANDJUMP(*buffer == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
   mpi_errno =
-      MPIR_Typerep_pack(data, count, datatype, 0, *buffer, (MPI_Aint)layout->bytes, &packed);
+      MPIDI_MAD_pack_by_mpich(data, count, datatype, *buffer, (MPI_Aint)layout->bytes, &packed);
   MPIR_ERR_CHECK(mpi_errno);
   MPIR_Assert((uint64_t)packed == layout->bytes);
   layout->base = *buffer;

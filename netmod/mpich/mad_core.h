@@ -2,7 +2,8 @@
  *
  * The netmod is glue.  It translates MPICH's objects into libmad's (a rank into a peer, a datatype
  * into a type, a communicator into a path) and libmad's callbacks into MPICH's.  It decides nothing
- * about layouts or packets.  Everything here runs inside MPICH's critical section.
+ * about layouts or packets.  Everything here runs inside MPICH's critical section, but for what
+ * MPI_Pack has it do (mad_pack.h).
  */
 #ifndef MAD_CORE_H_INCLUDED
 #define MAD_CORE_H_INCLUDED
@@ -132,11 +133,19 @@ int MPIDI_MAD_pack_whole(const void* data, MPI_Aint count, MPI_Datatype datatype
 
 #define MPIDI_MAD_DT(dt) (&(dt)->dev.netmod.mad)
 static inline bool MPIDI_MAD_is_compiled(const MPIR_Datatype* datatype) {
-  return MPIDI_MAD_DT(datatype)->seal == (const void*)MPIDI_MAD_DT(datatype);
+  return __atomic_load_n(&MPIDI_MAD_DT(datatype)->seal, __ATOMIC_ACQUIRE) ==
+         (const void*)MPIDI_MAD_DT(datatype);
 }
 
 /* mad_types.c: the compiled layout of a type, made now if this is its first use. */
 int MPIDI_MAD_type_of(MPIR_Datatype* datatype, mad_type** out);
+/* Payload that libmad's engine packed, unpacked or copied for MPICH within this process. */
+extern uint64_t MPIDI_MAD_local_bytes;
+/* What MPICH does without us, on a communicator's path "off". */
+int MPIDI_MAD_pack_by_mpich(const void* buf, MPI_Aint count, MPI_Datatype datatype, void* packed,
+                            MPI_Aint room, MPI_Aint* bytes);
+int MPIDI_MAD_unpack_by_mpich(const void* packed, MPI_Aint size, void* buf, MPI_Aint count,
+                              MPI_Datatype datatype, MPI_Aint* bytes);
 /* mad_struct.c: whether a short message of such data is copied field by field, into at most
  * MPIDI_MAD_FIELDS_BYTES, rather than have its type compiled. */
 enum { MPIDI_MAD_FIELDS_BYTES = 1024 };

@@ -32,7 +32,8 @@ cvars:
         fabric), gather (every block referenced in place), hybrid (short blocks copied together,
         long ones referenced), pipeline (everything copied, chunk by chunk), pack (one buffer of
         the whole message), off (one buffer of the whole message, packed by MPICH as without this
-        device).
+        device). Where this variable is off, MPI_Pack, MPI_Unpack and what is copied within the
+        process are left to MPICH, too.
 
     - name        : MPIR_CVAR_CH4_MAD_FABRIC
       category    : CH4_MAD

@@ -20,6 +20,21 @@ static void read_counter(void* place, void* object, int count, void* value) {
   memcpy(value, (const char*)counters + (uintptr_t)place, sizeof(unsigned long long));
 }
 
+static void read_local_bytes(void* place, void* object, int count, void* value) {
+  const unsigned long long bytes = __atomic_load_n(&MPIDI_MAD_local_bytes, __ATOMIC_RELAXED);
+
+  memcpy(value, &bytes, sizeof(bytes));
+}
+
+/* It needs no engine. */
+static void add_local_bytes(void) {
+  MPIR_T_PVAR_REGISTER_impl(
+      MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, "mad_local_bytes", NULL, 1, MPI_T_ENUM_NULL,
+      MPI_T_VERBOSITY_USER_BASIC, MPI_T_BIND_NO_OBJECT,
+      MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS, read_local_bytes, NULL, CATEGORY,
+      "payload bytes packed, unpacked and copied within this process");
+}
+
 static void add_as(MPIR_T_pvar_class_t class, const char* name, size_t offset,
                    const char* description) {
   MPIR_T_PVAR_REGISTER_impl(class, MPI_UNSIGNED_LONG_LONG, name, (void*)offset, 1, MPI_T_ENUM_NULL,
@@ -99,6 +114,7 @@ static void add_all(void) {
          "receives that wait for their message");
   add_as(MPI_T_PVAR_CLASS_LEVEL, "mad_waiting_messages", offsetof(mad_counters, waiting_messages),
          "messages that wait for their receive");
+  add_local_bytes();
   add_by_fabric("mad_fabric_packets_sent", offsetof(mad_fabric_counters, packets_sent),
                 "packets sent by each fabric of the list");
   add_by_fabric("mad_fabric_bytes_sent", offsetof(mad_fabric_counters, bytes_sent),

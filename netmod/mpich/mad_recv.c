@@ -42,9 +42,9 @@ int MPIDI_MAD_check_received(MPIR_Request* rreq, void* buffer, MPI_Aint* bytes) 
                                     MPIDIG_REQUEST(rreq, count), MPIDIG_REQUEST(rreq, datatype));
     return error ? error : check_signature(rreq, *bytes);
   }
-  error =
-      MPIR_Typerep_unpack(buffer, *bytes, MPIDIG_REQUEST(rreq, buffer), MPIDIG_REQUEST(rreq, count),
-                          MPIDIG_REQUEST(rreq, datatype), 0, &unpacked);
+  error = MPIDI_MAD_unpack_by_mpich(buffer, *bytes, MPIDIG_REQUEST(rreq, buffer),
+                                    MPIDIG_REQUEST(rreq, count), MPIDIG_REQUEST(rreq, datatype),
+                                    &unpacked);
   if (!error && unpacked < *bytes && !rreq->status.MPI_ERROR) error = type_mismatch();
   *bytes = unpacked;
   return error;

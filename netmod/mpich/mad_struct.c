@@ -9,6 +9,8 @@
  */
 #include "mad_struct.h"
 
+#include <pthread.h>
+
 #include "mad_core.h"
 
 enum {
@@ -206,7 +208,7 @@ bool MPIDI_MAD_create_struct(int count, const int* lengths, const MPI_Aint* disp
   return true;
 }
 
-void MPIDI_MAD_complete_struct(MPIR_Datatype* datatype) {
+static void complete_struct(MPIR_Datatype* datatype) {
   MPI_Aint lengths[MOST_FIELDS];
   fields_t fields;
 
@@ -216,6 +218,15 @@ void MPIDI_MAD_complete_struct(MPIR_Datatype* datatype) {
   /* It also computes once more what MPIDI_MAD_create_struct() did. */
   (void)MPIR_Typerep_create_struct(fields.ints[0], lengths, fields.displacements, fields.types,
                                    datatype);
+}
+
+/* MPI_Pack holds none of MPICH's locks.  A struct's fields are completed within it. */
+void MPIDI_MAD_complete_struct(MPIR_Datatype* datatype) {
+  static pthread_mutex_t completing = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+  pthread_mutex_lock(&completing);
+  if (datatype->typerep.handle == MPIR_TYPEREP_HANDLE_NULL) complete_struct(datatype);
+  pthread_mutex_unlock(&completing);
 }
 
 /* ---- copying the fields of short messages ---- */

@@ -103,6 +103,8 @@ TESTS = (
     Test("hello-f08", "hello_f08", 2, fabric=NONE),
     Test("hello-cxx", "hello_cxx", 2, fabric=NONE),
     Test("bottom", "bottom", 1, fabric=NONE),
+    Test("packing", "packing", 2, fabric=NONE),
+    Test("packing-off", "packing", 2, args=("off",), env=_variable("DATATYPE_PATH", "off"), fabric=NONE),
     Test("combiners", "combiners", 2),
     Test("paths", "paths", 2, timeout=120),
     Test("paths-single-copy", "paths", 2, env={**_variable("FABRIC", "shm"), "MAD_SHM_SINGLE_COPY": "1"}, timeout=120,

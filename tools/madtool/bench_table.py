@@ -11,6 +11,7 @@ from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequenc
 ENGINE, LOOP, PLAIN, BUFFER = "engine", "loop", "plain", "buffer"
 MPICH, OPENMPI = "mpich", "openmpi"
 PEERS = (MPICH, OPENMPI)
+MAD = "mad"  # the engine as programs get it, by MPI_Pack and MPI_Unpack of this device
 COPY = "copy"  # from one layout into another
 OPERATIONS = ("pack", "unpack", COPY)
 PIECES = "pieces"  # unpacked as fragments of 16 KiB arrive
@@ -165,6 +166,26 @@ def _means(times: Times, cells: Sequence[Cell]) -> Tuple[Optional[float], ...]:
             *(mean(times.ratio(cell, peer) for cell in cells) for peer in PEERS))  # fmt: skip
 
 
+def device_ratio(times: Times, cell: Cell, peer: str) -> Optional[float]:
+    """How much faster MPI_Pack or MPI_Unpack of this device is than a peer's."""
+    mine, theirs = times.ns(cell, MAD), times.ns(cell, peer)
+    return theirs / mine if mine and theirs else None
+
+
+def device_lines(times: Times) -> List[str]:
+    """MPI_Pack and MPI_Unpack of this device beside the engine alone, and against those of the peers."""
+    cells = [cell for cell in times.cells() if times.ns(cell, MAD)]
+    if not cells:
+        return []
+    lines = [f"{'ns':<30}{'ch4:mad':>12}{'engine':>12}{'mpich':>12}{'ratio':>6}{'openmpi':>12}{'ratio':>6}"]
+    for cell in cells:
+        line = f"{str(cell):<30}{_number(times.ns(cell, MAD), 12, 1)}{_number(times.ns(cell, ENGINE), 12, 1)}"
+        for peer in PEERS:
+            line += _number(times.ns(cell, peer), 12, 1) + _number(device_ratio(times, cell, peer), 6)
+        lines.append(line)
+    return lines
+
+
 def panel_lines(times: Times) -> List[str]:
     """HPL's panels against contiguous bandwidth, in GB/s."""
     lines = []
@@ -233,6 +254,18 @@ def _mean_target(times: Times, what: str, cells: Iterable[Cell], other: str, lea
                   got is not None)  # fmt: skip
 
 
+def _device_targets(times: Times) -> List[Target]:
+    """Both against Debian's MPICH, whose own engine is yaksa."""
+    ratios = {cell: ratio for cell in times.cells() for ratio in [device_ratio(times, cell, MPICH)] if ratio}
+    got = mean(ratios.values())
+    slow = [f"{cell} {ratio:.2f}" for cell, ratio in sorted(ratios.items(), key=lambda item: item[1]) if ratio < 1.0]
+    figure = f"{got:.2f}" if got is not None else ""
+    return [Target(f"MPI_Pack and MPI_Unpack against MPICH's at least {YAKSA_MEAN:g}", figure,
+                   [figure] if got is not None and got < YAKSA_MEAN else [], got is not None),
+            Target("each of them at least 1.0 of MPICH's", f"{len(ratios) - len(slow)} of {len(ratios)} cells", slow,
+                   bool(ratios))]  # fmt: skip
+
+
 def _layout_target(times: Times) -> Target:
     means = {name: mean(times.ratio(cell, LOOP) for cell in times.cells() if cell.layout == name)
              for name in _layouts(times)}  # fmt: skip
@@ -289,6 +322,7 @@ def targets(times: Times) -> List[Target]:
         _mean_target(times, "all layouts in cache against loops", cached, LOOP, CACHED_MEAN),
         _mean_target(times, "all layouts at 64 MiB against loops", largest, LOOP, LARGEST_MEAN),
         _mean_target(times, "all layouts against MPICH's yaksa", cells, MPICH, YAKSA_MEAN),
+        *_device_targets(times),
         _byte_target(times),
         _fragment_target(times),
         *_compile_targets(times),
@@ -298,6 +332,9 @@ def targets(times: Times) -> List[Target]:
 def report(times: Times) -> List[str]:
     """Everything, for the screen."""
     lines = [*cell_lines(times), "", "geometric means over sizes, pack and unpack", *layout_lines(times)]
+    device = device_lines(times)
+    if device:
+        lines += ["", "MPI_Pack and MPI_Unpack as programs get them", *device]
     panels = panel_lines(times)
     if panels:
         lines += ["", "HPL's panels", *panels]

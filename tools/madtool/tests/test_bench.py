@@ -91,6 +91,18 @@ class Targets(unittest.TestCase):
         self.assertFalse(target(table(), "yaksa").misses)
         self.assertTrue(target(table(mpich=199), "yaksa").misses)
 
+    def test_the_devices_own_calls_are_held_against_mpichs(self) -> None:
+        times = table(mpich=200)
+        times.add(rows(rows_256_mpi_pack=90), bench_table.MAD)
+        self.assertFalse(target(times, "MPI_Pack and MPI_Unpack").misses)
+        times = table(mpich=200)
+        times.add(rows(rows_256_mpi_pack=201), bench_table.MAD)
+        self.assertEqual(target(times, "MPI_Pack and MPI_Unpack").figure, "1.00")
+        self.assertTrue(target(times, "MPI_Pack and MPI_Unpack").misses)
+        self.assertEqual(target(times, "of MPICH's").misses, ["rows/256/pack 1.00"])
+        self.assertEqual(times.best_peer(CELL), "openmpi", "it is no peer")
+        self.assertTrue(target(table(), "MPI_Pack and MPI_Unpack").line().startswith("not measured"))
+
     def test_what_was_not_measured_is_not_met(self) -> None:
         self.assertTrue(target(table(), "64 MiB against").line().startswith("not measured"))
         self.assertTrue(target(table(), "fragments").line().startswith("not measured"))
@@ -123,6 +135,13 @@ class Report(unittest.TestCase):
         times = table(contiguous_256_loop_pack=50, hpl__rows_256_engine_pack=100)
         self.assertEqual(len(bench_table.panel_lines(times)), 1)
         self.assertIn("50 % of contiguous", bench_table.panel_lines(times)[0])
+
+    def test_the_devices_own_calls_have_a_table(self) -> None:
+        times = table(mpich=200, openmpi=150)
+        self.assertEqual(bench_table.device_lines(times), [])
+        times.add(rows(rows_256_mpi_pack=125), bench_table.MAD)
+        self.assertEqual(bench_table.device_lines(times)[1].split(),
+                         ["rows/256/pack", "125.0", "100.0", "200.0", "1.60", "150.0", "1.20"])  # fmt: skip
 
     def test_transposes_are_held_against_the_best_loop_and_a_buffer(self) -> None:
         times = Times()
@@ -246,6 +265,13 @@ class Run(CacheTest):
         self.assertIn("a peer's fault: mpich: rows failed (exit 1): rows/256: MPI pack: byte 7 is wrong", out)
         self.assertEqual(len(self.calls("mpich")), 1)
         self.assertEqual(len([line for line in self.calls("openmpi") if "^rows/" in line]), 3)
+
+    def test_the_devices_wrong_byte_is_1(self) -> None:
+        self.programs["mad"] = self.scratch / "mad"
+        self.programs["mad"].write_text(_PROGRAM)
+        self.programs["mad"].chmod(0o755)
+        self.answer("mad", {}, 1, "rows/256: MPI pack: byte 7 is wrong")
+        self.assertEqual(call(["bench", "engine", "--layouts", "rows"])[0], 1)
 
     def test_a_program_that_does_not_speak_json_is_1(self) -> None:
         self.file("engine", "json").write_text("hello")
