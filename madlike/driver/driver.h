@@ -217,6 +217,13 @@ class Driver {
     return StatusCode::kAgain;
   }
 
+  /// The next packet of some connection, where it arrived, if it is all here and poll() has nothing
+  /// older of that connection: the caller calls drop_packet() once it is done with it, or leaves it
+  /// to poll().  Empty: there is none, or none for which poll() is not needed.  `waits`: the caller
+  /// does nothing but wait, so that one is looked for somewhat longer, less than poll() takes.
+  virtual Segment next_packet(ConnectionId* /*connection*/, bool /*waits*/) { return {}; }
+  virtual void drop_packet() {}
+
   /// Takes up to `capacity` completions, making progress; 0 when nothing happened.  Never blocks.
   virtual std::size_t poll(Completion* out, std::size_t capacity) = 0;
 

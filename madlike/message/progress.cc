@@ -47,6 +47,10 @@ std::size_t Progress::poll_fabrics() {
   std::size_t handled = 0;
   const std::size_t fabrics = peers_.fabrics();
   for (std::size_t fabric = 0; fabric < fabrics; ++fabric) {
+    bool all_taken = true;
+    const std::size_t taken = take_in_place(fabric, &all_taken);
+    handled += taken;
+    if (taken > 0 && all_taken && ++turns_without_all_ < kTurnsWithoutAll) return handled;
     const std::size_t count = peers_.driver(fabric).poll(batch_.data(), batch_.size());
     if (count == 0) continue;
     handled += handle_all(fabric, count);
@@ -55,6 +59,23 @@ std::size_t Progress::poll_fabrics() {
   }
   turns_without_all_ = 0;
   return handled;
+}
+
+std::size_t Progress::take_in_place(std::size_t fabric, bool* all) {
+  Driver& driver = peers_.driver(fabric);
+  ConnectionId connection = 0;
+  for (std::size_t taken = 0;; ++taken) {
+    const bool waits = taken == 0 && core_.active.empty();
+    const Segment packet = driver.next_packet(&connection, waits);
+    if (packet.size == 0) return taken;
+    Endpoint* const from = peers_.of_connection(fabric, connection);
+    if (taken == kBatch || from == nullptr || !from->state.live() ||
+        !receiver_.take(*from, packet)) {
+      *all = false;
+      return taken;
+    }
+    driver.drop_packet();
+  }
 }
 
 // A driver that filled the batch may have more.

@@ -37,6 +37,8 @@ class Progress {
   static constexpr std::size_t kBatch = 32;  // completions taken by one poll
 
   std::size_t poll_fabrics();
+  /// Packets of a fabric that were taken where they arrived; `*all`: there is no other.
+  std::size_t take_in_place(std::size_t fabric, bool* all);
   /// `count` completions of a fabric stand in the batch.  Stays out of turn(), as most polls are
   /// empty.
   [[gnu::noinline]] std::size_t handle_all(std::size_t fabric, std::size_t count);

@@ -20,7 +20,26 @@ Status violation(const char* what) {
 
 }  // namespace
 
+// What the message does to credit is done last: before, it may not be taken.
+bool Receiver::take(Endpoint& from, Segment packet) {
+  const std::size_t header_bytes = short_header_bytes(packet);
+  TaggedHeader header;
+  if (header_bytes == 0 || from.begun.left > 0 || !from.state.heard_hello() ||
+      !decode_tagged_header({packet.data, header_bytes}, &header)) {
+    return false;
+  }
+  const std::size_t before = short_frame_bytes(header_bytes);
+  const Segment payload{packet.begin() + before, packet.size - before};
+  const std::uint32_t credit = short_frame_credit(packet);
+  if (!may_admit(from, credit, payload.size).ok() || !take(from, header, payload)) return false;
+  admit(from, credit, payload.size);
+  core_.return_credit(from, payload.size);
+  count(from, packet.size);
+  return true;
+}
+
 void Receiver::packet(Endpoint& from, const Completion& arrived) {
+  if (arrived.rest == 0 && take(from, arrived.bytes)) return release(from, arrived.buffer);
   void* buffer = arrived.buffer;
   const Status status = from.begun.left > 0 ? next_piece(from, arrived.bytes, arrived.rest)
                                             : first_piece(from, arrived, &buffer);
@@ -35,9 +54,7 @@ void Receiver::release(const Endpoint& from, void* buffer) {
 // A whole packet mostly.
 Status Receiver::first_piece(Endpoint& from, const Completion& arrived, void** buffer) {
   const Segment bytes = arrived.bytes;
-  DriverCounters& counters = core_.counters.drivers[from.route().driver];
-  ++counters.packets_received;
-  counters.bytes_received += bytes.size + arrived.rest;
+  count(from, bytes.size + arrived.rest);
   if (const std::size_t header = short_header_bytes(bytes)) {
     return short_message(from, bytes, header, arrived.rest);
   }
@@ -140,7 +157,13 @@ Status Receiver::hello(Endpoint& from, const Frame& frame, Segment greeting) {
   return {};
 }
 
-// Mostly somebody waits for it, and nothing has to be made of it.
+void Receiver::count(const Endpoint& from, std::uint64_t bytes) {
+  DriverCounters& counters = core_.counters.drivers[from.route().driver];
+  ++counters.packets_received;
+  counters.bytes_received += bytes;
+}
+
+// One that take() did not.
 Status Receiver::short_message(Endpoint& from, Segment packet, std::size_t header_bytes,
                                std::size_t rest) {
   TaggedHeader header;
@@ -148,12 +171,11 @@ Status Receiver::short_message(Endpoint& from, Segment packet, std::size_t heade
   if (!decode_tagged_header({packet.data, header_bytes}, &header)) {
     return violation("a tagged message with a wrong header");
   }
-  const std::size_t before = short_frame_bytes(header_bytes);
-  const Segment payload{packet.begin() + before, packet.size - before};
-  Status status = admit(from, short_frame_credit(packet), payload.size + rest);
-  if (status.error() || (rest == 0 && take(from, header, payload))) return status;
   Frame frame;
-  status = decode_frame(packet, &frame, rest);
+  (void)decode_frame(packet, &frame, rest);
+  Status status = may_admit(from, frame.credit, frame.length);
+  if (status.error()) return status;
+  admit(from, frame.credit, frame.length);
   begin(from, frame, rest);
   return deliver(from, frame, packet);
 }
@@ -165,31 +187,36 @@ Status Receiver::message(Endpoint& from, const Frame& frame, Segment packet) {
   if (tagged && !decode_tagged_header(encoded, &header)) {
     return violation("a tagged message with a wrong header");
   }
-  Status status = admit(from, frame.credit, frame.head_bytes());
+  Status status = may_admit(from, frame.credit, frame.head_bytes());
   if (status.error()) return status;
+  admit(from, frame.credit, frame.head_bytes());
   const Segment head{packet.begin() + frame.head_at(), packet.size - frame.head_at()};
   const bool whole = frame.id == 0 && from.begun.left == 0 && !frame.checked;
-  if (tagged && whole && take(from, header, head)) return {};
+  if (tagged && whole && take(from, header, head)) {
+    core_.return_credit(from, head.size);
+    return {};
+  }
   return deliver(from, frame, packet);
 }
 
-// A message came: what it does to credit.
-Status Receiver::admit(Endpoint& from, std::uint32_t credit, std::size_t head) {
+// A message came with so much credit and payload.
+Status Receiver::may_admit(const Endpoint& from, std::uint32_t credit, std::size_t head) const {
   if (!from.credit.may_regain(credit)) return violation("more credit than it ever got");
   if (head > core_.config.peer_credit - from.credit.charged()) {
     return violation("a head without credit");
   }
+  return {};
+}
+
+void Receiver::admit(Endpoint& from, std::uint32_t credit, std::size_t head) {
   from.credit.regain(credit);
   from.credit.charge(head);
   from.credit.peer_spoke();
-  return {};
 }
 
 // Of a tagged message that is all here: whether it was received.
 bool Receiver::take(Endpoint& from, const TaggedHeader& header, Segment payload) {
-  if (from.foreign || !core_.events.take(from, header, payload)) return false;
-  core_.return_credit(from, payload.size);
-  return true;
+  return !from.foreign && core_.events.take(from, header, payload);
 }
 
 Status Receiver::deliver(Endpoint& from, const Frame& frame, Segment packet) {

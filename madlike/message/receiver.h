@@ -18,6 +18,9 @@ class Receiver {
  public:
   Receiver(Core& core, Sender& sender) : core_(core), sender_(sender) {}
 
+  /// Receives a packet that is all here, from a live endpoint, if it is a short message for which a
+  /// receive waits.  False: nothing was done.
+  bool take(Endpoint& from, Segment packet);
   /// Handles a packet, or a piece of one, from a live endpoint and releases its buffer.  A
   /// violation, or a goodbye, decides the endpoint's end.
   void packet(Endpoint& from, const Completion& arrived);
@@ -35,7 +38,9 @@ class Receiver {
   Status hello(Endpoint& from, const Frame& frame, Segment greeting);
   Status short_message(Endpoint& from, Segment packet, std::size_t header_bytes, std::size_t rest);
   Status message(Endpoint& from, const Frame& frame, Segment packet);
-  Status admit(Endpoint& from, std::uint32_t credit, std::size_t head);
+  Status may_admit(const Endpoint& from, std::uint32_t credit, std::size_t head) const;
+  static void admit(Endpoint& from, std::uint32_t credit, std::size_t head);
+  void count(const Endpoint& from, std::uint64_t bytes);
   bool take(Endpoint& from, const TaggedHeader& header, Segment payload);
   Status deliver(Endpoint& from, const Frame& frame, Segment packet);
   IncomingMessage* arrive(Endpoint& from, const Frame& frame, Segment head);

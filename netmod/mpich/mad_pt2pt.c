@@ -44,6 +44,20 @@ static MPIR_Request* create_request(MPIR_Request_kind_t kind, MPIR_Comm* comm) {
   return request;
 }
 
+/* MPIDI_MAD_layout() and MPIDI_MAD_by_fields(), of which basic types need no call. */
+static inline int layout_of(const void* buf, MPI_Aint count, MPI_Datatype datatype,
+                            MPIDI_MAD_layout_t* out) {
+  if (!HANDLE_IS_BUILTIN(datatype)) return MPIDI_MAD_layout(buf, count, datatype, out);
+  out->base = (void*)buf;
+  out->count = out->bytes = (uint64_t)count * MPIR_Datatype_get_basic_size(datatype);
+  out->type = NULL;
+  return MPI_SUCCESS;
+}
+
+static inline bool is_by_fields(MPI_Aint count, MPI_Datatype datatype) {
+  return !HANDLE_IS_BUILTIN(datatype) && MPIDI_MAD_by_fields(count, datatype);
+}
+
 /* ---- sends ---- */
 
 void MPIDI_MAD_send_done(MPIR_Request* sreq, int status) {
@@ -172,10 +186,10 @@ static int start_send(const void* buf, MPI_Aint count, MPI_Datatype datatype, in
     MPIR_ERR_CHECK(mpi_errno);
     extension = &its.extension;
   }
-  if (path == MAD_PATH_AUTO && MPIDI_MAD_by_fields(count, datatype))
+  if (path == MAD_PATH_AUTO && is_by_fields(count, datatype))
     return send_fields(buf, count, datatype, peer, rank, comm, &envelope, flags, extension,
                        request);
-  mpi_errno = MPIDI_MAD_layout(buf, count, datatype, &layout);
+  mpi_errno = layout_of(buf, count, datatype, &layout);
   MPIR_ERR_CHECK(mpi_errno);
   if (unlikely(path == MAD_PATH_OFF && layout.type)) {
     mpi_errno = MPIDI_MAD_pack_whole(buf, count, datatype, &layout, &buffer);
@@ -313,12 +327,12 @@ static int prepare_receive(MPIR_Request* rreq, void* buf, MPI_Aint count, MPI_Da
   MPIR_Datatype_add_ref_if_not_builtin(datatype);
   /* A wrong attribute is reported by the next send; here its owner gets the default. */
   (void)MPIDI_MAD_comm_path(rreq->comm, path);
-  if (*path == MAD_PATH_AUTO && MPIDI_MAD_by_fields(count, datatype)) {
+  if (*path == MAD_PATH_AUTO && is_by_fields(count, datatype)) {
     am->recv.fields = 1;
     MPIR_Datatype_get_size_macro(datatype, size);
     return receive_into_buffer(&am->recv, (uint64_t)(size * count), layout);
   }
-  mpi_errno = MPIDI_MAD_layout(buf, count, datatype, layout);
+  mpi_errno = layout_of(buf, count, datatype, layout);
   if (unlikely(mpi_errno == MPI_SUCCESS && *path == MAD_PATH_OFF && layout->type))
     mpi_errno = receive_into_buffer(&am->recv, layout->bytes, layout);
   return mpi_errno;

@@ -5,7 +5,8 @@
 // created, committed and freed for each message, and receives them as they are; `fields-1` sends
 // them as they are, too.  Layout `piggyback` sends 32 bytes and a value of 8, in a way that is
 // named where other programs have a data path: `bare` without the value, `struct` by a struct made
-// for each message, `proto` by a proto datatype, `attached` by the communicator.
+// for each message, `proto` by a proto datatype, `attached` to the communicator, `asked` the same
+// where the receiver asks for each.
 //
 // Plain MPI.  Built by any mpicxx, from the checkout's root:
 //   mpicxx -std=c++17 -O2 -I. perf/piggyback/contender.cc perf/compare/channel.cc
@@ -124,15 +125,13 @@ class Piggyback : public Way {
   }
 
  protected:
+  static long value_of(std::uint64_t stamp, int rank) {
+    return static_cast<long>(stamp * 10 + static_cast<unsigned>(rank) + 1);
+  }
   virtual bool carries_value() const { return true; }
 
   long value_ = 0, their_value_ = 0;
   std::array<unsigned char, kBytes> data_{}, their_data_{};
-
- private:
-  static long value_of(std::uint64_t stamp, int rank) {
-    return static_cast<long>(stamp * 10 + static_cast<unsigned>(rank) + 1);
-  }
 };
 
 class Bare : public Piggyback {
@@ -209,6 +208,39 @@ class ByProto : public ByType {
  private:
   MPI_Datatype proto_ = MPI_DATATYPE_NULL;
 };
+
+/// The value goes with the communicator's messages; who receives it asks for the last one, or for
+/// each.
+class ByCommunicator : public Piggyback {
+ public:
+  explicit ByCommunicator(bool asks_for_each) : asks_for_each_(asks_for_each) {
+    MPIX_Mad_piggyback_attach(MPI_COMM_WORLD, &value_, 1, MPI_LONG);
+  }
+  ~ByCommunicator() override { MPIX_Mad_piggyback_attach(MPI_COMM_WORLD, nullptr, 0, MPI_LONG); }
+  void send(int to) override { MPI_Send(data_.data(), kBytes, MPI_BYTE, to, kTag, MPI_COMM_WORLD); }
+  void receive(int from) override {
+    MPI_Recv(their_data_.data(), kBytes, MPI_BYTE, from, kTag, MPI_COMM_WORLD, &status_);
+    if (asks_for_each_) ask(&their_value_);
+  }
+  std::string verify(std::uint64_t stamp, int rank) const override {
+    long last = 0;
+    ask(&last);
+    const std::string wrong = Piggyback::verify(stamp, rank);
+    return wrong.empty() && last != value_of(stamp, rank) ? "wrong value" : wrong;
+  }
+
+ protected:
+  bool carries_value() const override { return asks_for_each_; }
+
+ private:
+  void ask(long* value) const {
+    int bytes = 0;
+    MPIX_Mad_piggyback_get(&status_, value, 1, MPI_LONG, &bytes);
+  }
+
+  const bool asks_for_each_;
+  MPI_Status status_{};
+};
 #endif
 
 std::unique_ptr<Way> way_of(const Command& command) {
@@ -217,6 +249,8 @@ std::unique_ptr<Way> way_of(const Command& command) {
     if (command.path == "struct") return std::make_unique<ByStruct>();
 #ifdef HAVE_MAD
     if (command.path == "proto") return std::make_unique<ByProto>();
+    if (command.path == "attached") return std::make_unique<ByCommunicator>(false);
+    if (command.path == "asked") return std::make_unique<ByCommunicator>(true);
 #endif
   }
   for (const int count : {1, 2, 4, 8, 16, 32}) {

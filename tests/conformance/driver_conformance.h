@@ -68,7 +68,8 @@ class Station {
 
   explicit Station(Driver& driver) : driver(driver) {}
 
-  /// Polls once; received packets are copied, and released at once unless `keep` is set.
+  /// Polls once; received packets are copied, and released at once unless `keep` is set.  Some are
+  /// taken where they arrived, and some of those that could be are not.
   void poll();
 
   Driver& driver;
@@ -91,6 +92,9 @@ class Station {
 
  private:
   void take(const Completion& completion);
+  void take_in_place();
+
+  unsigned looks_ = 0;
 };
 
 class DriverConformance : public ::testing::TestWithParam<DriverFactory> {

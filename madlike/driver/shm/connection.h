@@ -82,6 +82,7 @@ struct ShmConnection : ConnectedRecord {
   bool looks = false;      // the peer knows that, and does not ring
   bool owes_ring = false;  // the peer waits for room
   bool rung = false;       // the peer rang: its lane's state may have changed
+  bool in_pieces = false;  // the next record is more of a packet that began in an earlier one
   bool dead = false;       // its process is gone
   std::uint32_t idle = 0;  // polls that looked and found nothing
 

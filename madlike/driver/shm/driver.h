@@ -42,6 +42,8 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
                     std::uint64_t offset, void* context) override;
   Status read_offered(ConnectionId connection, std::uint64_t address, std::uint64_t bytes,
                       ScatteredMemory& memory) override;
+  Segment next_packet(ConnectionId* connection, bool waits) override;
+  void drop_packet() override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
   Status watch(std::vector<pollfd>* out) override;
   void watched_by(std::vector<int>* out) const override { out->push_back(watch_.fd()); }
@@ -145,6 +147,7 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   [[gnu::noinline]] void answer_bells();
   [[gnu::noinline]] void list(ShmConnection& connection);
   void unlist(ShmConnection& connection);
+  static ShmReader::Found peek(ShmConnection& connection, RingMark* mark);
   std::size_t receive(ShmConnection& connection, Completion* out, std::size_t capacity);
   void answer_wish(ShmConnection& connection);
   bool misses_something();
@@ -154,11 +157,13 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   std::vector<std::byte> address_;
   ShmSegment segment_;
   ShmPostbox postbox_;
-  ShmFile watch_;                        // an epoll set: the postbox, the timer, peers' processes
-  ShmFile timer_;                        // wakes who sleeps while peers meet
-  ShmConnection* last_ = nullptr;        // that was found
-  std::vector<ShmConnection*> bells_;    // by place
-  std::vector<ShmConnection*> listed_;   // that every poll looks at
+  ShmFile watch_;                       // an epoll set: the postbox, the timer, peers' processes
+  ShmFile timer_;                       // wakes who sleeps while peers meet
+  ShmConnection* last_ = nullptr;       // that was found
+  std::vector<ShmConnection*> bells_;   // by place
+  std::vector<ShmConnection*> listed_;  // that every poll looks at
+  ConnectionId next_ = 0;               // of what next_packet() found
+  RingMark next_mark_;
   std::vector<ConnectionId> unsettled_;  // meeting
   std::vector<ConnectionId> advancing_;  // scratch of advance_unsettled()
   std::vector<ConnectionId> grown_;      // whose lanes use more than the small limit
