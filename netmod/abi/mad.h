@@ -216,6 +216,13 @@ MAD_API int mad_type_pack(const void* base, uint64_t count, const mad_type* type
                           void* out, size_t size, size_t* moved);
 MAD_API int mad_type_unpack(void* base, uint64_t count, const mad_type* type, uint64_t offset,
                             const void* in, size_t size, size_t* moved);
+/* Copies `from_count` elements of one layout straight to the places of `to_count` elements of
+ * another, in the order of the packed stream and without it (a NULL type: bytes); stops where the
+ * one that has fewer bytes ends, and returns bytes moved in *moved.  Memory that is read and memory
+ * that is written must not overlap.  MAD_ERR_ARGUMENT: a type is not committed, there are more
+ * bytes than memory can have, or `moved` is NULL. */
+MAD_API int mad_type_copy(const void* from, uint64_t from_count, const mad_type* from_type,
+                          void* to, uint64_t to_count, const mad_type* to_type, size_t* moved);
 
 /* ---- engine ---- */
 

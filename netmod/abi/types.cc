@@ -1,9 +1,12 @@
 #include "netmod/abi/types.h"
 
+#include <algorithm>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <utility>
 
+#include "datatype_path/cursor/copy.h"
 #include "datatype_path/cursor/cursor.h"
 
 mad::Result<const mad::TypeSignature*> mad_type::signature() const {
@@ -183,5 +186,53 @@ extern "C" int mad_type_unpack(void* base, uint64_t count, const mad_type* type,
   return guarded([&] {
     return move_bytes("mad_type_unpack", base, count, type, offset, in, size, moved,
                       [&](mad::Cursor& cursor) { return cursor.unpack(in, size); });
+  });
+}
+
+namespace {
+
+// One side of mad_type_copy().
+struct Side {
+  void* base;
+  std::uint64_t count;
+  const mad_type* type;  // null: bytes
+  std::uint64_t bytes = 0;
+
+  int measure() {
+    if (type != nullptr) {
+      if (const int bad = mad::check_committed(type, "mad_type_copy")) return bad;
+    }
+    return mad::total_bytes(type == nullptr ? 1 : type->program->size(), count, "mad_type_copy",
+                            &bytes);
+  }
+  mad::Cursor cursor() const { return {*type->program, base, count}; }
+};
+
+std::size_t copy_bytes(const Side& from, const Side& to) {
+  const std::size_t size = std::min(from.bytes, to.bytes);
+  if (size == 0) return 0;
+  if (from.type == nullptr && to.type == nullptr) {
+    std::memcpy(to.base, from.base, size);
+    return size;
+  }
+  if (to.type == nullptr) return from.cursor().pack(to.base, size);
+  mad::Cursor places = to.cursor();
+  if (from.type == nullptr) return places.unpack(from.base, size);
+  mad::Cursor source = from.cursor();
+  return mad::copy(source, places, size);
+}
+
+}  // namespace
+
+extern "C" int mad_type_copy(const void* from, uint64_t from_count, const mad_type* from_type,
+                             void* to, uint64_t to_count, const mad_type* to_type, size_t* moved) {
+  return guarded([&]() -> int {
+    Side source{const_cast<void*>(from), from_count, from_type};
+    Side places{to, to_count, to_type};
+    if (moved == nullptr) return fail(MAD_ERR_ARGUMENT, "mad_type_copy: moved is NULL");
+    if (const int bad = source.measure()) return bad;
+    if (const int bad = places.measure()) return bad;
+    *moved = copy_bytes(source, places);
+    return MAD_SUCCESS;
   });
 }

@@ -112,6 +112,72 @@ TEST(Types, PackChecksItsArguments) {
   mad_type_release(type);
 }
 
+TEST(Types, CopyGoesFromLayoutToLayout) {
+  mad_type* const type = gapped();
+  const char memory[] =
+      "abc..def"
+      "ghi..jkl";
+  std::size_t moved = 0;
+  std::string run(12, '-');
+  ASSERT_EQ(mad_type_copy(memory, 2, type, run.data(), 12, nullptr, &moved), MAD_SUCCESS);
+  EXPECT_EQ(moved, 12u);
+  EXPECT_EQ(run, "abcdefghijkl");
+
+  std::string back(16, '-');
+  ASSERT_EQ(mad_type_copy(run.data(), 12, nullptr, back.data(), 2, type, &moved), MAD_SUCCESS);
+  EXPECT_EQ(back, "abc--defghi--jkl");
+
+  mad_type* byte = nullptr;
+  mad_type* apart = nullptr;
+  ASSERT_EQ(mad_type_bytes(2, &byte), MAD_SUCCESS);
+  ASSERT_EQ(mad_type_vector(6, 1, 4, byte, &apart), MAD_SUCCESS);
+  ASSERT_EQ(mad_type_commit(apart), MAD_SUCCESS);
+  std::string pairs(24, '-');
+  ASSERT_EQ(mad_type_copy(memory, 2, type, pairs.data(), 1, apart, &moved), MAD_SUCCESS);
+  EXPECT_EQ(moved, 12u);
+  EXPECT_EQ(pairs, "ab--cd--ef--gh--ij--kl--");
+  mad_type_release(byte);
+  mad_type_release(apart);
+  mad_type_release(type);
+}
+
+TEST(Types, CopyStopsWhereTheShorterEnds) {
+  mad_type* const type = gapped();
+  const std::string memory = "abc..def";
+  std::string run(9, '-');
+  std::size_t moved = 0;
+  ASSERT_EQ(mad_type_copy(memory.data(), 1, type, run.data(), 4, nullptr, &moved), MAD_SUCCESS);
+  EXPECT_EQ(moved, 4u);
+  EXPECT_EQ(run, "abcd-----");
+  ASSERT_EQ(mad_type_copy(memory.data(), 1, type, run.data(), 9, nullptr, &moved), MAD_SUCCESS);
+  EXPECT_EQ(moved, 6u);
+  EXPECT_EQ(run, "abcdef---");
+  ASSERT_EQ(mad_type_copy("xy", 2, nullptr, run.data(), 9, nullptr, &moved), MAD_SUCCESS);
+  EXPECT_EQ(run, "xycdef---");
+  ASSERT_EQ(mad_type_copy(nullptr, 0, nullptr, run.data(), 9, nullptr, &moved), MAD_SUCCESS);
+  EXPECT_EQ(moved, 0u);
+  mad_type_release(type);
+}
+
+TEST(Types, CopyChecksItsArguments) {
+  mad_type* const type = gapped();
+  mad_type* const unready = gapped(false);
+  std::array<char, 16> from{};
+  std::array<char, 16> to{};
+  std::size_t moved = 7;
+  EXPECT_EQ(mad_type_copy(from.data(), 1, unready, to.data(), 16, nullptr, &moved),
+            MAD_ERR_ARGUMENT);
+  EXPECT_NE(error().find("mad_type_commit()"), std::string::npos);
+  EXPECT_EQ(mad_type_copy(from.data(), 16, nullptr, to.data(), 1, unready, &moved),
+            MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_type_copy(from.data(), UINT64_MAX / 2, type, to.data(), 16, nullptr, &moved),
+            MAD_ERR_ARGUMENT);
+  EXPECT_EQ(moved, 7u);
+  EXPECT_EQ(mad_type_copy(from.data(), 1, type, to.data(), 16, nullptr, nullptr), MAD_ERR_ARGUMENT);
+  mad_type_release(type);
+  mad_type_release(unready);
+}
+
 TEST(Types, NullHandlesAreRefusedOrIgnored) {
   mad_type_info info;
   EXPECT_EQ(mad_type_commit(nullptr), MAD_ERR_ARGUMENT);
