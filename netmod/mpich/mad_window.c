@@ -113,7 +113,6 @@ int MPIDI_MAD_unshare_window(MPIR_Win* win) {
   int mpi_errno = MPI_SUCCESS;
 
   if (shared == NULL) return MPI_SUCCESS;
-  MPIDI_WIN(win, winattr) &= ~(unsigned)MPIDI_WINATTR_SHM_ALLOCATED;
   mpi_errno = MPIDU_shm_free(shared->targets);
   MPL_free(shared);
   return mpi_errno;
