@@ -12,6 +12,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/mad/mad_answers.c \
     src/mpid/ch4/netmod/mad/mad_check.c \
     src/mpid/ch4/netmod/mad/mad_comm.c \
+    src/mpid/ch4/netmod/mad/mad_direct.c \
     src/mpid/ch4/netmod/mad/mad_dynamic.c \
     src/mpid/ch4/netmod/mad/mad_errors.c \
     src/mpid/ch4/netmod/mad/mad_failure.c \
@@ -28,9 +29,11 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/mad/mad_struct.c \
     src/mpid/ch4/netmod/mad/mad_switch.c \
     src/mpid/ch4/netmod/mad/mad_translate.c \
+    src/mpid/ch4/netmod/mad/mad_turns.c \
     src/mpid/ch4/netmod/mad/mad_types.c \
     src/mpid/ch4/netmod/mad/mad_watch.c \
-    src/mpid/ch4/netmod/mad/mad_win.c
+    src/mpid/ch4/netmod/mad/mad_win.c \
+    src/mpid/ch4/netmod/mad/mad_window.c
 
 errnames_txt_files += src/mpid/ch4/netmod/mad/errnames.txt
 

@@ -281,5 +281,8 @@ void MPIDI_MAD_dynamic_finalize(void);
 void MPIDI_MAD_pvars_init(void);
 void MPIDI_MAD_pvars_finalize(void);
 void MPIDI_MAD_progress_init(void);
+/* For one that waits for what others do without a message: the next poll may give way to others,
+ * and does not sleep. */
+void MPIDI_MAD_stay_awake(void);
 
 #endif /* MAD_CORE_H_INCLUDED */

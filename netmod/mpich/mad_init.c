@@ -155,6 +155,19 @@ cvars:
         If true, this process sends all payload with a CRC32C, which whoever receives it checks; a
         receive of bytes that changed on their way fails. The processes need not agree.
 
+    - name        : MPIR_CVAR_CH4_MAD_SHARED_WINDOWS
+      category    : CH4_MAD
+      type        : boolean
+      default     : true
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        If true, one-sided operations on memory of MPI_Win_allocate and MPI_Win_allocate_shared
+        whose target is on this node, and those on one's own memory, are done at once, without the
+        target and without the fabric. If false, they are messages, as those between nodes are. A
+        window's memory is used so where all processes of its node say true.
+
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 

@@ -14,6 +14,7 @@ struct mad_receive;
 struct mad_message;
 struct MPIDI_MAD_collective;
 struct MPIDI_MAD_piggyback;
+struct MPIDI_MAD_shared;
 
 /* Room for libmad's operation slot (mad_op); mad_am.c asserts that it fits. */
 typedef struct {
@@ -73,8 +74,10 @@ typedef struct {
   int unused;
 } MPIDI_MAD_op_t;
 
+/* What the processes of a node share of a window beside its memory; valid while the window has the
+ * attribute MPIDI_WINATTR_SHM_ALLOCATED. */
 typedef struct {
-  int unused;
+  struct MPIDI_MAD_shared* shared;
 } MPIDI_MAD_win_t;
 
 typedef struct {

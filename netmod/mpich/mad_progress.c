@@ -73,6 +73,11 @@ static bool only_waits(void) {
          nanoseconds_now() - MPIDI_MAD_global.last_idle < LOOP_NANOSECONDS;
 }
 
+void MPIDI_MAD_stay_awake(void) {
+  if (MPIDI_MAD_global.crowded && MPIDI_MAD_global.idle_polls >= CROWDED_YIELD_POLLS - 1)
+    MPIDI_MAD_global.idle_polls = CROWDED_SPIN_POLLS;
+}
+
 /* Whether others run on this process's core, of whom the number of ranks does not tell. */
 static void look_for_others(void) {
   const int64_t now = nanoseconds_now();

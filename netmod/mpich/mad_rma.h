@@ -1,33 +1,237 @@
-/* mad_rma.h: one-sided communication is MPICH's generic one; here its waits for the members of a
- * group end when one of them has failed.
+/* mad_rma.h: one-sided communication.
+ *
+ * Operations on memory that this process has, its own or a neighbour's on this node, are done at
+ * once (mad_direct.c), and where all of a window lies in one node, its locks are words in shared
+ * memory (mad_turns.c).  Everything else is MPICH's generic one-sided communication over active
+ * messages; its waits for the members of a group end when one of them has failed (mad_win.c).
  */
 #ifndef MAD_RMA_H_INCLUDED
 #define MAD_RMA_H_INCLUDED
 
 #include "mad_impl.h"
 
-/* MPICH has all functions in one header; three of them are ours. */
-#define MPIDI_NM_mpi_win_start MPIDI_MAD_generic_win_start
-#define MPIDI_NM_mpi_win_wait MPIDI_MAD_generic_win_wait
-#define MPIDI_NM_mpi_win_test MPIDI_MAD_generic_win_test
-#include "netmod_am_fallback_rma.h"
-#undef MPIDI_NM_mpi_win_start
-#undef MPIDI_NM_mpi_win_wait
-#undef MPIDI_NM_mpi_win_test
+/* mad_direct.c: at once, or by MPICH's active messages.  `request` NULL: the operation has none. */
+int MPIDI_MAD_put(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPIR_Win* win, MPIDI_winattr_t winattr,
+                  MPIR_Request** request);
+int MPIDI_MAD_get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPIR_Win* win, MPIDI_winattr_t winattr,
+                  MPIR_Request** request);
+int MPIDI_MAD_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                         int target_rank, MPI_Aint target_disp, int target_count,
+                         MPI_Datatype target_datatype, MPI_Op op, MPIR_Win* win,
+                         MPIDI_winattr_t winattr, MPIR_Request** request);
+int MPIDI_MAD_get_accumulate(const void* origin_addr, int origin_count,
+                             MPI_Datatype origin_datatype, void* result_addr, int result_count,
+                             MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
+                             int target_count, MPI_Datatype target_datatype, MPI_Op op,
+                             MPIR_Win* win, MPIDI_winattr_t winattr, MPIR_Request** request);
+int MPIDI_MAD_compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
+                               MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
+                               MPIR_Win* win, MPIDI_winattr_t winattr);
+
+/* mad_window.c: around what MPICH does to this process's memory for an accumulate that came as a
+ * message: nobody on this node is at it meanwhile.  An end without a begin does nothing. */
+void MPIDI_MAD_atomic_begin(MPIR_Win* win);
+void MPIDI_MAD_atomic_end(MPIR_Win* win);
+
+/* mad_turns.c */
+int MPIDI_MAD_win_lock(int lock_type, int rank, int assert, MPIR_Win* win);
+int MPIDI_MAD_win_unlock(int rank, MPIR_Win* win);
+int MPIDI_MAD_win_lock_all(int assert, MPIR_Win* win);
+int MPIDI_MAD_win_unlock_all(MPIR_Win* win);
+/* `rank` negative: all.  `local`: only this process's memory may be used again. */
+int MPIDI_MAD_win_flush(int rank, MPIR_Win* win, bool local);
+
+/* What this process wrote into shared memory is there for all before anything that it does later.
+ */
+MPL_STATIC_INLINE_PREFIX int MPIDI_MAD_complete_direct(void) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  return MPI_SUCCESS;
+}
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_start(MPIR_Group* group, int assert, MPIR_Win* win) {
   int mpi_errno = MPIDI_MAD_await_posts(group, assert, win);
-  return (mpi_errno == MPI_SUCCESS) ? MPIDI_MAD_generic_win_start(group, assert, win) : mpi_errno;
+  return (mpi_errno == MPI_SUCCESS) ? MPIDIG_mpi_win_start(group, assert, win) : mpi_errno;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_complete(MPIR_Win* win) {
+  return MPIDIG_mpi_win_complete(win);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_post(MPIR_Group* group, int assert, MPIR_Win* win) {
+  return MPIDIG_mpi_win_post(group, assert, win);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_wait(MPIR_Win* win) {
   int mpi_errno = MPIDI_MAD_await_completes(win);
-  return (mpi_errno == MPI_SUCCESS) ? MPIDI_MAD_generic_win_wait(win) : mpi_errno;
+  return (mpi_errno == MPI_SUCCESS) ? MPIDIG_mpi_win_wait(win) : mpi_errno;
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_test(MPIR_Win* win, int* flag) {
-  int mpi_errno = MPIDI_MAD_generic_win_test(win, flag);
+  int mpi_errno = MPIDIG_mpi_win_test(win, flag);
   return (mpi_errno == MPI_SUCCESS && !*flag) ? MPIDI_MAD_completes_missed(win) : mpi_errno;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_lock(int lock_type, int rank, int assert,
+                                                   MPIR_Win* win, MPIDI_av_entry_t* addr) {
+  return MPIDI_MAD_win_lock(lock_type, rank, assert, win);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_unlock(int rank, MPIR_Win* win,
+                                                     MPIDI_av_entry_t* addr) {
+  return MPIDI_MAD_win_unlock(rank, win);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_lock_all(int assert, MPIR_Win* win) {
+  return MPIDI_MAD_win_lock_all(assert, win);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_unlock_all(MPIR_Win* win) {
+  return MPIDI_MAD_win_unlock_all(win);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_flush(int rank, MPIR_Win* win,
+                                                    MPIDI_av_entry_t* addr) {
+  return MPIDI_MAD_win_flush(rank, win, false);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_flush_local(int rank, MPIR_Win* win,
+                                                          MPIDI_av_entry_t* addr) {
+  return MPIDI_MAD_win_flush(rank, win, true);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_flush_all(MPIR_Win* win) {
+  return MPIDI_MAD_win_flush(-1, win, false);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_flush_local_all(MPIR_Win* win) {
+  return MPIDI_MAD_win_flush(-1, win, true);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_fence(int assert, MPIR_Win* win) {
+  return MPIDIG_mpi_win_fence(assert, win);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_sync(MPIR_Win* win) {
+  (void)MPIDI_MAD_complete_direct();
+  return MPIDIG_mpi_win_sync(win);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_shared_query(MPIR_Win* win, int rank, MPI_Aint* size,
+                                                           int* disp_unit, void* baseptr) {
+  return MPIDIG_mpi_win_shared_query(win, rank, size, disp_unit, baseptr);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_win_cmpl_hook(MPIR_Win* win) {
+  return MPIDI_MAD_complete_direct();
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_win_local_cmpl_hook(MPIR_Win* win) { return MPI_SUCCESS; }
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_target_cmpl_hook(int rank, MPIR_Win* win) {
+  return MPIDI_MAD_complete_direct();
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_target_local_cmpl_hook(int rank, MPIR_Win* win) {
+  return MPI_SUCCESS;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_put(const void* origin_addr, int origin_count,
+                                              MPI_Datatype origin_datatype, int target_rank,
+                                              MPI_Aint target_disp, int target_count,
+                                              MPI_Datatype target_datatype, MPIR_Win* win,
+                                              MPIDI_av_entry_t* addr, MPIDI_winattr_t winattr) {
+  return MPIDI_MAD_put(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                       target_count, target_datatype, win, winattr, NULL);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rput(const void* origin_addr, int origin_count,
+                                               MPI_Datatype origin_datatype, int target_rank,
+                                               MPI_Aint target_disp, int target_count,
+                                               MPI_Datatype target_datatype, MPIR_Win* win,
+                                               MPIDI_av_entry_t* addr, MPIDI_winattr_t winattr,
+                                               MPIR_Request** request) {
+  return MPIDI_MAD_put(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                       target_count, target_datatype, win, winattr, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_get(void* origin_addr, int origin_count,
+                                              MPI_Datatype origin_datatype, int target_rank,
+                                              MPI_Aint target_disp, int target_count,
+                                              MPI_Datatype target_datatype, MPIR_Win* win,
+                                              MPIDI_av_entry_t* addr, MPIDI_winattr_t winattr) {
+  return MPIDI_MAD_get(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                       target_count, target_datatype, win, winattr, NULL);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rget(void* origin_addr, int origin_count,
+                                               MPI_Datatype origin_datatype, int target_rank,
+                                               MPI_Aint target_disp, int target_count,
+                                               MPI_Datatype target_datatype, MPIR_Win* win,
+                                               MPIDI_av_entry_t* addr, MPIDI_winattr_t winattr,
+                                               MPIR_Request** request) {
+  return MPIDI_MAD_get(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                       target_count, target_datatype, win, winattr, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_accumulate(const void* origin_addr, int origin_count,
+                                                     MPI_Datatype origin_datatype, int target_rank,
+                                                     MPI_Aint target_disp, int target_count,
+                                                     MPI_Datatype target_datatype, MPI_Op op,
+                                                     MPIR_Win* win, MPIDI_av_entry_t* addr,
+                                                     MPIDI_winattr_t winattr) {
+  return MPIDI_MAD_accumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                              target_count, target_datatype, op, win, winattr, NULL);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_raccumulate(
+    const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+    MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPIR_Win* win,
+    MPIDI_av_entry_t* addr, MPIDI_winattr_t winattr, MPIR_Request** request) {
+  return MPIDI_MAD_accumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                              target_count, target_datatype, op, win, winattr, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_get_accumulate(
+    const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr,
+    int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
+    int target_count, MPI_Datatype target_datatype, MPI_Op op, MPIR_Win* win,
+    MPIDI_av_entry_t* addr, MPIDI_winattr_t winattr) {
+  return MPIDI_MAD_get_accumulate(origin_addr, origin_count, origin_datatype, result_addr,
+                                  result_count, result_datatype, target_rank, target_disp,
+                                  target_count, target_datatype, op, win, winattr, NULL);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rget_accumulate(
+    const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr,
+    int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
+    int target_count, MPI_Datatype target_datatype, MPI_Op op, MPIR_Win* win,
+    MPIDI_av_entry_t* addr, MPIDI_winattr_t winattr, MPIR_Request** request) {
+  return MPIDI_MAD_get_accumulate(origin_addr, origin_count, origin_datatype, result_addr,
+                                  result_count, result_datatype, target_rank, target_disp,
+                                  target_count, target_datatype, op, win, winattr, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_fetch_and_op(const void* origin_addr, void* result_addr,
+                                                       MPI_Datatype datatype, int target_rank,
+                                                       MPI_Aint target_disp, MPI_Op op,
+                                                       MPIR_Win* win, MPIDI_av_entry_t* addr,
+                                                       MPIDI_winattr_t winattr) {
+  return MPIDI_MAD_get_accumulate(origin_addr, 1, datatype, result_addr, 1, datatype, target_rank,
+                                  target_disp, 1, datatype, op, win, winattr, NULL);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_compare_and_swap(const void* origin_addr,
+                                                           const void* compare_addr,
+                                                           void* result_addr, MPI_Datatype datatype,
+                                                           int target_rank, MPI_Aint target_disp,
+                                                           MPIR_Win* win, MPIDI_av_entry_t* addr,
+                                                           MPIDI_winattr_t winattr) {
+  return MPIDI_MAD_compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank,
+                                    target_disp, win, winattr);
 }
 
 #endif /* MAD_RMA_H_INCLUDED */

@@ -1,9 +1,9 @@
-/* mad_win.c: windows.  One-sided communication is MPICH's generic one over active messages.
+/* mad_win.c: windows are MPICH's generic ones; here are its hooks and its waits for groups.
  *
  * MPICH counts the posts and completes of a group's members and knows no end but their full number.
  * So we wait before it does, and give up when a member is gone.
  */
-#include "mad_core.h"
+#include "mad_window.h"
 
 /* The members' ranks in the window; the caller frees them. */
 static int ranks_of(MPIR_Win* win, MPIR_Group* group, int** ranks) {
@@ -90,9 +90,9 @@ void MPIDI_MAD_window_message(int handler_id, MPIDIG_win_cntrl_msg_t* message) {
 
 int MPIDI_MAD_mpi_win_create_hook(MPIR_Win* win) { return MPI_SUCCESS; }
 
-int MPIDI_MAD_mpi_win_allocate_hook(MPIR_Win* win) { return MPI_SUCCESS; }
+int MPIDI_MAD_mpi_win_allocate_hook(MPIR_Win* win) { return MPIDI_MAD_share_window(win); }
 
-int MPIDI_MAD_mpi_win_allocate_shared_hook(MPIR_Win* win) { return MPI_SUCCESS; }
+int MPIDI_MAD_mpi_win_allocate_shared_hook(MPIR_Win* win) { return MPIDI_MAD_share_window(win); }
 
 int MPIDI_MAD_mpi_win_create_dynamic_hook(MPIR_Win* win) { return MPI_SUCCESS; }
 
@@ -100,7 +100,7 @@ int MPIDI_MAD_mpi_win_attach_hook(MPIR_Win* win, void* base, MPI_Aint size) { re
 
 int MPIDI_MAD_mpi_win_detach_hook(MPIR_Win* win, const void* base) { return MPI_SUCCESS; }
 
-int MPIDI_MAD_mpi_win_free_hook(MPIR_Win* win) { return MPI_SUCCESS; }
+int MPIDI_MAD_mpi_win_free_hook(MPIR_Win* win) { return MPIDI_MAD_unshare_window(win); }
 
 int MPIDI_MAD_mpi_win_set_info(MPIR_Win* win, MPIR_Info* info) {
   return MPIDIG_mpi_win_set_info(win, info);

@@ -1,7 +1,8 @@
 /* netmod_inline.h: what MPICH's core inlines of the mad netmod.
  *
- * Point-to-point communication is libmad's tagged messages.  RMA, collectives and partitioned
- * communication are MPICH's generic ones, over point-to-point or over active messages.
+ * Point-to-point communication is libmad's tagged messages.  RMA with neighbours on this node is
+ * done at once in shared memory; all other, collectives and partitioned communication are MPICH's
+ * generic ones, over point-to-point or over active messages.
  */
 #ifndef NETMOD_INLINE_H_INCLUDED
 #define NETMOD_INLINE_H_INCLUDED

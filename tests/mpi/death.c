@@ -310,12 +310,16 @@ static void die_one_sided(bool open) {
 }
 
 /* The dead process held a lock of rank 0's window, or stood in the queue for it (`queued`): rank 1
- * gets it all the same. */
-static void die_locking(bool queued) {
+ * gets it all the same.  `near`: the lock is in shared memory. */
+static void die_locking(bool queued, bool near) {
   static int cell; /* rank 1 writes it after rank 0 has left this function */
   int value = 7;
+  void* memory;
   MPI_Win win;
-  MPI_Win_create(&cell, sizeof(cell), sizeof(cell), MPI_INFO_NULL, comm, &win);
+  if (near)
+    MPI_Win_allocate(sizeof(cell), sizeof(cell), MPI_INFO_NULL, comm, (void*)&memory, &win);
+  else
+    MPI_Win_create(&cell, sizeof(cell), sizeof(cell), MPI_INFO_NULL, comm, &win);
   MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
   MPI_Barrier(comm);
   if (rank == victim) {
@@ -338,6 +342,32 @@ static void die_locking(bool queued) {
     CHECK_MPI(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
     CHECK_MPI(MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, win));
     CHECK_MPI(MPI_Win_unlock(0, win));
+  }
+}
+
+/* The dead process was doing atomic operations on shared memory, most likely in the middle of one:
+ * those of others go on. */
+static void die_accumulating(void) {
+  enum { kWords = 1 << 18, kRounds = 10 };
+  static int ones[kWords];
+  pid_t pid = getpid();
+  void* memory;
+  MPI_Win win;
+  MPI_Win_allocate(sizeof(ones), sizeof(int), MPI_INFO_NULL, comm, (void*)&memory, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  CHECK_MPI(MPI_Win_lock_all(0, win));
+  for (int i = 0; rank == victim; i++) {
+    CHECK_MPI(MPI_Accumulate(ones, kWords, MPI_INT, 0, 0, kWords, MPI_INT, MPI_SUM, win));
+    if (i == 0) CHECK_MPI(MPI_Send(&pid, sizeof(pid), MPI_BYTE, 0, kTag, comm));
+  }
+  if (rank == 0) {
+    CHECK_MPI(MPI_Recv(&pid, sizeof(pid), MPI_BYTE, victim, kTag, comm, MPI_STATUS_IGNORE));
+    usleep(20000);
+    kill(pid, SIGKILL);
+  }
+  for (int i = 0; i < kRounds; i++) {
+    CHECK_MPI(MPI_Accumulate(ones, kWords, MPI_INT, 0, 0, kWords, MPI_INT, MPI_SUM, win));
+    CHECK_MPI(MPI_Win_flush(0, win));
   }
 }
 
@@ -489,9 +519,15 @@ static bool play(const char* scene) {
   else if (strcmp(scene, "one-sided-open") == 0)
     die_one_sided(true);
   else if (strcmp(scene, "locking") == 0)
-    die_locking(false);
+    die_locking(false, false);
   else if (strcmp(scene, "lock-queued") == 0)
-    die_locking(true);
+    die_locking(true, false);
+  else if (strcmp(scene, "locking-near") == 0)
+    die_locking(false, true);
+  else if (strcmp(scene, "lock-queued-near") == 0)
+    die_locking(true, true);
+  else if (strcmp(scene, "accumulating") == 0)
+    die_accumulating();
   else
     return false;
   return true;

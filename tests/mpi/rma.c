@@ -1,4 +1,8 @@
-/* rma.c: one-sided operations with derived datatypes at the origin, at the target, and at both. */
+/* rma.c: one-sided operations with derived datatypes at the origin, at the target, and at both.
+ *
+ * With the argument "allocated" in windows that MPI allocates, which neighbours may share.
+ */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +17,7 @@ enum { kRandomTypes = 24, kManyBytes = 200000 };
 
 static MPI_Comm comm;
 static int rank, size, left, right;
+static bool allocated;
 
 typedef enum Sync { kFence, kLock, kLockAll, kPostStart, kSyncCount } Sync;
 
@@ -43,11 +48,22 @@ static void epoch_end(Sync sync, MPI_Win win) {
   MPI_Barrier(comm); /* everybody's accesses are over */
 }
 
-/* A window over an image whose type map may begin below its base. */
-static MPI_Win expose(Image* image) {
-  MPI_Win win;
-  MPI_Win_create(image->memory, (MPI_Aint)image->size, 1, MPI_INFO_NULL, comm, &win);
-  return win;
+/* A window over the memory, or over memory of MPI's with the same in it, which is returned. */
+static void* open_window(void* memory, size_t bytes, int unit, MPI_Win* win) {
+  void* base = memory;
+  if (allocated) {
+    MPI_Win_allocate((MPI_Aint)bytes, unit, MPI_INFO_NULL, comm, (void*)&base, win);
+    memcpy(base, memory, bytes);
+  } else {
+    MPI_Win_create(memory, (MPI_Aint)bytes, unit, MPI_INFO_NULL, comm, win);
+  }
+  MPI_Barrier(comm);
+  return base;
+}
+
+/* One over an image whose type map may begin below its base. */
+static void* expose(Image* image, MPI_Win* win) {
+  return open_window(image->memory, image->size, 1, win);
 }
 
 static uint32_t stamp_of(int origin) { return 100 + (uint32_t)origin; }
@@ -57,13 +73,14 @@ static void put(const Layout* mine, const Layout* theirs, size_t count, Sync syn
                 const char* what) {
   Image source = layout_image(mine, count, stamp_of(rank), true);
   Image window = layout_image(theirs, count, stamp_of(left), false);
-  MPI_Win win = expose(&window);
-  MPI_Barrier(comm);
+  MPI_Win win;
+  const void* exposed = expose(&window, &win);
   epoch_begin(sync, win);
   MPI_Put(source.base, (int)count, mine->type, right, -window.low, (int)count, theirs->type, win);
   epoch_end(sync, win);
   /* A lock of one's own makes what others put there visible. */
   MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+  memmove(window.memory, exposed, window.size);
   CHECK_IMAGE(&window, stamp_of(left), "Put, %s, %s", kSyncNames[sync], what);
   MPI_Win_unlock(rank, win);
   MPI_Win_free(&win);
@@ -74,8 +91,8 @@ static void get(const Layout* mine, const Layout* theirs, size_t count, Sync syn
                 const char* what) {
   Image window = layout_image(theirs, count, stamp_of(rank), true);
   Image result = layout_image(mine, count, stamp_of(right), false);
-  MPI_Win win = expose(&window);
-  MPI_Barrier(comm);
+  MPI_Win win;
+  (void)expose(&window, &win);
   epoch_begin(sync, win);
   MPI_Get(result.base, (int)count, mine->type, right, -window.low, (int)count, theirs->type, win);
   epoch_end(sync, win);
@@ -134,13 +151,13 @@ __attribute__((noinline)) static void fill_stack(int with) {
 
 static void accumulate(void) {
   Layout every_second = layout_strided(kInts, 1, 2);
-  int *window = malloc(2 * kInts * sizeof(int)), *mine = malloc(kInts * sizeof(int));
+  int *memory = malloc(2 * kInts * sizeof(int)), *mine = malloc(kInts * sizeof(int));
   int* before = calloc(kInts, sizeof(int));
   const int nothing = 0;
   MPI_Win win;
-  for (int i = 0; i < 2 * kInts; i++) window[i] = i % 2 ? -7 : 0;
+  for (int i = 0; i < 2 * kInts; i++) memory[i] = i % 2 ? -7 : 0;
   for (int i = 0; i < kInts; i++) mine[i] = i * (rank + 1) + 1;
-  MPI_Win_create(window, 2 * kInts * sizeof(int), sizeof(int), MPI_INFO_NULL, comm, &win);
+  const int* window = open_window(memory, 2 * kInts * sizeof(int), sizeof(int), &win);
   MPI_Win_fence(0, win);
   for (int i = 0; i < 100; i++) {
     fill_stack(0xFF);
@@ -170,7 +187,7 @@ static void accumulate(void) {
   MPI_Win_unlock(0, win);
   MPI_Win_free(&win);
   layout_free(&every_second);
-  free(window), free(mine), free(before);
+  free(memory), free(mine), free(before);
 }
 
 /* Each rank draws tickets until there are none left; no ticket is drawn twice. */
@@ -179,7 +196,7 @@ static void tickets(void) {
   int counter = 0, drawn[kTickets] = {0}, all[kTickets], ticket = 0;
   const int one = 1;
   MPI_Win win;
-  MPI_Win_create(&counter, sizeof(counter), sizeof(int), MPI_INFO_NULL, comm, &win);
+  (void)open_window(&counter, sizeof(counter), sizeof(int), &win);
   MPI_Win_lock_all(0, win);
   while (ticket < kTickets) {
     MPI_Fetch_and_op(&one, &ticket, MPI_INT, 0, 0, MPI_SUM, win);
@@ -197,10 +214,10 @@ static void request_based(void) {
   enum { kRequests = 6 };
   Layout layout = layout_strided(2000, 2, 3);
   Image window = layout_image(&layout, kRequests, stamp_of(rank), true), parts[kRequests];
-  MPI_Win win = expose(&window);
+  MPI_Win win;
   MPI_Request requests[kRequests];
+  (void)expose(&window, &win);
   MPI_Win_lock_all(0, win);
-  MPI_Barrier(comm);
   for (int i = 0; i < kRequests; i++) {
     parts[i] = layout_image(&layout, (size_t)i + 1, stamp_of(right), false);
     MPI_Rget(parts[i].base, i + 1, layout.type, right, -window.low, i + 1, layout.type, win,
@@ -223,8 +240,9 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   right = (rank + 1) % size, left = (rank + size - 1) % size;
+  allocated = argc > 1 && strcmp(argv[1], "allocated") == 0;
   const uint64_t seed = random_seed(1000);
-  for (int p = 0; p < kPathCount; p++) {
+  for (int p = 0; p < (allocated ? 1 : kPathCount); p++) {
     path_set(comm, kPaths[p]); /* windows are on duplicates, which inherit it */
     moves();
     random_moves(seed + 1000 * (uint64_t)p);

@@ -91,6 +91,7 @@ def _silence(fabric: str) -> Test:
 
 LIST = "ucx:posix;tcp"
 PIGGYBACK = "libmad_piggyback.so"
+TWO_NODES = {"MPIR_CVAR_ODD_EVEN_CLIQUES": "1"}  # of the ranks with even numbers, and with odd ones
 
 TESTS = (
     # Point to point.
@@ -168,8 +169,15 @@ TESTS = (
     Test("atomics", "atomics", 4),
     Test("random-windows", "random_windows", 4),
     # Of two nodes in one host, where some targets are near and others are not.
-    Test("random-windows-nodes", "random_windows", 4, args=("--first", "1000"), env={"MPIR_CVAR_ODD_EVEN_CLIQUES": "1"},
-         fabric=NONE),  # fmt: skip
+    Test("random-windows-nodes", "random_windows", 4, args=("--first", "1000"), env=TWO_NODES, fabric=NONE),
+    # Windows in shared memory, where two nodes are made of one some of them; and by messages.
+    Test("rma-allocated", "rma", 3, args=("allocated",), fabric=NONE),
+    Test("rma-allocated-nodes", "rma", 4, args=("allocated",), env=TWO_NODES, fabric=NONE),
+    Test("windows", "windows", 3, fabric=NONE),
+    Test("exclusion", "exclusion", 4),
+    Test("exclusion-nodes", "exclusion", 4, env=TWO_NODES),
+    Test("exclusion-messages", "exclusion", 4, env=_variable("SHARED_WINDOWS", "0"), fabric=NONE),
+    Test("exclusion-crowd", "exclusion", 12, fabric=NONE),
     Test("file-io", "file_io", 3),
     Test("spawn", "spawn", 2),
     Test("spawn-unreachable", "spawn", 1, args=("unreachable",), env=_variable("FABRIC", "tcp"), fabric=NONE,
@@ -234,7 +242,8 @@ TESTS = (
     Test("liar", "liar", 2, env=_variable("FABRIC", "tcp"), fabric=NONE),
     *map(_death, ("receiving", "receiving-gapped", "sending", "sending-gapped", "awaited", "awaited-unknown",
                   "any-source", "any-source-unknown", "unknown", "unmatched", "probed", "partitioned", "partitioned-receiver", "collective", "broadcasting",
-                  "one-sided", "one-sided-open", "locking", "lock-queued", "group-post", "group-complete", "group-test", "leaving")),
+                  "one-sided", "one-sided-open", "locking", "lock-queued", "locking-near", "lock-queued-near", "accumulating",
+                  "group-post", "group-complete", "group-test", "leaving")),
     _death("scattering", ranks=8),
     _death("exchanging", ranks=5),
     _death("any-source-far", ranks=6),

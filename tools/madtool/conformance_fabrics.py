@@ -60,7 +60,7 @@ class Run:
     def _fabric(self, fabric: str, cells: Sequence[Cell]) -> Dict[str, Verdict]:
         """Runs what is left of one fabric and prints its table."""
         known = conformance.known_differences(self._known, fabric)
-        conditions = Conditions(self._timeout_s, over(fabric))
+        conditions = Conditions(self._timeout_s, over(fabric, shared_windows=fabric == "auto"))
         verdicts = {}
         for cell in (Cell(fabric, directory) for directory in self._directories):
             kept = self._kept.get(cell)

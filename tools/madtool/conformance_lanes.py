@@ -47,9 +47,10 @@ class Conditions:
     chosen: Callable[[Listed], bool] = lambda _: True
 
 
-def over(fabric: str) -> Dict[str, str]:
-    """The settings that choose a fabric."""
-    return {"MPIR_CVAR_CH4_MAD_FABRIC": fabric, "MPIR_CVAR_CH4_MAD_INTERFACE": "lo"}
+def over(fabric: str, shared_windows: bool = False) -> Dict[str, str]:
+    """The settings that choose a fabric, for one-sided operations too unless windows are shared (ADR 53)."""
+    return {"MPIR_CVAR_CH4_MAD_FABRIC": fabric, "MPIR_CVAR_CH4_MAD_INTERFACE": "lo",
+            "MPIR_CVAR_CH4_MAD_SHARED_WINDOWS": str(int(shared_windows))}  # fmt: skip
 
 
 @contextmanager

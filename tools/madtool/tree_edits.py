@@ -49,6 +49,7 @@ _YAKSA_TYPES = "src/mpi/datatype/typerep/src/typerep_yaksa_init.c"
 _FLATTENING = "src/mpi/datatype/typerep/src/typerep_flatten.c"
 _LOCAL_COPIES = "src/mpi/misc/utils.c"
 _NETMOD = "mpid/ch4/netmod/mad"
+_RMA_CALLBACKS = "src/mpid/ch4/src/mpidig_rma_callbacks.c"
 
 
 def _user_buffer(function: str, buffer: str, count: str) -> Edit:
@@ -174,6 +175,17 @@ def _struct_of_few_fields() -> Edit:
 def _characters(text: str) -> str:
     """As MPICH keeps its tables of collective algorithms: an array of them."""
     return "".join(f"'{character}'," for character in text)
+
+
+def _atomic(call: str, before: str, at: str, times: int) -> Edit:
+    """What MPICH does at the target for an accumulate that came as a message is one atomic operation among others."""
+    added = f"#ifdef HAVE_CH4_NETMOD_MAD\n    {call}(win);\n#endif\n"
+    return Edit(_RMA_CALLBACKS, before + at, before + added + at, True,
+                "an accumulate of a neighbour's, done at once in shared memory, fell in between", times)  # fmt: skip
+
+
+_ONLY_WITH_SHM = "#ifndef MPIDI_CH4_DIRECT_NETMOD\n"
+_IF_SHARED = f"{_ONLY_WITH_SHM}    if (MPIDI_WIN(win, winattr) & MPIDI_WINATTR_SHM_ALLOCATED) {{\n"
 
 
 EDITS = (
@@ -433,6 +445,18 @@ EDITS = (
         True,
         "a started persistent request chose that way by a condition of its own",
         times=3,
+    ),
+    _atomic("MPIDI_MAD_atomic_begin", "", _IF_SHARED + "        mpi_errno = MPIDI_SHM_rma_op_cs_enter_hook(win);\n", 2),
+    _atomic("MPIDI_MAD_atomic_end", "", _IF_SHARED + "        mpi_errno = MPIDI_SHM_rma_op_cs_exit_hook(win);\n", 3),
+    _atomic("MPIDI_MAD_atomic_end", "  fn_fail:\n",
+            _ONLY_WITH_SHM + "    /* release lock if error is reported inside CS. */\n", 2),
+    Edit(
+        _RMA_CALLBACKS,
+        f"{_ONLY_WITH_SHM}    win = rreq->u.rma.win;\n",
+        "    win = rreq->u.rma.win;\n#ifdef HAVE_CH4_NETMOD_MAD\n    MPIDI_MAD_atomic_begin(win);\n#endif\n"
+        f"{_ONLY_WITH_SHM}",
+        True,
+        "a compare-and-swap, likewise",
     ),
 )
 

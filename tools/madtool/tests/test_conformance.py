@@ -228,7 +228,8 @@ done < "$list" >> "$report"; }
         conditions = Conditions(10, conformance_lanes.over("a:b"))
         self.assertEqual(self.outcomes(f"env > {self.scratch}/env; passed", conditions), [PASS, PASS])
         environment = (self.scratch / "env").read_text().splitlines()
-        for line in ("MPIR_CVAR_CH4_MAD_FABRIC=a:b", "MPIR_CVAR_CH4_MAD_INTERFACE=lo", "MPITEST_TIMEOUT=10"):
+        for line in ("MPIR_CVAR_CH4_MAD_FABRIC=a:b", "MPIR_CVAR_CH4_MAD_INTERFACE=lo",
+                     "MPIR_CVAR_CH4_MAD_SHARED_WINDOWS=0", "MPITEST_TIMEOUT=10"):  # fmt: skip
             self.assertIn(line, environment)
 
     def test_runs_what_is_chosen(self) -> None:

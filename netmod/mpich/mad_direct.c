@@ -1,0 +1,382 @@
+/* mad_direct.c: one-sided operations on memory that this process has: its own, and in windows that
+ * MPICH allocates the memory of its neighbours on this node.
+ *
+ * They are done by the origin, at once, and complete when they return.  Where the target's memory
+ * ends is known, hence nothing is written beside it.  All others are MPICH's active messages.
+ */
+#include "mad_window.h"
+
+/* A target's memory. */
+typedef struct {
+  char* base;
+  MPI_Aint bytes; /* or ANY_BYTES: a dynamic window, whose addresses are absolute */
+  MPI_Aint unit;  /* of displacements, in bytes */
+  MPIDI_MAD_target_t* target;
+} place_t;
+
+enum { ANY_BYTES = -1 };
+
+/* A buffer as MPI describes it. */
+typedef struct {
+  const void* address;
+  MPI_Aint count;
+  MPI_Datatype datatype;
+} buffer_t;
+
+/* Whether the operation is to be done here. */
+static bool find_place(MPIR_Win* win, int rank, MPIDI_winattr_t winattr, place_t* out) {
+  if (winattr & MPIDI_WINATTR_SHM_ALLOCATED) {
+    const int local = win->comm_ptr->intranode_table[rank];
+    const MPIDIG_win_shared_info_t* info = MPIDIG_WIN(win, shared_table);
+
+    if (local < 0) return false;
+    *out = (place_t){info[local].shm_base_addr, (MPI_Aint)info[local].size,
+                     (MPI_Aint)info[local].disp_unit, &win->dev.netmod.mad.shared->targets[local]};
+    return true;
+  }
+  if (rank != win->comm_ptr->rank || !MPIR_CVAR_CH4_MAD_SHARED_WINDOWS) return false;
+  *out = (place_t){win->base, win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC ? ANY_BYTES : win->size,
+                   win->disp_unit, NULL};
+  return true;
+}
+
+static int begin_access(MPIR_Win* win, int rank) {
+  int mpi_errno = MPI_SUCCESS;
+
+  MPIDIG_RMA_OP_CHECK_SYNC(rank, win);
+  if (unlikely(MPIDI_MAD_global.gone_peers > 0))
+    mpi_errno = MPIDI_MAD_rank_error(rank, win->comm_ptr);
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+/* Whether data that begin `offset` bytes after the place's base lie within it. */
+static bool is_within(const place_t* place, MPI_Aint offset, const buffer_t* data) {
+  MPI_Aint low = 0, high, extent, step;
+
+  if (HANDLE_IS_BUILTIN(data->datatype)) {
+    high = extent = MPIR_Datatype_get_basic_size(data->datatype);
+  } else {
+    MPIR_Datatype* object;
+    MPIR_Datatype_get_ptr(data->datatype, object);
+    low = object->true_lb;
+    high = object->true_ub;
+    extent = object->extent;
+  }
+  return !__builtin_mul_overflow(extent, data->count - 1, &step) &&
+         !__builtin_add_overflow(low, offset, &low) &&
+         !__builtin_add_overflow(high, offset, &high) &&
+         !__builtin_add_overflow(low, MPL_MIN(step, 0), &low) &&
+         !__builtin_add_overflow(high, MPL_MAX(step, 0), &high) && low >= 0 && high <= place->bytes;
+}
+
+/* Where the data are at the target. */
+static int locate(const place_t* place, MPI_Aint displacement, buffer_t data,
+                  MPIDI_MAD_layout_t* out) {
+  int mpi_errno = MPI_SUCCESS;
+  MPI_Aint offset;
+  bool far = __builtin_mul_overflow(displacement, place->unit, &offset);
+
+  mpi_errno = MPIDI_MAD_layout(MPIR_get_contig_ptr(place->base, far ? 0 : offset), data.count,
+                               data.datatype, out);
+  MPIR_ERR_CHECK(mpi_errno);
+  if (out->bytes > 0 && place->bytes != ANY_BYTES)
+    MPIR_ERR_CHKANDJUMP(far || !is_within(place, offset, &data), mpi_errno, MPI_ERR_RMA_RANGE,
+                        "**rmarange");
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+static void copy_run(const void* from, void* to, size_t bytes) {
+  switch (bytes) { /* the compiler makes one load and one store of each of these */
+    case 1:
+      memcpy(to, from, 1);
+      break;
+    case 2:
+      memcpy(to, from, 2);
+      break;
+    case 4:
+      memcpy(to, from, 4);
+      break;
+    case 8:
+      memcpy(to, from, 8);
+      break;
+    default:
+      memcpy(to, from, bytes);
+  }
+}
+
+static int copy(const MPIDI_MAD_layout_t* from, const MPIDI_MAD_layout_t* to) {
+  int mpi_errno = MPI_SUCCESS, status;
+  size_t moved;
+
+  if (from->type == NULL && to->type == NULL) {
+    const size_t bytes = MPL_MIN(from->bytes, to->bytes);
+    if (bytes > 0 && from->base != to->base) copy_run(from->base, to->base, bytes);
+  } else {
+    status = mad_type_copy(from->base, from->count, from->type, to->base, to->count, to->type, 0,
+                           MPL_MIN(from->bytes, to->bytes), &moved);
+    if (unlikely(status < 0)) return MPIDI_MAD_error(status);
+  }
+  if (unlikely(from->bytes > to->bytes)) MPIR_ERR_SET(mpi_errno, MPI_ERR_TRUNCATE, "**truncate");
+  return mpi_errno;
+}
+
+/* ---- put and get ---- */
+
+typedef enum { TO_TARGET, FROM_TARGET } direction_t;
+
+static int move(direction_t direction, buffer_t origin, int rank, MPI_Aint displacement,
+                buffer_t at_target, MPIR_Win* win, const place_t* place) {
+  int mpi_errno = MPI_SUCCESS;
+  MPIDI_MAD_layout_t here, there;
+
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  mpi_errno = begin_access(win, rank);
+  MPIR_ERR_CHECK(mpi_errno);
+  mpi_errno = MPIDI_MAD_layout(origin.address, origin.count, origin.datatype, &here);
+  MPIR_ERR_CHECK(mpi_errno);
+  mpi_errno = locate(place, displacement, at_target, &there);
+  MPIR_ERR_CHECK(mpi_errno);
+  if (here.bytes > 0 && there.bytes > 0)
+    mpi_errno = (direction == TO_TARGET) ? copy(&here, &there) : copy(&there, &here);
+
+fn_exit:
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+/* Of an operation that is done, or has failed. */
+static int end_request(int mpi_errno, MPIR_Request** request) {
+  if (request) *request = mpi_errno ? NULL : MPIR_Request_create_complete(MPIR_REQUEST_KIND__RMA);
+  return mpi_errno;
+}
+
+int MPIDI_MAD_put(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPIR_Win* win, MPIDI_winattr_t winattr,
+                  MPIR_Request** request) {
+  place_t place;
+
+  if (find_place(win, target_rank, winattr, &place))
+    return end_request(
+        move(TO_TARGET, (buffer_t){origin_addr, origin_count, origin_datatype}, target_rank,
+             target_disp, (buffer_t){NULL, target_count, target_datatype}, win, &place),
+        request);
+  if (request)
+    return MPIDIG_mpi_rput(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                           target_count, target_datatype, win, request);
+  return MPIDIG_mpi_put(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                        target_count, target_datatype, win);
+}
+
+int MPIDI_MAD_get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPIR_Win* win, MPIDI_winattr_t winattr,
+                  MPIR_Request** request) {
+  place_t place;
+
+  if (find_place(win, target_rank, winattr, &place))
+    return end_request(
+        move(FROM_TARGET, (buffer_t){origin_addr, origin_count, origin_datatype}, target_rank,
+             target_disp, (buffer_t){NULL, target_count, target_datatype}, win, &place),
+        request);
+  if (request)
+    return MPIDIG_mpi_rget(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                           target_count, target_datatype, win, request);
+  return MPIDIG_mpi_get(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                        target_count, target_datatype, win);
+}
+
+/* ---- atomic operations ---- */
+
+/* What is combined with the target's data: as it is (of a predefined type or for MPI_REPLACE), or
+ * packed elements of the type that all of it has. */
+typedef struct {
+  MPIDI_MAD_layout_t layout;
+  buffer_t data;
+  bool packed;
+  void* memory; /* of the packed ones, else NULL */
+} source_t;
+
+static int pack_source(source_t* source) {
+  int mpi_errno = MPI_SUCCESS, status;
+  MPI_Aint size;
+  MPIR_Datatype* object;
+  size_t moved;
+
+  MPIR_Datatype_get_ptr(source->data.datatype, object);
+  MPIR_ERR_CHKANDJUMP(object->basic_type == MPI_DATATYPE_NULL, mpi_errno, MPI_ERR_TYPE, "**dtype");
+  MPIR_Datatype_get_size_macro(object->basic_type, size);
+  if (source->layout.type) {
+    source->memory = MPL_malloc(source->layout.bytes, MPL_MEM_RMA);
+    MPIR_ERR_CHKANDJUMP(source->memory == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    status =
+        mad_type_copy(source->layout.base, source->layout.count, source->layout.type,
+                      source->memory, source->layout.bytes, NULL, 0, source->layout.bytes, &moved);
+    if (status < 0) {
+      mpi_errno = MPIDI_MAD_error(status);
+      goto fn_fail;
+    }
+  }
+  source->data = (buffer_t){source->memory ? source->memory : source->layout.base,
+                            (MPI_Aint)source->layout.bytes / size, object->basic_type};
+  source->packed = true;
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+static int read_source(MPI_Op op, buffer_t data, const MPIDI_MAD_layout_t* there,
+                       source_t* source) {
+  int mpi_errno = MPI_SUCCESS;
+
+  mpi_errno = MPIDI_MAD_layout(data.address, data.count, data.datatype, &source->layout);
+  MPIR_ERR_CHECK(mpi_errno);
+  MPIR_ERR_CHKANDJUMP2(source->layout.bytes != there->bytes, mpi_errno, MPI_ERR_ARG,
+                       "**mad_rma_sizes", "**mad_rma_sizes %d %d", (int)source->layout.bytes,
+                       (int)there->bytes);
+  source->data = data;
+  if (op != MPI_REPLACE && !MPIR_DATATYPE_IS_PREDEFINED(data.datatype)) {
+    mpi_errno = pack_source(source);
+    MPIR_ERR_CHECK(mpi_errno);
+  }
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+static int combine(MPI_Op op, const source_t* source, const MPIDI_MAD_layout_t* there,
+                   buffer_t at_target) {
+  MPI_Datatype element = source->data.datatype;
+  MPI_Aint count = source->data.count;
+  int mpi_errno = MPI_SUCCESS;
+
+  if (op == MPI_REPLACE) return copy(&source->layout, there);
+  if (there->type || !HANDLE_IS_BUILTIN(element)) /* pairs have holes */
+    return MPIR_Typerep_op((void*)source->data.address, count, element, (void*)at_target.address,
+                           at_target.count, at_target.datatype, op, source->packed, -1);
+  mpi_errno = (*MPIR_OP_HDL_TO_DTYPE_FN(op))(element);
+  if (mpi_errno == MPI_SUCCESS)
+    (*MPIR_OP_HDL_TO_FN(op))((void*)source->data.address, there->base, &count, &element);
+  return mpi_errno;
+}
+
+/* `result` NULL: what was there is not wanted. */
+static int update(buffer_t origin, const buffer_t* result, int rank, MPI_Aint displacement,
+                  buffer_t at_target, MPI_Op op, MPIR_Win* win, const place_t* place) {
+  int mpi_errno = MPI_SUCCESS;
+  MPIDI_MAD_layout_t there, before;
+  source_t source = {.packed = false, .memory = NULL};
+
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  mpi_errno = begin_access(win, rank);
+  MPIR_ERR_CHECK(mpi_errno);
+  mpi_errno = locate(place, displacement, at_target, &there);
+  MPIR_ERR_CHECK(mpi_errno);
+  if (there.bytes == 0) goto fn_exit;
+  if (origin.count == 0) op = MPI_NO_OP;
+  if (op != MPI_NO_OP) {
+    mpi_errno = read_source(op, origin, &there, &source);
+    MPIR_ERR_CHECK(mpi_errno);
+  }
+  if (result) {
+    mpi_errno = MPIDI_MAD_layout(result->address, result->count, result->datatype, &before);
+    MPIR_ERR_CHECK(mpi_errno);
+  }
+  at_target.address = MPIR_get_contig_ptr(place->base, displacement * place->unit);
+
+  MPIDI_MAD_enter(place->target);
+  if (result && before.bytes > 0) mpi_errno = copy(&there, &before);
+  if (mpi_errno == MPI_SUCCESS && op != MPI_NO_OP)
+    mpi_errno = combine(op, &source, &there, at_target);
+  MPIDI_MAD_leave(place->target);
+
+fn_exit:
+  MPL_free(source.memory);
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+int MPIDI_MAD_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                         int target_rank, MPI_Aint target_disp, int target_count,
+                         MPI_Datatype target_datatype, MPI_Op op, MPIR_Win* win,
+                         MPIDI_winattr_t winattr, MPIR_Request** request) {
+  place_t place;
+
+  if (find_place(win, target_rank, winattr, &place))
+    return end_request(
+        update((buffer_t){origin_addr, origin_count, origin_datatype}, NULL, target_rank,
+               target_disp, (buffer_t){NULL, target_count, target_datatype}, op, win, &place),
+        request);
+  if (request)
+    return MPIDIG_mpi_raccumulate(origin_addr, origin_count, origin_datatype, target_rank,
+                                  target_disp, target_count, target_datatype, op, win, request);
+  return MPIDIG_mpi_accumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                               target_count, target_datatype, op, win);
+}
+
+int MPIDI_MAD_get_accumulate(const void* origin_addr, int origin_count,
+                             MPI_Datatype origin_datatype, void* result_addr, int result_count,
+                             MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
+                             int target_count, MPI_Datatype target_datatype, MPI_Op op,
+                             MPIR_Win* win, MPIDI_winattr_t winattr, MPIR_Request** request) {
+  const buffer_t result = {result_addr, result_count, result_datatype};
+  place_t place;
+
+  if (find_place(win, target_rank, winattr, &place))
+    return end_request(
+        update((buffer_t){origin_addr, origin_count, origin_datatype}, &result, target_rank,
+               target_disp, (buffer_t){NULL, target_count, target_datatype}, op, win, &place),
+        request);
+  if (request)
+    return MPIDIG_mpi_rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr,
+                                      result_count, result_datatype, target_rank, target_disp,
+                                      target_count, target_datatype, op, win, request);
+  return MPIDIG_mpi_get_accumulate(origin_addr, origin_count, origin_datatype, result_addr,
+                                   result_count, result_datatype, target_rank, target_disp,
+                                   target_count, target_datatype, op, win);
+}
+
+int MPIDI_MAD_compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
+                               MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
+                               MPIR_Win* win, MPIDI_winattr_t winattr) {
+  int mpi_errno = MPI_SUCCESS;
+  MPIDI_MAD_layout_t there;
+  place_t place;
+
+  if (!find_place(win, target_rank, winattr, &place))
+    return MPIDIG_mpi_compare_and_swap(origin_addr, compare_addr, result_addr, datatype,
+                                       target_rank, target_disp, win);
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  mpi_errno = begin_access(win, target_rank);
+  MPIR_ERR_CHECK(mpi_errno);
+  mpi_errno = locate(&place, target_disp, (buffer_t){NULL, 1, datatype}, &there);
+  MPIR_ERR_CHECK(mpi_errno);
+
+  MPIDI_MAD_enter(place.target);
+  copy_run(there.base, result_addr, there.bytes); /* MPI has only integers, logicals and bytes */
+  if (MPIR_Compare_equal(result_addr, compare_addr, datatype))
+    copy_run(origin_addr, there.base, there.bytes);
+  MPIDI_MAD_leave(place.target);
+
+fn_exit:
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}

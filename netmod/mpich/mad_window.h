@@ -1,0 +1,48 @@
+/* mad_window.h: what the processes of a node share of a window beside its memory.
+ *
+ * MPICH allocates the memory of MPI_Win_allocate and MPI_Win_allocate_shared so that all processes
+ * of a node have it, and keeps where everybody's part is (MPIDIG_WIN(win, shared_table)).  Beside
+ * that we share, in a segment of our own, what makes operations atomic and locks exclude each
+ * other.
+ */
+#ifndef MAD_WINDOW_H_INCLUDED
+#define MAD_WINDOW_H_INCLUDED
+
+#include <pthread.h>
+
+#include "mad_core.h"
+
+/* In shared memory; a line or two of the cache of its own. */
+typedef union MPIDI_MAD_target {
+  struct {
+    /* Held for every atomic operation on the target's memory, whoever does it.  Robust: the kernel
+     * releases that of a process that died. */
+    pthread_mutex_t mutex;
+    MPL_atomic_int64_t tickets; /* for the target's lock, given so far (mad_turns.c) */
+  } now;
+  char room[128];
+} MPIDI_MAD_target_t;
+
+typedef struct MPIDI_MAD_shared {
+  int ranks;                   /* processes of this node */
+  MPIDI_MAD_target_t* targets; /* one each, by their ranks there */
+  MPL_atomic_int64_t* turns;   /* `ranks` for each target, and the window has no other processes; or
+                                  NULL: it has */
+} MPIDI_MAD_shared_t;
+
+/* NULL: the window's memory is not shared. */
+static inline MPIDI_MAD_shared_t* MPIDI_MAD_shared_of(MPIR_Win* win) {
+  return (MPIDI_WIN(win, winattr) & MPIDI_WINATTR_SHM_ALLOCATED) ? win->dev.netmod.mad.shared
+                                                                 : NULL;
+}
+
+/* mad_window.c: when MPICH has allocated a window's memory, and before it frees it; collective. */
+int MPIDI_MAD_share_window(MPIR_Win* win);
+int MPIDI_MAD_unshare_window(MPIR_Win* win);
+
+/* Nobody else is at the target's memory for an atomic operation, from one to the other.  `target`
+ * NULL: only this process ever is. */
+void MPIDI_MAD_enter(MPIDI_MAD_target_t* target);
+void MPIDI_MAD_leave(MPIDI_MAD_target_t* target);
+
+#endif /* MAD_WINDOW_H_INCLUDED */
