@@ -263,6 +263,8 @@ void MPIDI_MAD_watch_message(const MPIDI_MAD_word_t* word);
 /* mad_win.c: a message of one-sided synchronisation that a process which is gone would have sent.
  */
 void MPIDI_MAD_window_message(int handler_id, MPIDIG_win_cntrl_msg_t* message);
+/* A post or a complete came. */
+void MPIDI_MAD_member_spoke(int handler_id, const MPIDIG_win_cntrl_msg_t* message);
 
 /* mad_address.c, mad_dynamic.c, mad_pvars.c, mad_progress.c */
 /* Random, and the same for all processes of this node; collective over them. */

@@ -63,8 +63,8 @@ int MPIDI_MAD_collective_end(MPIDI_MAD_collective_t* collective, int mpi_errno);
  * error when a member of the group has failed. */
 int MPIDI_MAD_await_posts(MPIR_Group* group, int mode, MPIR_Win* win);
 int MPIDI_MAD_await_completes(MPIR_Win* win);
-/* Not all are here: an error if not all can come any more. */
-int MPIDI_MAD_completes_missed(MPIR_Win* win);
+/* Whether all are here is MPICH's to say then; an error if not all can come any more. */
+int MPIDI_MAD_look_for_completes(MPIR_Win* win);
 
 /* A partitioned request is started. */
 int MPIDI_MAD_part_started(MPIR_Request* request);

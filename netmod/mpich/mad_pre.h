@@ -78,6 +78,7 @@ typedef struct {
  * attribute MPIDI_WINATTR_SHM_ALLOCATED. */
 typedef struct {
   struct MPIDI_MAD_shared* shared;
+  struct MPIDI_MAD_member* members; /* by rank: see mad_win.c */
 } MPIDI_MAD_win_t;
 
 typedef struct {

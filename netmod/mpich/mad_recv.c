@@ -209,6 +209,8 @@ void MPIDI_MAD_on_message(void* context, mad_peer* from, uint8_t handler, void* 
     MPIDI_MAD_dynamic_message(from, header, header_bytes);
   } else if (handler == MPIDI_MAD_HANDLER_FINALIZE) {
     MPIDI_MAD_global.finalize_rounds |= *(uint32_t*)header;
+  } else if (handler == MPIDIG_WIN_POST || handler == MPIDIG_WIN_COMPLETE) {
+    MPIDI_MAD_member_spoke(handler, header);
   } else {
     MPIDI_MAD_answered(from, handler, header);
     if (handler == MPIDIG_WIN_UNLOCK || handler == MPIDIG_WIN_UNLOCKALL)

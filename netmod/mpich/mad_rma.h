@@ -71,8 +71,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_wait(MPIR_Win* win) {
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_test(MPIR_Win* win, int* flag) {
-  int mpi_errno = MPIDIG_mpi_win_test(win, flag);
-  return (mpi_errno == MPI_SUCCESS && !*flag) ? MPIDI_MAD_completes_missed(win) : mpi_errno;
+  int mpi_errno = MPIDI_MAD_look_for_completes(win);
+  return (mpi_errno == MPI_SUCCESS) ? MPIDIG_mpi_win_test(win, flag) : mpi_errno;
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_lock(int lock_type, int rank, int assert,

@@ -166,6 +166,8 @@ TESTS = (
     Test("collectives", "collectives", 4),
     Test("rma", "rma", 3, timeout=120),
     Test("accumulates", "accumulates", 3),
+    Test("unsigned-numbers", "unsigned_numbers", 2, fabric=NONE),
+    Test("ahead", "ahead", 4),
     Test("atomics", "atomics", 4),
     Test("random-windows", "random_windows", 4),
     # Of two nodes in one host, where some targets are near and others are not.
