@@ -54,10 +54,16 @@ fn_fail:
 }
 
 /* Whether data that begin `offset` bytes after the place's base lie within it. */
-static bool is_within(const place_t* place, MPI_Aint offset, const buffer_t* data) {
+static bool is_within(const place_t* place, MPI_Aint offset, const buffer_t* data,
+                      const mad_type* type) {
   MPI_Aint low = 0, high, extent, step;
+  mad_type_info info;
 
-  if (HANDLE_IS_BUILTIN(data->datatype)) {
+  if (type && mad_type_query(type, &info) == MAD_SUCCESS) { /* without members that have no bytes */
+    low = info.true_lb;
+    high = info.true_lb + info.true_extent;
+    extent = info.extent;
+  } else if (HANDLE_IS_BUILTIN(data->datatype)) {
     high = extent = MPIR_Datatype_get_basic_size(data->datatype);
   } else {
     MPIR_Datatype* object;
@@ -84,8 +90,8 @@ static int locate(const place_t* place, MPI_Aint displacement, buffer_t data,
                                data.datatype, out);
   MPIR_ERR_CHECK(mpi_errno);
   if (out->bytes > 0 && place->bytes != ANY_BYTES)
-    MPIR_ERR_CHKANDJUMP(far || !is_within(place, offset, &data), mpi_errno, MPI_ERR_RMA_RANGE,
-                        "**rmarange");
+    MPIR_ERR_CHKANDJUMP(far || !is_within(place, offset, &data, out->type), mpi_errno,
+                        MPI_ERR_RMA_RANGE, "**rmarange");
 
 fn_exit:
   return mpi_errno;
@@ -154,9 +160,14 @@ fn_fail:
   goto fn_exit;
 }
 
-/* Of an operation that is done, or has failed. */
+/* Of an operation that is done, or has failed.  To wait for a complete request makes no progress,
+ * so a program that only does that gets it here. */
 static int end_request(int mpi_errno, MPIR_Request** request) {
-  if (request) *request = mpi_errno ? NULL : MPIR_Request_create_complete(MPIR_REQUEST_KIND__RMA);
+  if (request == NULL) return mpi_errno;
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  if (mpi_errno == MPI_SUCCESS) mpi_errno = MPIDI_MAD_poll_sometimes();
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  *request = mpi_errno ? NULL : MPIR_Request_create_complete(MPIR_REQUEST_KIND__RMA);
   return mpi_errno;
 }
 
@@ -358,6 +369,7 @@ int MPIDI_MAD_compare_and_swap(const void* origin_addr, const void* compare_addr
   int mpi_errno = MPI_SUCCESS;
   MPIDI_MAD_layout_t there;
   place_t place;
+  int equal;
 
   if (!find_place(win, target_rank, winattr, &place))
     return MPIDIG_mpi_compare_and_swap(origin_addr, compare_addr, result_addr, datatype,
@@ -369,9 +381,11 @@ int MPIDI_MAD_compare_and_swap(const void* origin_addr, const void* compare_addr
   MPIR_ERR_CHECK(mpi_errno);
 
   MPIDI_MAD_enter(place.target);
-  copy_run(there.base, result_addr, there.bytes); /* MPI has only integers, logicals and bytes */
-  if (MPIR_Compare_equal(result_addr, compare_addr, datatype))
-    copy_run(origin_addr, there.base, there.bytes);
+  /* MPI has only integers, logicals and bytes here; the result may take the place of what is
+   * compared. */
+  equal = MPIR_Compare_equal(there.base, compare_addr, datatype);
+  copy_run(there.base, result_addr, there.bytes);
+  if (equal) copy_run(origin_addr, there.base, there.bytes);
   MPIDI_MAD_leave(place.target);
 
 fn_exit:

@@ -89,7 +89,7 @@ static const MPIDI_MAD_shared_t* own_locks(MPIR_Win* win) {
 
 /* Now and then, also where there is nothing to wait for: other processes may wait for messages of
  * this one, which may do nothing but look at memory, and for its core. */
-static int poll_sometimes(void) {
+int MPIDI_MAD_poll_sometimes(void) {
   static unsigned calls;
 
   if (++calls % POLL_INTERVAL != 0) return MPI_SUCCESS;
@@ -140,7 +140,7 @@ int MPIDI_MAD_win_unlock(int rank, MPIR_Win* win) {
   if (MPIR_CVAR_CH4_RMA_MEM_EFFICIENT) MPIDIG_win_target_delete(win, target);
   if (--MPIDIG_WIN(win, sync).lock.count == 0)
     MPIDIG_WIN(win, sync).access_epoch_type = MPIDIG_EPOTYPE_NONE;
-  mpi_errno = poll_sometimes();
+  mpi_errno = MPIDI_MAD_poll_sometimes();
   if (mpi_errno == MPI_SUCCESS) mpi_errno = target_error(win, rank);
 
 fn_exit:
@@ -185,7 +185,7 @@ int MPIDI_MAD_win_unlock_all(MPIR_Win* win) {
   if (MPIR_CVAR_CH4_RMA_MEM_EFFICIENT) MPIDIG_win_target_cleanall(win);
   MPIDIG_WIN(win, sync).lockall.allLocked = 0;
   MPIDIG_WIN(win, sync).access_epoch_type = MPIDIG_EPOTYPE_NONE;
-  mpi_errno = poll_sometimes();
+  mpi_errno = MPIDI_MAD_poll_sometimes();
 
 fn_exit:
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
@@ -211,7 +211,7 @@ int MPIDI_MAD_win_flush(int rank, MPIR_Win* win, bool local) {
     if (target) MPIDIG_EPOCH_CHECK_TARGET_LOCK(target, mpi_errno, goto fn_fail);
   }
   if (!local) (void)MPIDI_MAD_complete_direct();
-  mpi_errno = poll_sometimes();
+  mpi_errno = MPIDI_MAD_poll_sometimes();
   if (mpi_errno == MPI_SUCCESS && rank >= 0) mpi_errno = target_error(win, rank);
 
 fn_exit:

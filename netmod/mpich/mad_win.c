@@ -160,7 +160,9 @@ int MPIDI_MAD_mpi_win_attach_hook(MPIR_Win* win, void* base, MPI_Aint size) { re
 int MPIDI_MAD_mpi_win_detach_hook(MPIR_Win* win, const void* base) { return MPI_SUCCESS; }
 
 int MPIDI_MAD_mpi_win_free_hook(MPIR_Win* win) {
+  /* Also of a window that could not be made, before its hook was called: of what was before. */
   MPL_free(win->dev.netmod.mad.members);
+  win->dev.netmod.mad.members = NULL;
   return MPIDI_MAD_unshare_window(win);
 }
 

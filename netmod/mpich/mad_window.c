@@ -113,6 +113,7 @@ int MPIDI_MAD_unshare_window(MPIR_Win* win) {
   int mpi_errno = MPI_SUCCESS;
 
   if (shared == NULL) return MPI_SUCCESS;
+  MPIDI_WIN(win, winattr) &= ~MPIDI_WINATTR_SHM_ALLOCATED;
   mpi_errno = MPIDU_shm_free(shared->targets);
   MPL_free(shared);
   return mpi_errno;

@@ -40,6 +40,9 @@ static inline MPIDI_MAD_shared_t* MPIDI_MAD_shared_of(MPIR_Win* win) {
 int MPIDI_MAD_share_window(MPIR_Win* win);
 int MPIDI_MAD_unshare_window(MPIR_Win* win);
 
+/* mad_turns.c: progress, each so many calls. */
+int MPIDI_MAD_poll_sometimes(void);
+
 /* Nobody else is at the target's memory for an atomic operation, from one to the other.  `target`
  * NULL: only this process ever is. */
 void MPIDI_MAD_enter(MPIDI_MAD_target_t* target);

@@ -45,6 +45,10 @@ static void operate(MPI_Win win) {
   CHECK_MPI(MPI_Compare_and_swap(&five, &twelve, &result, MPI_INT, right, 0, win));
   CHECK_MPI(MPI_Win_flush(right, win));
   CHECK(result == 12, "compared with %d", result);
+  result = five; /* the result may take the place of what is compared */
+  CHECK_MPI(MPI_Compare_and_swap(&seven, &result, &result, MPI_INT, right, 0, win));
+  CHECK_MPI(MPI_Win_flush(right, win));
+  CHECK(result == 12, "compared with %d", result);
   CHECK_MPI(MPI_Compare_and_swap(&seven, &twelve, &result, MPI_INT, right, 0, win));
   CHECK_MPI(MPI_Win_flush_local(right, win));
   CHECK(result == 5, "compared with %d", result);
@@ -257,6 +261,42 @@ static void own(void) {
   MPI_Win_free(&win);
 }
 
+/* A type whose last member has no bytes, at the end of a window. */
+static void without_bytes(void) {
+  const int lengths[] = {1, 1}, five = 5;
+  const MPI_Aint places[] = {0, 4096};
+  MPI_Datatype nothing, type, types[] = {MPI_INT, MPI_DATATYPE_NULL};
+  MPI_Win win;
+  int* mine = allocate(kWords, &win);
+  MPI_Type_contiguous(0, MPI_INT, &nothing);
+  types[1] = nothing;
+  MPI_Type_create_struct(2, lengths, places, types, &type);
+  MPI_Type_commit(&type);
+  MPI_Win_fence(0, win);
+  CHECK_MPI(MPI_Put(&five, 1, MPI_INT, right, kWords - 1, 1, type, win));
+  MPI_Win_fence(0, win);
+  CHECK(mine[kWords - 1] == 5, "%d", mine[kWords - 1]);
+  MPI_Type_free(&type), MPI_Type_free(&nothing);
+  MPI_Win_free(&win);
+}
+
+/* A window that cannot be made takes nothing of one that was freed. */
+static void too_large(void) {
+  MPI_Comm alone;
+  void* memory;
+  MPI_Win win;
+  MPI_Comm_dup(MPI_COMM_SELF, &alone);
+  MPI_Comm_set_errhandler(alone, MPI_ERRORS_RETURN);
+  for (int round = 0; round < 3; round++) {
+    MPI_Win_allocate(8, 1, MPI_INFO_NULL, alone, (void*)&memory, &win);
+    MPI_Win_free(&win);
+    CHECK(MPI_Win_allocate((MPI_Aint)1 << 60, 1, MPI_INFO_NULL, alone, (void*)&memory, &win) !=
+              MPI_SUCCESS,
+          "a window of 2^60 bytes, round %d", round);
+  }
+  MPI_Comm_free(&alone);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -271,6 +311,8 @@ int main(int argc, char** argv) {
   model();
   pairs();
   own();
+  without_bytes();
+  too_large();
   MPI_Comm_free(&comm);
   return check_finish();
 }

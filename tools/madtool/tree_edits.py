@@ -11,8 +11,7 @@ are for values that messages take along (ADR 50): a status has room for a number
 communicator of one process leaves MPICH's own way for messages to itself once it carries some. Some have structs of
 few fields made by the netmod, and MPICH's datatype engine told of them when it needs them (ADR 52). Some have the
 engine pack, unpack and copy what MPICH moves within a process (ADR 54). Some have MPICH's accumulates exclude those
-in shared memory (ADR 53), one keeps unsigned numbers from being compared as signed ones, and one begins short
-reductions at once.
+in shared memory (ADR 53), one has reductions made by MPI's own operators, and one has those vectorized.
 An edit is applied once and recognised when already there.
 """
 
@@ -186,10 +185,6 @@ def _atomic(call: str, before: str, at: str, times: int) -> Edit:
                 "an accumulate of a neighbour's, done at once in shared memory, fell in between", times)  # fmt: skip
 
 
-_UNSIGNED = " ||\n         ".join(
-    f"datatype == MPI_{name}" for name in ("UNSIGNED_CHAR", "UNSIGNED_SHORT", "UNSIGNED", "UNSIGNED_LONG",
-                                           "UNSIGNED_LONG_LONG", "UINT8_T", "UINT16_T", "UINT32_T", "UINT64_T")
-)  # fmt: skip
 _ONLY_WITH_SHM = "#ifndef MPIDI_CH4_DIRECT_NETMOD\n"
 _IF_SHARED = f"{_ONLY_WITH_SHM}    if (MPIDI_WIN(win, winattr) & MPIDI_WINATTR_SHM_ALLOCATED) {{\n"
 
@@ -455,17 +450,17 @@ EDITS = (
     Edit(
         _YAKSA,
         "    if (!MPIR_CVAR_ENABLE_YAKSA_REDUCTION)\n        return 0;\n",
-        "    if (!MPIR_CVAR_ENABLE_YAKSA_REDUCTION)\n        return 0;\n"
-        "    if ((op == MPI_MAX || op == MPI_MIN) &&\n        (" + _UNSIGNED + "))\n        return 0;\n",
+        "#if !defined(MPL_HAVE_CUDA) && !defined(MPL_HAVE_HIP) && !defined(MPL_HAVE_ZE)\n    return 0;\n#endif\n"
+        "    if (!MPIR_CVAR_ENABLE_YAKSA_REDUCTION)\n        return 0;\n",
         False,
-        "pmodels/mpich #6083: the largest and the least of unsigned numbers were those of signed ones",
+        "without a GPU MPI's operators are faster (perf/results.md), and they know unsigned numbers (pmodels/mpich #6083)",
     ),
     Edit(
-        "src/mpi/coll/reduce_local/reduce_local.c",
-        "        if (MPIR_Typerep_reduce_is_supported(op, datatype)) {\n",
-        "        if (count > 256 && MPIR_Typerep_reduce_is_supported(op, datatype)) {\n",
+        "src/include/mpir_op_util.h",
+        "#define MPIR_OP_UTIL_H_INCLUDED\n",
+        '#define MPIR_OP_UTIL_H_INCLUDED\n\n#ifdef __GNUC__\n#pragma GCC optimize ("O3")\n#endif\n',
         False,
-        "MPICH's datatype engine takes 0.2 us to begin a reduction; from some KiB on its loops are faster than MPI's",
+        "the operators' loops were not vectorized",
     ),
     _atomic("MPIDI_MAD_atomic_begin", "", _IF_SHARED + "        mpi_errno = MPIDI_SHM_rma_op_cs_enter_hook(win);\n", 2),
     _atomic("MPIDI_MAD_atomic_end", "", _IF_SHARED + "        mpi_errno = MPIDI_SHM_rma_op_cs_exit_hook(win);\n", 3),
