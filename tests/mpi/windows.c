@@ -45,10 +45,10 @@ static void operate(MPI_Win win) {
   CHECK_MPI(MPI_Compare_and_swap(&five, &twelve, &result, MPI_INT, right, 0, win));
   CHECK_MPI(MPI_Win_flush(right, win));
   CHECK(result == 12, "compared with %d", result);
-  result = five; /* the result may take the place of what is compared */
+  result = seven; /* the result may take the place of what is compared */
   CHECK_MPI(MPI_Compare_and_swap(&seven, &result, &result, MPI_INT, right, 0, win));
   CHECK_MPI(MPI_Win_flush(right, win));
-  CHECK(result == 12, "compared with %d", result);
+  CHECK(result == 5, "compared with %d", result);
   CHECK_MPI(MPI_Compare_and_swap(&seven, &twelve, &result, MPI_INT, right, 0, win));
   CHECK_MPI(MPI_Win_flush_local(right, win));
   CHECK(result == 5, "compared with %d", result);
