@@ -126,6 +126,26 @@ typedef struct {
 int MPIDI_MAD_layout(const void* buf, MPI_Aint count, MPI_Datatype datatype,
                      MPIDI_MAD_layout_t* out);
 
+/* memcpy(), of short words without a call. */
+static inline void MPIDI_MAD_copy_run(const void* from, void* to, size_t bytes) {
+  switch (bytes) { /* the compiler makes one load and one store of each of these */
+    case 1:
+      memcpy(to, from, 1);
+      break;
+    case 2:
+      memcpy(to, from, 2);
+      break;
+    case 4:
+      memcpy(to, from, 4);
+      break;
+    case 8:
+      memcpy(to, from, 8);
+      break;
+    default:
+      memcpy(to, from, bytes);
+  }
+}
+
 /* mad_am.c: what MPICH does without us, one buffer of the whole message, which the layout is then.
  */
 int MPIDI_MAD_pack_whole(const void* data, MPI_Aint count, MPI_Datatype datatype,

@@ -99,32 +99,13 @@ fn_fail:
   goto fn_exit;
 }
 
-static void copy_run(const void* from, void* to, size_t bytes) {
-  switch (bytes) { /* the compiler makes one load and one store of each of these */
-    case 1:
-      memcpy(to, from, 1);
-      break;
-    case 2:
-      memcpy(to, from, 2);
-      break;
-    case 4:
-      memcpy(to, from, 4);
-      break;
-    case 8:
-      memcpy(to, from, 8);
-      break;
-    default:
-      memcpy(to, from, bytes);
-  }
-}
-
 static int copy(const MPIDI_MAD_layout_t* from, const MPIDI_MAD_layout_t* to) {
   int mpi_errno = MPI_SUCCESS, status;
   size_t moved;
 
   if (from->type == NULL && to->type == NULL) {
     const size_t bytes = MPL_MIN(from->bytes, to->bytes);
-    if (bytes > 0 && from->base != to->base) copy_run(from->base, to->base, bytes);
+    if (bytes > 0 && from->base != to->base) MPIDI_MAD_copy_run(from->base, to->base, bytes);
   } else {
     status = mad_type_copy(from->base, from->count, from->type, to->base, to->count, to->type, 0,
                            MPL_MIN(from->bytes, to->bytes), &moved);
@@ -384,8 +365,8 @@ int MPIDI_MAD_compare_and_swap(const void* origin_addr, const void* compare_addr
   /* MPI has only integers, logicals and bytes here; the result may take the place of what is
    * compared. */
   equal = MPIR_Compare_equal(there.base, compare_addr, datatype);
-  copy_run(there.base, result_addr, there.bytes);
-  if (equal) copy_run(origin_addr, there.base, there.bytes);
+  MPIDI_MAD_copy_run(there.base, result_addr, there.bytes);
+  if (equal) MPIDI_MAD_copy_run(origin_addr, there.base, there.bytes);
   MPIDI_MAD_leave(place.target);
 
 fn_exit:

@@ -248,29 +248,13 @@ typedef struct {
   bool packing; /* from memory into `packed`; else the other way */
 } place_t;
 
-static void copy(char* to, const char* from, size_t bytes) {
-  switch (bytes) {
-    case 1:
-      *to = *from;
-      break;
-    case 4:
-      memcpy(to, from, 4);
-      break;
-    case 8:
-      memcpy(to, from, 8);
-      break;
-    default:
-      memcpy(to, from, bytes);
-  }
-}
-
 static void move_run(place_t* place, char* memory, size_t bytes) {
   const size_t moved = MPL_MIN(bytes, place->left);
 
   if (place->packing)
-    copy(place->packed, memory, moved);
+    MPIDI_MAD_copy_run(memory, place->packed, moved);
   else
-    copy(memory, place->packed, moved);
+    MPIDI_MAD_copy_run(place->packed, memory, moved);
   place->packed += moved;
   place->left -= moved;
 }
