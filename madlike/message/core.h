@@ -55,6 +55,7 @@ struct Core {
   OutgoingList finished;
   OfferTimes::Clock::duration reading{};  // time spent on what was offered and weighed
   std::uint64_t turn = 0;                 // of progress
+  bool arriving = false;                  // in the part of a turn that ends with sending
   std::size_t messages = 0;               // OutgoingMessages that on_sent() was not called for
   std::size_t waiting = 0;                // first frames and clearances not built
   std::size_t posts = 0;                  // packets in the drivers' hands or unposted

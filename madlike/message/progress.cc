@@ -29,8 +29,10 @@ Status gone_by(const Endpoint& endpoint, const Status& reported) {
 
 std::size_t Progress::turn() {
   ++core_.turn;
+  core_.arriving = true;
   const std::size_t handled = poll_fabrics();
   if (!core_.finished.empty()) deliver_sent();
+  core_.arriving = false;
   more_to_post_ = false;
   if (!core_.active.empty()) pump_active();
   if (!core_.refused.empty()) check_refused();

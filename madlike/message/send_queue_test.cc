@@ -8,9 +8,16 @@ namespace {
 
 TEST(SendQueue, ManySmallMessagesOfATurnAreCollected) {
   SendQueue queue;
-  for (std::uint32_t i = 0; i < SendQueue::kAtOnce; ++i) EXPECT_FALSE(queue.count_small(1));
-  EXPECT_TRUE(queue.count_small(1));
-  EXPECT_FALSE(queue.count_small(2)) << "of another turn";
+  for (std::uint32_t i = 0; i < SendQueue::kAtOnce; ++i) EXPECT_FALSE(queue.count_small(1, false));
+  EXPECT_TRUE(queue.count_small(1, false));
+  EXPECT_FALSE(queue.count_small(2, false)) << "of another turn";
+}
+
+TEST(SendQueue, AnswersToWhatArrivesAreCollectedButTheFirst) {
+  SendQueue queue;
+  EXPECT_FALSE(queue.count_small(1, true));
+  EXPECT_TRUE(queue.count_small(1, true));
+  EXPECT_FALSE(queue.count_small(1, false)) << "the turn is over";
 }
 
 TEST(SendQueue, WhatIsCollectedLeavesWhenItIsEnoughOrSomethingElseFollows) {

@@ -77,11 +77,13 @@ std::size_t default_eager_limit(const LinkCaps& link) {
 }
 
 Status Sender::send_header(Endpoint& to, std::uint8_t handler, Segment header) {
-  if (to.can_start() && start(to, {handler, header, nullptr})) return {};
+  // Nobody looks after it, but the end of this turn.
+  const bool collect = core_.arriving && to.can_post() && is_one_of_many(to, header.size, 0);
+  if (!collect && to.can_start() && start(to, {handler, header, nullptr})) return {};
   if (!to.queue.first_frames.push(handler, header, nullptr)) return StatusCode::kNoMemory;
   ++core_.waiting;
   core_.activate(to);
-  if (to.queue.count_queued(false)) (void)pump(to);
+  if (to.queue.count_queued(collect)) (void)pump(to);
   return {};
 }
 
@@ -116,7 +118,7 @@ bool Sender::is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payl
   const std::uint64_t head =
       std::min<std::uint64_t>({payload, to.credit.available(), eager_limit(core_.config, to.link)});
   if (kFrameBytes + padded_bytes(header) + head > to.link.cork_bytes) return false;
-  return to.queue.count_small(core_.turn);
+  return to.queue.count_small(core_.turn, core_.arriving);
 }
 
 // Builds and posts the first frame; false when no packet can be had.

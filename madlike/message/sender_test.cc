@@ -263,6 +263,41 @@ TEST(Sender, ClearancesOfOneTurnButTheFirstWaitForItsEnd) {
   p.expect_all_whole();
 }
 
+TEST(Sender, AnswersOfOneTurnButTheFirstWaitForItsEnd) {
+  Pair p(corking());
+  const std::uint64_t before = packets(p.b);
+  std::vector<std::uint64_t> sent;
+  p.b.on_arrival = [&](Arrived& arrived) {
+    p.b.accept(arrived);
+    EXPECT_TRUE(p.b.send_header(p.to_a, 2, "an answer").ok());
+    sent.push_back(packets(p.b) - before);
+  };
+  for (unsigned i = 0; i < 5; ++i) (void)p.a.send(p.to_b, 1, pattern(100, i));
+  (void)p.b.messenger->progress();
+  EXPECT_EQ(sent, std::vector<std::uint64_t>(5, 1));
+  EXPECT_EQ(packets(p.b), before + 5);
+  ASSERT_TRUE(p.b.send_header(p.to_a, 2, "after the turn").ok());
+  EXPECT_EQ(packets(p.b), before + 6);
+  settle(p.a, p.b);
+  EXPECT_EQ(p.a.arrived.size(), 6u);
+}
+
+// Some callbacks come after the last sending of a turn.
+TEST(Sender, HeadersOfAnyCallbackHaveLeftAtTheEndOfTheTurn) {
+  Pair p(corking());
+  std::uint64_t before = 0;
+  p.a.on_left = [&](Sent&) {
+    before = packets(p.a);
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(p.a.send_header(p.to_b, 2, "one more").ok());
+  };
+  for (unsigned i = 0; i < 9; ++i) (void)p.a.send(p.to_b, 1, pattern(100, i));
+  for (int turn = 0; turn < 10 && before == 0; ++turn) (void)p.a.messenger->progress();
+  ASSERT_GT(before, 0u);
+  EXPECT_EQ(packets(p.a), before + 3);
+  settle(p.a, p.b);
+  EXPECT_EQ(p.b.arrived.size(), 12u);
+}
+
 TEST(Sender, ClearancesOfOneTurnWaitForItsEndThoughOthersLeave) {
   MessengerConfig config;
   config.eager_limit = 0;
