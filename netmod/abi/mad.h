@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-#define MAD_ABI_VERSION 7
+#define MAD_ABI_VERSION 8
 #define MAD_ADDRESS_MAX 110   /* bytes of an engine's address; MPI's port names can carry as much */
 #define MAD_FABRICS_MAX 4     /* fabrics of one engine */
 #define MAD_FABRICS_BYTES 128 /* their names, as one text with its end */
@@ -222,6 +222,16 @@ MAD_API int mad_type_unpack(void* base, uint64_t count, const mad_type* type, ui
 MAD_API int mad_type_copy(const void* from, uint64_t from_count, const mad_type* from_type,
                           void* to, uint64_t to_count, const mad_type* to_type, uint64_t offset,
                           size_t size, size_t* moved);
+
+/* The compiled layout as bytes, for a process of any machine that runs the same version of libmad
+ * (docs/program_format.md).  *size is how many they are; if that is more than `capacity`, nothing
+ * is written. */
+MAD_API int mad_type_serialize(const mad_type* type, void* out, size_t capacity, size_t* size);
+/* The type of such bytes, all of them, which may come from anyone: MAD_ERR_PROTOCOL or
+ * MAD_ERR_VERSION if they are none.  It is committed and moves bytes: its signature is theirs, it is
+ * never converted for another machine, and no other type can be made of it.  It takes memory in
+ * proportion to its bytes.  Compare its true bounds with your memory. */
+MAD_API int mad_type_deserialize(const void* bytes, size_t size, mad_type** out);
 
 /* ---- engine ---- */
 

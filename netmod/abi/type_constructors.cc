@@ -27,12 +27,20 @@ int wrap(mad::Result<TypeDescPtr> made, mad_type** out) {
   return MAD_SUCCESS;
 }
 
+/// Whether a type can be made of this one.
+int check_child(const mad_type* child, const char* function) {
+  if (child == nullptr) return null_argument(function, "a child type");
+  if (!child->foreign) return MAD_SUCCESS;
+  return fail(MAD_ERR_ARGUMENT, std::string(function) +
+                                    ": no type can be made of one of mad_type_deserialize()");
+}
+
 /// Runs `make` unless a handle is missing.
 template <typename Make>
 int construct(const char* function, const mad_type* child, mad_type** out, Make&& make) {
   return guarded([&]() -> int {
     if (out == nullptr) return null_argument(function, "out");
-    if (child == nullptr) return null_argument(function, "the child type");
+    if (const int bad = check_child(child, function)) return bad;
     return wrap(make(child->desc), out);
   });
 }
@@ -137,7 +145,7 @@ extern "C" int mad_type_struct(uint64_t count, const uint64_t* blocklengths,
     if (count > 0 && children == nullptr) return null_argument(kName, "children");
     std::vector<TypeDescPtr> descs;
     for (std::uint64_t i = 0; i < count; ++i) {
-      if (children[i] == nullptr) return null_argument(kName, "a child type");
+      if (const int bad = check_child(children[i], kName)) return bad;
       descs.push_back(children[i]->desc);
     }
     return wrap(TypeDesc::structure(copy(blocklengths, count), copy(displacements, count),

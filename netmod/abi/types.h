@@ -19,6 +19,12 @@
 
 struct mad_type {
   explicit mad_type(mad::TypeDescPtr description) : desc(std::move(description)) {}
+  /// Of another process, which is compiled; `stand_in` is as long, and says nothing of the layout.
+  mad_type(mad::TypeDescPtr stand_in, std::shared_ptr<const mad::BlockProgram> its_program)
+      : desc(std::move(stand_in)),
+        foreign(true),
+        committed(true),
+        program(std::move(its_program)) {}
 
   /// The compiled program; null before commit.
   const std::shared_ptr<const mad::BlockProgram>* compiled() const {
@@ -29,6 +35,7 @@ struct mad_type {
   mad::Result<const mad::TypeSignature*> signature() const;
 
   const mad::TypeDescPtr desc;
+  const bool foreign = false;  // `desc` is a stand-in
   std::atomic<std::uint32_t> references{1};
   std::mutex commit_mutex;
   std::atomic<bool> committed{false};

@@ -16,6 +16,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/mad/mad_dynamic.c \
     src/mpid/ch4/netmod/mad/mad_errors.c \
     src/mpid/ch4/netmod/mad/mad_failure.c \
+    src/mpid/ch4/netmod/mad/mad_far.c \
     src/mpid/ch4/netmod/mad/mad_headers.c \
     src/mpid/ch4/netmod/mad/mad_hooks.c \
     src/mpid/ch4/netmod/mad/mad_init.c \
@@ -26,6 +27,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/mad/mad_pt2pt.c \
     src/mpid/ch4/netmod/mad/mad_pvars.c \
     src/mpid/ch4/netmod/mad/mad_recv.c \
+    src/mpid/ch4/netmod/mad/mad_serve.c \
     src/mpid/ch4/netmod/mad/mad_struct.c \
     src/mpid/ch4/netmod/mad/mad_switch.c \
     src/mpid/ch4/netmod/mad/mad_translate.c \

@@ -64,10 +64,12 @@ static int failed_send_error(MPIR_Request* sreq, int status) {
 void MPIDI_MAD_on_sent(void* context, mad_op* op, int status) {
   MPIR_Request* sreq = op->context;
 
-  if (MPIDIG_REQUEST(sreq, req) == NULL) /* no active message's */
-    MPIDI_MAD_send_done(sreq, status);
-  else
+  if (MPIDIG_REQUEST(sreq, req) != NULL)
     send_done(sreq, status < 0 ? failed_send_error(sreq, status) : MPI_SUCCESS);
+  else if (sreq->kind == MPIR_REQUEST_KIND__RMA)
+    MPIDI_MAD_far_sent(sreq, status);
+  else
+    MPIDI_MAD_send_done(sreq, status);
 }
 
 int MPIDI_MAD_pack_whole(const void* data, MPI_Aint count, MPI_Datatype datatype,

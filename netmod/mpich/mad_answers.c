@@ -44,13 +44,19 @@ void MPIDI_MAD_fail_unacknowledged(const mad_peer* peer, int status) {
   MPIR_Request *sreq, *next;
 
   DL_FOREACH_SAFE(MPIDI_MAD_global.unacknowledged, sreq, next) {
-    int rank, missing = MPIR_cc_get(sreq->cc);
+    int rank, error, missing = MPIR_cc_get(sreq->cc);
     MPIR_Comm* comm;
 
     if (MPIDI_MAD_AM(sreq)->acknowledger != peer) continue;
     MPIDI_MAD_partner(sreq, &rank, &comm);
+    error = MPIDI_MAD_failed_error(rank, comm, status);
+    if (MPIDIG_REQUEST(sreq, req) == NULL) { /* no active message's */
+      MPIDI_MAD_forget_acknowledgement(sreq);
+      MPIDI_MAD_far_failed(sreq, error);
+      continue;
+    }
     MPIDI_MAD_abandon_acknowledgement(sreq);
-    sreq->status.MPI_ERROR = MPIDI_MAD_failed_error(rank, comm, status);
+    sreq->status.MPI_ERROR = error;
     while (missing-- > 0) MPID_Request_complete(sreq);
   }
 }

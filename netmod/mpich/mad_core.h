@@ -17,6 +17,10 @@
 
 /* Handlers of the netmod's own messages; MPICH's are below MPIDI_AM_HANDLERS_MAX. */
 enum {
+  MPIDI_MAD_HANDLER_PUT = 247,
+  MPIDI_MAD_HANDLER_TAKEN = 248,
+  MPIDI_MAD_HANDLER_GET = 249,
+  MPIDI_MAD_HANDLER_GOT = 250,
   MPIDI_MAD_HANDLER_WATCH = 251,
   MPIDI_MAD_HANDLER_DYNAMIC = 252,
   MPIDI_MAD_HANDLER_FINALIZE = 253
@@ -52,6 +56,10 @@ typedef struct {
   MPIR_Request* unacknowledged;         /* one-sided operations */
   struct MPIDI_MAD_question* questions; /* headers whose answer is not yet here */
   struct MPIDI_MAD_grant* grants;       /* locks of our windows that others hold */
+
+  /* One-sided operations by messages (mad_far.c). */
+  struct MPIDI_MAD_far* far;       /* all other members of windows that took part in one */
+  struct MPIDI_MAD_far* to_answer; /* those whose puts were taken in this turn of progress */
 
   /* Back-off (mad_progress.c). */
   bool outnumbered;     /* more ranks than cores on this node */
@@ -106,6 +114,9 @@ void MPIDI_MAD_on_message(void* context, mad_peer* from, uint8_t handler, void* 
  * them, or, if that is NULL, there.  An error if the message is of another type. */
 int MPIDI_MAD_check_received(MPIR_Request* rreq, void* buffer, MPI_Aint* bytes);
 void MPIDI_MAD_on_received(void* context, mad_op* op, uint64_t bytes, int status);
+/* A request's error for what libmad says of its data; the end of the job if those of a one-sided
+ * operation are not what was sent. */
+int MPIDI_MAD_receive_error(MPIR_Request* rreq, int status);
 void MPIDI_MAD_on_peer_gone(void* context, mad_peer* peer, int status, const char* why);
 
 /* mad_pt2pt.c */
@@ -249,10 +260,28 @@ void MPIDI_MAD_fail_unacknowledged(const mad_peer* peer, int status);
 void MPIDI_MAD_answer_questions(const mad_peer* peer, int status);
 void MPIDI_MAD_fail_partitioned(MPIR_Request* request, int error);
 
+/* mad_far.c: a message of operations on windows; what is wrong with it, as mad_headers.c has it. */
+const char* MPIDI_MAD_far_message(mad_peer* from, int handler, const void* header,
+                                  size_t header_bytes, uint64_t payload_bytes,
+                                  mad_incoming* incoming);
+void MPIDI_MAD_far_sent(MPIR_Request* request, int status);
+void MPIDI_MAD_far_received(MPIR_Request* request, int status);
+/* Its target is gone, and with it the data that the request waits for. */
+void MPIDI_MAD_far_failed(MPIR_Request* request, int error);
+void MPIDI_MAD_far_gone(const mad_peer* peer);
+/* mad_serve.c: tells origins what was taken of theirs, once a turn of progress. */
+void MPIDI_MAD_answer_puts(void);
+
 /* mad_headers.c: what is wrong with the header of an active message of MPICH's, as the end of "it
  * sent ..."; NULL: MPICH may read it.  An answer that was right once is not so again. */
 const char* MPIDI_MAD_wrong_header(const mad_peer* from, int handler, const void* header,
                                    size_t header_bytes, uint64_t payload_bytes);
+/* The window, if the peer is its member of that rank; else NULL. */
+MPIR_Win* MPIDI_MAD_window_of(uint64_t win_id, int64_t rank, const mad_peer* peer);
+/* Whether it is a one-sided operation of ours, begun by one of two messages, whose end is up to
+ * this peer. */
+bool MPIDI_MAD_waits_for(const MPIR_Request* request, const mad_peer* peer, int begun_by,
+                         int or_by);
 
 /* mad_locks.c */
 void MPIDI_MAD_lock_granted(mad_peer* peer, int rank, uint64_t win_id);

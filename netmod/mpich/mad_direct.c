@@ -16,13 +16,6 @@ typedef struct {
 
 enum { ANY_BYTES = -1 };
 
-/* A buffer as MPI describes it. */
-typedef struct {
-  const void* address;
-  MPI_Aint count;
-  MPI_Datatype datatype;
-} buffer_t;
-
 /* Whether the operation is to be done here. */
 static bool find_place(MPIR_Win* win, int rank, MPIDI_winattr_t winattr, place_t* out) {
   if (winattr & MPIDI_WINATTR_SHM_ALLOCATED) {
@@ -40,7 +33,7 @@ static bool find_place(MPIR_Win* win, int rank, MPIDI_winattr_t winattr, place_t
   return true;
 }
 
-static int begin_access(MPIR_Win* win, int rank) {
+int MPIDI_MAD_begin_access(MPIR_Win* win, int rank) {
   int mpi_errno = MPI_SUCCESS;
 
   MPIDIG_RMA_OP_CHECK_SYNC(rank, win);
@@ -54,9 +47,9 @@ fn_fail:
 }
 
 /* Whether data that begin `offset` bytes after the place's base lie within it. */
-static bool is_within(const place_t* place, MPI_Aint offset, const buffer_t* data,
+static bool is_within(const place_t* place, MPI_Aint offset, const MPIDI_MAD_buffer_t* data,
                       const mad_type* type) {
-  MPI_Aint low = 0, high, extent, step;
+  MPI_Aint low = 0, high, extent;
   mad_type_info info;
 
   if (type && mad_type_query(type, &info) == MAD_SUCCESS) { /* without members that have no bytes */
@@ -72,15 +65,11 @@ static bool is_within(const place_t* place, MPI_Aint offset, const buffer_t* dat
     high = object->true_ub;
     extent = object->extent;
   }
-  return !__builtin_mul_overflow(extent, data->count - 1, &step) &&
-         !__builtin_add_overflow(low, offset, &low) &&
-         !__builtin_add_overflow(high, offset, &high) &&
-         !__builtin_add_overflow(low, MPL_MIN(step, 0), &low) &&
-         !__builtin_add_overflow(high, MPL_MAX(step, 0), &high) && low >= 0 && high <= place->bytes;
+  return MPIDI_MAD_fits(place->bytes, offset, low, high, extent, data->count);
 }
 
 /* Where the data are at the target. */
-static int locate(const place_t* place, MPI_Aint displacement, buffer_t data,
+static int locate(const place_t* place, MPI_Aint displacement, MPIDI_MAD_buffer_t data,
                   MPIDI_MAD_layout_t* out) {
   int mpi_errno = MPI_SUCCESS;
   MPI_Aint offset;
@@ -119,13 +108,13 @@ static int copy(const MPIDI_MAD_layout_t* from, const MPIDI_MAD_layout_t* to) {
 
 typedef enum { TO_TARGET, FROM_TARGET } direction_t;
 
-static int move(direction_t direction, buffer_t origin, int rank, MPI_Aint displacement,
-                buffer_t at_target, MPIR_Win* win, const place_t* place) {
+static int move(direction_t direction, MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
+                MPIDI_MAD_buffer_t at_target, MPIR_Win* win, const place_t* place) {
   int mpi_errno = MPI_SUCCESS;
   MPIDI_MAD_layout_t here, there;
 
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-  mpi_errno = begin_access(win, rank);
+  mpi_errno = MPIDI_MAD_begin_access(win, rank);
   MPIR_ERR_CHECK(mpi_errno);
   mpi_errno = MPIDI_MAD_layout(origin.address, origin.count, origin.datatype, &here);
   MPIR_ERR_CHECK(mpi_errno);
@@ -156,13 +145,17 @@ int MPIDI_MAD_put(const void* origin_addr, int origin_count, MPI_Datatype origin
                   int target_rank, MPI_Aint target_disp, int target_count,
                   MPI_Datatype target_datatype, MPIR_Win* win, MPIDI_winattr_t winattr,
                   MPIR_Request** request) {
+  const MPIDI_MAD_buffer_t origin = {origin_addr, origin_count, origin_datatype};
+  const MPIDI_MAD_buffer_t target = {NULL, target_count, target_datatype};
   place_t place;
+  bool done;
+  int mpi_errno;
 
   if (find_place(win, target_rank, winattr, &place))
-    return end_request(
-        move(TO_TARGET, (buffer_t){origin_addr, origin_count, origin_datatype}, target_rank,
-             target_disp, (buffer_t){NULL, target_count, target_datatype}, win, &place),
-        request);
+    return end_request(move(TO_TARGET, origin, target_rank, target_disp, target, win, &place),
+                       request);
+  mpi_errno = MPIDI_MAD_far_put(origin, target_rank, target_disp, target, win, request, &done);
+  if (done) return mpi_errno;
   if (request)
     return MPIDIG_mpi_rput(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
                            target_count, target_datatype, win, request);
@@ -174,13 +167,17 @@ int MPIDI_MAD_get(void* origin_addr, int origin_count, MPI_Datatype origin_datat
                   int target_rank, MPI_Aint target_disp, int target_count,
                   MPI_Datatype target_datatype, MPIR_Win* win, MPIDI_winattr_t winattr,
                   MPIR_Request** request) {
+  const MPIDI_MAD_buffer_t origin = {origin_addr, origin_count, origin_datatype};
+  const MPIDI_MAD_buffer_t target = {NULL, target_count, target_datatype};
   place_t place;
+  bool done;
+  int mpi_errno;
 
   if (find_place(win, target_rank, winattr, &place))
-    return end_request(
-        move(FROM_TARGET, (buffer_t){origin_addr, origin_count, origin_datatype}, target_rank,
-             target_disp, (buffer_t){NULL, target_count, target_datatype}, win, &place),
-        request);
+    return end_request(move(FROM_TARGET, origin, target_rank, target_disp, target, win, &place),
+                       request);
+  mpi_errno = MPIDI_MAD_far_get(origin, target_rank, target_disp, target, win, request, &done);
+  if (done) return mpi_errno;
   if (request)
     return MPIDIG_mpi_rget(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
                            target_count, target_datatype, win, request);
@@ -194,7 +191,7 @@ int MPIDI_MAD_get(void* origin_addr, int origin_count, MPI_Datatype origin_datat
  * packed elements of the type that all of it has. */
 typedef struct {
   MPIDI_MAD_layout_t layout;
-  buffer_t data;
+  MPIDI_MAD_buffer_t data;
   bool packed;
   void* memory; /* of the packed ones, else NULL */
 } source_t;
@@ -219,8 +216,8 @@ static int pack_source(source_t* source) {
       goto fn_fail;
     }
   }
-  source->data = (buffer_t){source->memory ? source->memory : source->layout.base,
-                            (MPI_Aint)source->layout.bytes / size, object->basic_type};
+  source->data = (MPIDI_MAD_buffer_t){source->memory ? source->memory : source->layout.base,
+                                      (MPI_Aint)source->layout.bytes / size, object->basic_type};
   source->packed = true;
 
 fn_exit:
@@ -229,7 +226,7 @@ fn_fail:
   goto fn_exit;
 }
 
-static int read_source(MPI_Op op, buffer_t data, const MPIDI_MAD_layout_t* there,
+static int read_source(MPI_Op op, MPIDI_MAD_buffer_t data, const MPIDI_MAD_layout_t* there,
                        source_t* source) {
   int mpi_errno = MPI_SUCCESS;
 
@@ -251,7 +248,7 @@ fn_fail:
 }
 
 static int combine(MPI_Op op, const source_t* source, const MPIDI_MAD_layout_t* there,
-                   buffer_t at_target) {
+                   MPIDI_MAD_buffer_t at_target) {
   MPI_Datatype element = source->data.datatype;
   MPI_Aint count = source->data.count;
   int mpi_errno = MPI_SUCCESS;
@@ -267,14 +264,15 @@ static int combine(MPI_Op op, const source_t* source, const MPIDI_MAD_layout_t* 
 }
 
 /* `result` NULL: what was there is not wanted. */
-static int update(buffer_t origin, const buffer_t* result, int rank, MPI_Aint displacement,
-                  buffer_t at_target, MPI_Op op, MPIR_Win* win, const place_t* place) {
+static int update(MPIDI_MAD_buffer_t origin, const MPIDI_MAD_buffer_t* result, int rank,
+                  MPI_Aint displacement, MPIDI_MAD_buffer_t at_target, MPI_Op op, MPIR_Win* win,
+                  const place_t* place) {
   int mpi_errno = MPI_SUCCESS;
   MPIDI_MAD_layout_t there, before;
   source_t source = {.packed = false, .memory = NULL};
 
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-  mpi_errno = begin_access(win, rank);
+  mpi_errno = MPIDI_MAD_begin_access(win, rank);
   MPIR_ERR_CHECK(mpi_errno);
   mpi_errno = locate(place, displacement, at_target, &there);
   MPIR_ERR_CHECK(mpi_errno);
@@ -312,8 +310,9 @@ int MPIDI_MAD_accumulate(const void* origin_addr, int origin_count, MPI_Datatype
 
   if (find_place(win, target_rank, winattr, &place))
     return end_request(
-        update((buffer_t){origin_addr, origin_count, origin_datatype}, NULL, target_rank,
-               target_disp, (buffer_t){NULL, target_count, target_datatype}, op, win, &place),
+        update((MPIDI_MAD_buffer_t){origin_addr, origin_count, origin_datatype}, NULL, target_rank,
+               target_disp, (MPIDI_MAD_buffer_t){NULL, target_count, target_datatype}, op, win,
+               &place),
         request);
   if (request)
     return MPIDIG_mpi_raccumulate(origin_addr, origin_count, origin_datatype, target_rank,
@@ -327,13 +326,14 @@ int MPIDI_MAD_get_accumulate(const void* origin_addr, int origin_count,
                              MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
                              int target_count, MPI_Datatype target_datatype, MPI_Op op,
                              MPIR_Win* win, MPIDI_winattr_t winattr, MPIR_Request** request) {
-  const buffer_t result = {result_addr, result_count, result_datatype};
+  const MPIDI_MAD_buffer_t result = {result_addr, result_count, result_datatype};
   place_t place;
 
   if (find_place(win, target_rank, winattr, &place))
     return end_request(
-        update((buffer_t){origin_addr, origin_count, origin_datatype}, &result, target_rank,
-               target_disp, (buffer_t){NULL, target_count, target_datatype}, op, win, &place),
+        update((MPIDI_MAD_buffer_t){origin_addr, origin_count, origin_datatype}, &result,
+               target_rank, target_disp, (MPIDI_MAD_buffer_t){NULL, target_count, target_datatype},
+               op, win, &place),
         request);
   if (request)
     return MPIDIG_mpi_rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr,
@@ -356,9 +356,9 @@ int MPIDI_MAD_compare_and_swap(const void* origin_addr, const void* compare_addr
     return MPIDIG_mpi_compare_and_swap(origin_addr, compare_addr, result_addr, datatype,
                                        target_rank, target_disp, win);
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-  mpi_errno = begin_access(win, target_rank);
+  mpi_errno = MPIDI_MAD_begin_access(win, target_rank);
   MPIR_ERR_CHECK(mpi_errno);
-  mpi_errno = locate(&place, target_disp, (buffer_t){NULL, 1, datatype}, &there);
+  mpi_errno = locate(&place, target_disp, (MPIDI_MAD_buffer_t){NULL, 1, datatype}, &there);
   MPIR_ERR_CHECK(mpi_errno);
 
   MPIDI_MAD_enter(place.target);

@@ -66,9 +66,8 @@ static bool is_request(const MPIR_Request* request) {
   return false;
 }
 
-/* A one-sided operation of ours, begun by one of two messages, whose end is up to this
- * peer. */
-static bool waits_for(const MPIR_Request* request, const mad_peer* peer, int begun_by, int or_by) {
+bool MPIDI_MAD_waits_for(const MPIR_Request* request, const mad_peer* peer, int begun_by,
+                         int or_by) {
   int handler;
 
   if (!is_request(request) || request->kind != MPIR_REQUEST_KIND__RMA ||
@@ -80,7 +79,8 @@ static bool waits_for(const MPIR_Request* request, const mad_peer* peer, int beg
 
 /* The target has the type, and wants the data, once. */
 static bool may_send_data(MPIR_Request* request, const mad_peer* peer, int begun_by) {
-  if (!waits_for(request, peer, begun_by, begun_by) || MPIDI_MAD_AM(request)->send.described)
+  if (!MPIDI_MAD_waits_for(request, peer, begun_by, begun_by) ||
+      MPIDI_MAD_AM(request)->send.described)
     return false;
   MPIDI_MAD_AM(request)->send.described = true;
   return true;
@@ -105,9 +105,8 @@ static bool is_partitioned_send_to(const MPIR_Request* request, const mad_peer* 
 
 /* ---- windows, types ---- */
 
-/* The window, if the peer is its member of that rank; else NULL. */
-static const MPIR_Win* window_of(uint64_t win_id, int64_t rank, const mad_peer* peer) {
-  const MPIR_Win* win = MPIDIU_map_lookup(MPIDI_global.win_map, win_id);
+MPIR_Win* MPIDI_MAD_window_of(uint64_t win_id, int64_t rank, const mad_peer* peer) {
+  MPIR_Win* win = MPIDIU_map_lookup(MPIDI_global.win_map, win_id);
 
   if (win == MPIDIU_MAP_NOT_FOUND || rank < 0 || rank >= win->comm_ptr->local_size) return NULL;
   return (MPIDI_MAD_peer(win->comm_ptr, (int)rank) == peer) ? win : NULL;
@@ -142,7 +141,8 @@ static const char* wrong_put(const mad_peer* from, const MPIDIG_put_msg_t* msg, 
   target_t target = {described ? 0 : msg->flattened_sz, msg->target_count,
                      described ? MPI_BYTE : (MPI_Datatype)msg->target_datatype};
 
-  if (!window_of(msg->win_id, msg->src_rank, from)) return "a put into a window that it is not of";
+  if (!MPIDI_MAD_window_of(msg->win_id, msg->src_rank, from))
+    return "a put into a window that it is not of";
   if (!is_target(&target, header_bytes, sizeof(*msg))) return "a put to no type";
   if (payload_bytes == 0 || msg->origin_data_sz < 0 ||
       payload_bytes != (uint64_t)(described ? msg->flattened_sz : msg->origin_data_sz))
@@ -155,7 +155,8 @@ static const char* wrong_get(const mad_peer* from, const MPIDIG_get_msg_t* msg, 
   target_t target = {0, msg->target_count,
                      msg->flattened_sz ? MPI_BYTE : (MPI_Datatype)msg->target_datatype};
 
-  if (!window_of(msg->win_id, msg->src_rank, from)) return "a get from a window that it is not of";
+  if (!MPIDI_MAD_window_of(msg->win_id, msg->src_rank, from))
+    return "a get from a window that it is not of";
   if (!is_target(&target, header_bytes, sizeof(*msg))) return "a get of no type";
   if (msg->flattened_sz < 0 || payload_bytes != (uint64_t)msg->flattened_sz)
     return "a get of another length than it says";
@@ -176,7 +177,7 @@ static const char* wrong_accumulate(const mad_peer* from, int handler,
                        : bytes_of(msg->origin_count, msg->origin_datatype);
   int op = msg->op & 0xff;
 
-  if (!window_of(msg->win_id, msg->src_rank, from))
+  if (!MPIDI_MAD_window_of(msg->win_id, msg->src_rank, from))
     return "an accumulate into a window that it is not of";
   if (!HANDLE_IS_BUILTIN(msg->op) || op == 0 || op >= MPIR_OP_N_BUILTIN)
     return "an accumulate with no operation";
@@ -193,7 +194,7 @@ static const char* wrong_compare(const mad_peer* from, const MPIDIG_cswap_req_ms
                                  uint64_t payload_bytes) {
   MPI_Aint bytes = bytes_of(2, msg->datatype);
 
-  if (!window_of(msg->win_id, msg->src_rank, from))
+  if (!MPIDI_MAD_window_of(msg->win_id, msg->src_rank, from))
     return "a compare and swap in a window that it is not of";
   if (bytes <= 0 || payload_bytes != (uint64_t)bytes) return "a compare and swap of no type";
   return NULL;
@@ -219,17 +220,18 @@ static bool is_awaited(const mad_peer* from, int handler, const void* header,
 
   switch (handler) {
     case MPIDIG_PUT_ACK:
-      return waits_for(ours, from, MPIDIG_PUT_REQ, MPIDIG_PUT_DT_REQ);
+      return MPIDI_MAD_waits_for(ours, from, MPIDIG_PUT_REQ, MPIDIG_PUT_DT_REQ);
     case MPIDIG_GET_ACK:
-      return waits_for(ours, from, MPIDIG_GET_REQ, MPIDIG_GET_REQ) && payload_bytes > 0 &&
+      return MPIDI_MAD_waits_for(ours, from, MPIDIG_GET_REQ, MPIDIG_GET_REQ) && payload_bytes > 0 &&
              (uint64_t)((const MPIDIG_get_ack_msg_t*)header)->target_data_sz == payload_bytes;
     case MPIDIG_ACC_ACK:
-      return waits_for(ours, from, MPIDIG_ACC_REQ, MPIDIG_ACC_DT_REQ);
+      return MPIDI_MAD_waits_for(ours, from, MPIDIG_ACC_REQ, MPIDIG_ACC_DT_REQ);
     case MPIDIG_GET_ACC_ACK:
-      return waits_for(ours, from, MPIDIG_GET_ACC_REQ, MPIDIG_GET_ACC_DT_REQ) &&
+      return MPIDI_MAD_waits_for(ours, from, MPIDIG_GET_ACC_REQ, MPIDIG_GET_ACC_DT_REQ) &&
              !result_is_missing(ours, payload_bytes);
     case MPIDIG_CSWAP_ACK:
-      return waits_for(ours, from, MPIDIG_CSWAP_REQ, MPIDIG_CSWAP_REQ) && payload_bytes > 0;
+      return MPIDI_MAD_waits_for(ours, from, MPIDIG_CSWAP_REQ, MPIDIG_CSWAP_REQ) &&
+             payload_bytes > 0;
     case MPIDIG_PUT_DT_ACK:
       ours = ((const MPIDIG_put_dt_ack_msg_t*)header)->origin_preq_ptr;
       return may_send_data(ours, from, MPIDIG_PUT_DT_REQ);
@@ -259,7 +261,7 @@ static bool is_awaited(const mad_peer* from, int handler, const void* header,
 
 static const char* wrong_control(const mad_peer* from, int handler,
                                  const MPIDIG_win_cntrl_msg_t* msg) {
-  if (!window_of(msg->win_id, msg->origin_rank, from))
+  if (!MPIDI_MAD_window_of(msg->win_id, msg->origin_rank, from))
     return "a message of a window that it is not of";
   switch (handler) {
     case MPIDIG_WIN_UNLOCK:

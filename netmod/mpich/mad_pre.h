@@ -78,7 +78,8 @@ typedef struct {
  * attribute MPIDI_WINATTR_SHM_ALLOCATED. */
 typedef struct {
   struct MPIDI_MAD_shared* shared;
-  struct MPIDI_MAD_member* members; /* by rank: see mad_win.c */
+  struct MPIDI_MAD_member* members; /* by rank */
+  int refused; /* a target found an operation outside of the window, and no call has said so yet */
 } MPIDI_MAD_win_t;
 
 typedef struct {

@@ -114,6 +114,7 @@ static bool sent_at_once(mad_peer* peer, const mad_envelope* envelope, uint32_t 
       return true;
     if (looked || !mad_peer_is_full(peer, layout->bytes)) return false;
     (void)mad_engine_progress(engine, NULL);
+    if (MPIDI_MAD_global.to_answer) MPIDI_MAD_answer_puts();
   }
 }
 

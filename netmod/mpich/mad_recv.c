@@ -91,14 +91,17 @@ static int corrupt_error(MPIR_Request* rreq) {
 }
 
 /* Too long a message is no failure of the transport, and MPICH's error for it is set beforehand. */
-static int receive_error(MPIR_Request* rreq, int status) {
+int MPIDI_MAD_receive_error(MPIR_Request* rreq, int status) {
   if (status >= 0 || status == MAD_ERR_TRUNCATED) return MPI_SUCCESS;
   if (status == MAD_ERR_CORRUPT) return corrupt_error(rreq);
   return MPIDI_MAD_request_error(rreq, status);
 }
 
 void MPIDI_MAD_on_received(void* context, mad_op* op, uint64_t bytes, int status) {
-  receive_done(op->context, bytes, receive_error(op->context, status));
+  if (MPIDIG_REQUEST((MPIR_Request*)op->context, req) == NULL) /* no active message's */
+    MPIDI_MAD_far_received(op->context, status);
+  else
+    receive_done(op->context, bytes, MPIDI_MAD_receive_error(op->context, status));
 }
 
 /* Where MPICH wants the bytes.  Lists of iovs exist only for transports that ask for one. */
@@ -154,7 +157,8 @@ static void receive(MPIR_Request* rreq) {
   op->group = comm ? comm->context_id : 0;
   status = mad_recv(MPIDI_MAD_global.engine, incoming, layout.base, layout.count, layout.type, path,
                     op, &received);
-  if (status != MAD_IN_PROGRESS) receive_done(rreq, received, receive_error(rreq, status));
+  if (status != MAD_IN_PROGRESS)
+    receive_done(rreq, received, MPIDI_MAD_receive_error(rreq, status));
   return;
 
 fn_fail:
@@ -199,10 +203,15 @@ static void reject(mad_peer* from, const char* wrong, mad_incoming* incoming) {
 
 void MPIDI_MAD_on_message(void* context, mad_peer* from, uint8_t handler, void* header,
                           size_t header_bytes, uint64_t payload_bytes, mad_incoming* incoming) {
-  const char* wrong = MPIDI_MAD_wrong_header(from, handler, header, header_bytes, payload_bytes);
+  const bool far = (handler >= MPIDI_MAD_HANDLER_PUT && handler <= MPIDI_MAD_HANDLER_GOT);
+  const char* wrong =
+      far ? MPIDI_MAD_far_message(from, handler, header, header_bytes, payload_bytes, incoming)
+          : MPIDI_MAD_wrong_header(from, handler, header, header_bytes, payload_bytes);
 
   if (unlikely(wrong != NULL)) {
     reject(from, wrong, incoming);
+  } else if (far) {
+    return;
   } else if (handler == MPIDI_MAD_HANDLER_WATCH) {
     MPIDI_MAD_watch_message(header);
   } else if (handler == MPIDI_MAD_HANDLER_DYNAMIC) {

@@ -30,10 +30,7 @@ static int member_error(MPIR_Win* win, const int* ranks, int size) {
  * or be one too many for ever.  So each rank's are counted here, and MPICH sees a full number.
  */
 
-/* What came from a rank and no epoch has waited for yet. */
-typedef struct MPIDI_MAD_member {
-  unsigned posts, completes;
-} member_t;
+typedef MPIDI_MAD_member_t member_t;
 
 typedef enum { POSTS, COMPLETES } kind_t;
 
@@ -134,6 +131,7 @@ void MPIDI_MAD_window_message(int handler_id, MPIDIG_win_cntrl_msg_t* message) {
 
 /* Before the barrier that ends the window's creation, so before anybody posts. */
 static int make_members(MPIR_Win* win) {
+  win->dev.netmod.mad.refused = 0;
   win->dev.netmod.mad.members =
       MPL_calloc(win->comm_ptr->local_size, sizeof(member_t), MPL_MEM_RMA);
   if (win->dev.netmod.mad.members) return MPI_SUCCESS;
@@ -161,6 +159,7 @@ int MPIDI_MAD_mpi_win_detach_hook(MPIR_Win* win, const void* base) { return MPI_
 
 int MPIDI_MAD_mpi_win_free_hook(MPIR_Win* win) {
   /* Also of a window that could not be made, before its hook was called: of what was before. */
+  if (win->dev.netmod.mad.members) MPIDI_MAD_far_free(win);
   MPL_free(win->dev.netmod.mad.members);
   win->dev.netmod.mad.members = NULL;
   return MPIDI_MAD_unshare_window(win);

@@ -1,4 +1,5 @@
-/* mad_window.h: what the processes of a node share of a window beside its memory.
+/* mad_window.h: what this process keeps of a window, and what the processes of a node share of it
+ * beside its memory.
  *
  * MPICH allocates the memory of MPI_Win_allocate and MPI_Win_allocate_shared so that all processes
  * of a node have it, and keeps where everybody's part is (MPIDIG_WIN(win, shared_table)).  Beside
@@ -35,6 +36,44 @@ static inline MPIDI_MAD_shared_t* MPIDI_MAD_shared_of(MPIR_Win* win) {
   return (MPIDI_WIN(win, winattr) & MPIDI_WINATTR_SHM_ALLOCATED) ? win->dev.netmod.mad.shared
                                                                  : NULL;
 }
+
+/* A buffer as MPI describes it. */
+typedef struct {
+  const void* address;
+  MPI_Aint count;
+  MPI_Datatype datatype;
+} MPIDI_MAD_buffer_t;
+
+/* By rank, what this process keeps of another member of the window. */
+typedef struct MPIDI_MAD_member {
+  unsigned posts, completes; /* that came and no epoch has waited for yet (mad_win.c) */
+  struct MPIDI_MAD_far* far; /* operations by messages, from the first one on, else NULL */
+} MPIDI_MAD_member_t;
+
+/* mad_far.c: put and get by messages.  `request` NULL: the operation has none.  `*done` false: it
+ * is left to MPICH's active messages. */
+int MPIDI_MAD_far_put(MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
+                      MPIDI_MAD_buffer_t target, MPIR_Win* win, MPIR_Request** request, bool* done);
+int MPIDI_MAD_far_get(MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
+                      MPIDI_MAD_buffer_t target, MPIR_Win* win, MPIR_Request** request, bool* done);
+/* The window is freed. */
+void MPIDI_MAD_far_free(MPIR_Win* win);
+
+/* Whether `count` elements, whose bytes lie between `low` and `high` of each and which are `extent`
+ * apart, lie within `size` bytes if the first element begins at `offset`. */
+static inline bool MPIDI_MAD_fits(MPI_Aint size, MPI_Aint offset, MPI_Aint low, MPI_Aint high,
+                                  MPI_Aint extent, MPI_Aint count) {
+  MPI_Aint step;
+
+  return !__builtin_mul_overflow(extent, count - 1, &step) &&
+         !__builtin_add_overflow(low, offset, &low) &&
+         !__builtin_add_overflow(high, offset, &high) &&
+         !__builtin_add_overflow(low, MPL_MIN(step, 0), &low) &&
+         !__builtin_add_overflow(high, MPL_MAX(step, 0), &high) && low >= 0 && high <= size;
+}
+
+/* Before an operation on a rank: MPI's rules, and whether the process lives. */
+int MPIDI_MAD_begin_access(MPIR_Win* win, int rank);
 
 /* mad_window.c: when MPICH has allocated a window's memory, and before it frees it; collective. */
 int MPIDI_MAD_share_window(MPIR_Win* win);

@@ -1,0 +1,380 @@
+/* mad_far.c: put and get where this process does not have the target's memory, by messages.
+ *
+ * A target's layout is sent with the first operation that needs it and has a number from then on,
+ * in a table of a few for each window and pair.  A target says once a turn of progress how many
+ * puts it has taken; so an operation needs no acknowledgement of its own, and MPICH, which waits
+ * for its counters at the end of an epoch, counts all that are under way to a target as one.  What
+ * would lie outside of the window is refused by the target, and the origin's next synchronisation
+ * says so.
+ */
+#include "mad_far.h"
+
+#include "utlist.h"
+
+typedef MPIDI_MAD_far_t far_t;
+typedef MPIDI_MAD_operation_t operation_t;
+
+static int no_memory(void) {
+  return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_NO_MEM,
+                              "**nomem", 0);
+}
+
+far_t* MPIDI_MAD_far_of(MPIR_Win* win, int rank, mad_peer* peer) {
+  MPIDI_MAD_member_t* member = &win->dev.netmod.mad.members[rank];
+
+  if (likely(member->far != NULL)) return member->far;
+  member->far = MPL_calloc(1, sizeof(far_t), MPL_MEM_RMA);
+  if (member->far == NULL) return NULL;
+  member->far->win = win;
+  member->far->rank = rank;
+  member->far->peer = peer;
+  DL_APPEND(MPIDI_MAD_global.far, member->far);
+  return member->far;
+}
+
+/* ---- what MPICH counts ---- */
+
+static void begin(far_t* far) {
+  if (far->pending++ == 0) MPIDIG_win_cmpl_cnts_incr(far->win, far->rank, &far->local);
+}
+
+static void end(far_t* far, uint32_t operations) {
+  if (operations == 0 || (far->pending -= operations) > 0) return;
+  MPIDIG_win_remote_cmpl_cnt_decr(far->win, far->rank);
+  MPIR_cc_dec(far->local);
+}
+
+/* ---- requests ---- */
+
+MPIR_Request* MPIDI_MAD_far_request(MPIR_Win* win, int rank, uint8_t handler, int parts,
+                                    bool of_program) {
+  MPIR_Request* request;
+
+  MPIDI_CH4_REQUEST_CREATE(request, MPIR_REQUEST_KIND__RMA, 0, of_program ? 2 : 1);
+  if (unlikely(request == NULL)) return NULL;
+  memset(MPIDI_MAD_AM(request), 0, sizeof(*MPIDI_MAD_AM(request)));
+  MPIR_cc_set(request->cc_ptr, parts);
+  request->u.rma.win = win;
+  MPIDIG_REQUEST(request, u.origin.target_rank) = rank; /* for error texts, too */
+  MPIDI_MAD_AM(request)->send.handler = handler;
+  return request;
+}
+
+/* ---- origin ---- */
+
+/* An operation on its way. */
+typedef struct {
+  far_t* far;
+  mad_peer* peer;
+  MPIDI_MAD_layout_t here, there;
+  mad_path path;
+  MPIDI_MAD_operation_header_t header;
+  size_t header_bytes;
+} attempt_t;
+
+typedef enum { GO, NOTHING_TO_DO, MPICHS } outcome_t;
+
+static void forget_layout(mad_type** slot) {
+  mad_type_release(*slot);
+  *slot = NULL;
+}
+
+/* The layout's number at the target.  False: it has none, and its description is too long. */
+static bool name_layout(far_t* far, mad_type* type, MPIDI_MAD_operation_header_t* header) {
+  operation_t* operation = &header->operation;
+  mad_type** slot;
+  size_t bytes;
+
+  for (uint16_t i = 0; i < MPIDI_MAD_LAYOUTS; i++) {
+    if (far->sent[i] != type) continue;
+    operation->layout = (uint16_t)(i + 1);
+    return true;
+  }
+  if (mad_type_serialize(type, header->layout, MPIDI_MAD_MOST_DESCRIBED, &bytes) < 0 ||
+      bytes > MPIDI_MAD_MOST_DESCRIBED)
+    return false;
+  slot = &far->sent[far->next_sent];
+  operation->layout = (uint16_t)(far->next_sent + 1);
+  operation->described = (uint16_t)bytes;
+  far->next_sent = (far->next_sent + 1) % MPIDI_MAD_LAYOUTS;
+  mad_type_release(*slot);
+  mad_type_retain(type);
+  *slot = type;
+  return true;
+}
+
+static int prepare(MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
+                   MPIDI_MAD_buffer_t target, MPIR_Win* win, attempt_t* out, outcome_t* outcome) {
+  int mpi_errno = MPI_SUCCESS;
+  operation_t* operation = &out->header.operation;
+
+  mpi_errno = MPIDI_MAD_begin_access(win, rank);
+  MPIR_ERR_CHECK(mpi_errno);
+  mpi_errno = MPIDI_MAD_layout(origin.address, origin.count, origin.datatype, &out->here);
+  MPIR_ERR_CHECK(mpi_errno);
+  mpi_errno = MPIDI_MAD_layout(NULL, target.count, target.datatype, &out->there);
+  MPIR_ERR_CHECK(mpi_errno);
+  *outcome = NOTHING_TO_DO;
+  if (out->here.bytes == 0 || out->there.bytes == 0) goto fn_exit;
+  mpi_errno = MPIDI_MAD_comm_path(win->comm_ptr, &out->path);
+  MPIR_ERR_CHECK(mpi_errno);
+  *outcome = MPICHS;
+  if (out->path == MAD_PATH_OFF || rank == win->comm_ptr->rank) goto fn_exit;
+  out->peer = MPIDI_MAD_peer(win->comm_ptr, rank);
+  if (unlikely(out->peer == NULL)) {
+    mpi_errno = MPIDI_MAD_global.why_nowhere;
+    goto fn_fail;
+  }
+  out->far = MPIDI_MAD_far_of(win, rank, out->peer);
+  MPIR_ERR_CHKANDJUMP(out->far == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+  *operation = (operation_t){.window = MPIDIG_WIN(win, win_id),
+                             .displacement = displacement,
+                             .skip = (int64_t)(intptr_t)out->there.base,
+                             .count = (int64_t)out->there.count,
+                             .rank = win->comm_ptr->rank};
+  if (out->there.type && !name_layout(out->far, (mad_type*)out->there.type, &out->header))
+    goto fn_exit;
+  out->header_bytes = sizeof(*operation) + operation->described;
+  *outcome = GO;
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+/* Nothing was sent: the request, and the number of a layout that the target does not have. */
+static int give_up(attempt_t* attempt, MPIR_Request* request, int rank, MPIR_Win* win, int status) {
+  const operation_t* operation = &attempt->header.operation;
+
+  if (operation->described) forget_layout(&attempt->far->sent[operation->layout - 1]);
+  if (request == NULL) return no_memory();
+  MPIR_cc_set(request->cc_ptr, 0);
+  while (MPIR_Object_get_ref(request) > 1) MPIR_Request_free(request);
+  MPIR_Request_free(request);
+  return MPIDI_MAD_peer_error(status, rank, win->comm_ptr);
+}
+
+static int start_put(attempt_t* attempt, int rank, MPIR_Win* win, MPIR_Request** program) {
+  MPIR_Request* request =
+      MPIDI_MAD_far_request(win, rank, MPIDI_MAD_HANDLER_PUT, 1, program != NULL);
+  int status = MAD_SUCCESS;
+
+  if (request != NULL)
+    status =
+        mad_send(MPIDI_MAD_global.engine, attempt->peer, MPIDI_MAD_HANDLER_PUT, &attempt->header,
+                 attempt->header_bytes, attempt->here.base, attempt->here.count, attempt->here.type,
+                 attempt->path, MPIDI_MAD_op_of(request, &MPIDI_MAD_AM(request)->send.slot));
+  if (request == NULL || status < 0) return give_up(attempt, request, rank, win, status);
+  attempt->far->unanswered++;
+  begin(attempt->far);
+  if (status == MAD_IN_PROGRESS) begin(attempt->far); /* until it has left */
+  if (program != NULL) *program = request;
+  return (status == MAD_IN_PROGRESS) ? MPI_SUCCESS : MPID_Request_complete(request);
+}
+
+/* Its parts: the question has left, and the data are here. */
+static int start_get(attempt_t* attempt, MPIDI_MAD_buffer_t origin, int rank, MPIR_Win* win,
+                     MPIR_Request** program) {
+  MPIR_Request* request =
+      MPIDI_MAD_far_request(win, rank, MPIDI_MAD_HANDLER_GET, 2, program != NULL);
+  int status = MAD_SUCCESS;
+
+  attempt->header.operation.request = (uintptr_t)request;
+  if (request != NULL)
+    status = mad_send(MPIDI_MAD_global.engine, attempt->peer, MPIDI_MAD_HANDLER_GET,
+                      &attempt->header, attempt->header_bytes, NULL, 0, NULL, MAD_PATH_AUTO,
+                      MPIDI_MAD_op_of(request, &MPIDI_MAD_AM(request)->send.slot));
+  if (request == NULL || status < 0) return give_up(attempt, request, rank, win, status);
+  MPIDIG_REQUEST(request, buffer) = (void*)origin.address;
+  MPIDIG_REQUEST(request, count) = origin.count;
+  MPIDIG_REQUEST(request, datatype) = origin.datatype;
+  MPIR_Datatype_add_ref_if_not_builtin(origin.datatype);
+  begin(attempt->far);
+  MPIDI_MAD_await_acknowledgement(request, attempt->peer);
+  if (program != NULL) *program = request;
+  return (status == MAD_IN_PROGRESS) ? MPI_SUCCESS : MPID_Request_complete(request);
+}
+
+static int finish_start(int mpi_errno, outcome_t outcome, MPIR_Request** program, bool* done) {
+  *done = (mpi_errno != MPI_SUCCESS || outcome != MPICHS);
+  if (mpi_errno == MPI_SUCCESS && outcome == NOTHING_TO_DO && program != NULL)
+    *program = MPIR_Request_create_complete(MPIR_REQUEST_KIND__RMA);
+  return mpi_errno;
+}
+
+int MPIDI_MAD_far_put(MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
+                      MPIDI_MAD_buffer_t target, MPIR_Win* win, MPIR_Request** request,
+                      bool* done) {
+  int mpi_errno = MPI_SUCCESS;
+  outcome_t outcome = GO;
+  attempt_t attempt;
+
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  mpi_errno = prepare(origin, rank, displacement, target, win, &attempt, &outcome);
+  MPIR_ERR_CHECK(mpi_errno);
+  if (outcome == GO) {
+    MPIR_ERR_CHKANDJUMP(attempt.here.bytes > attempt.there.bytes, mpi_errno, MPI_ERR_TRUNCATE,
+                        "**truncate");
+    mpi_errno = start_put(&attempt, rank, win, request);
+    MPIR_ERR_CHECK(mpi_errno);
+  }
+
+fn_exit:
+  mpi_errno = finish_start(mpi_errno, outcome, request, done);
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+int MPIDI_MAD_far_get(MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
+                      MPIDI_MAD_buffer_t target, MPIR_Win* win, MPIR_Request** request,
+                      bool* done) {
+  int mpi_errno = MPI_SUCCESS;
+  outcome_t outcome = GO;
+  attempt_t attempt;
+
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  mpi_errno = prepare(origin, rank, displacement, target, win, &attempt, &outcome);
+  MPIR_ERR_CHECK(mpi_errno);
+  if (outcome == GO) {
+    MPIR_ERR_CHKANDJUMP(attempt.there.bytes > attempt.here.bytes, mpi_errno, MPI_ERR_TRUNCATE,
+                        "**truncate");
+    mpi_errno = start_get(&attempt, origin, rank, win, request);
+    MPIR_ERR_CHECK(mpi_errno);
+  }
+
+fn_exit:
+  mpi_errno = finish_start(mpi_errno, outcome, request, done);
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+static int range_error(void) {
+  return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                              MPI_ERR_RMA_RANGE, "**rmarange", 0);
+}
+
+int MPIDI_MAD_refused(MPIR_Win* win, int mpi_errno) {
+  if (likely(!win->dev.netmod.mad.refused) || mpi_errno != MPI_SUCCESS) return mpi_errno;
+  win->dev.netmod.mad.refused = 0;
+  return range_error();
+}
+
+void MPIDI_MAD_finish_get(MPIR_Request* request, int error) {
+  far_t* far = MPIDI_MAD_far_of_request(request);
+
+  if (error) request->status.MPI_ERROR = error;
+  MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(request, datatype));
+  end(far, 1);
+  MPID_Request_complete(request);
+}
+
+void MPIDI_MAD_far_failed(MPIR_Request* request, int error) {
+  MPIDI_MAD_finish_get(request, error);
+}
+
+void MPIDI_MAD_far_sent(MPIR_Request* request, int status) {
+  if (MPIDI_MAD_AM(request)->send.handler == MPIDI_MAD_HANDLER_PUT) {
+    if (status < 0) request->status.MPI_ERROR = MPIDI_MAD_request_error(request, status);
+    end(MPIDI_MAD_far_of_request(request), 1);
+  }
+  MPID_Request_complete(request);
+}
+
+const char* MPIDI_MAD_data_came(mad_peer* from, const MPIDI_MAD_got_t* got, uint64_t payload_bytes,
+                                mad_incoming* incoming) {
+  MPIR_Request* request = (MPIR_Request*)(uintptr_t)got->request;
+  mad_op* op;
+  MPIDI_MAD_layout_t here;
+  uint64_t received = 0;
+  int status;
+
+  if (!MPIDI_MAD_waits_for(request, from, MPIDI_MAD_HANDLER_GET, MPIDI_MAD_HANDLER_GET))
+    return "data that nobody waits for";
+  status = MPIDI_MAD_layout(MPIDIG_REQUEST(request, buffer), MPIDIG_REQUEST(request, count),
+                            MPIDIG_REQUEST(request, datatype), &here);
+  MPIR_Assert(status == MPI_SUCCESS); /* it was compiled when the get began */
+  if ((got->refused != 0) == (incoming != NULL) || payload_bytes > here.bytes)
+    return "data of another length than was asked for";
+  MPIDI_MAD_forget_acknowledgement(request);
+  if (got->refused) {
+    request->u.rma.win->dev.netmod.mad.refused = 1;
+    MPIDI_MAD_finish_get(request, range_error());
+    return NULL;
+  }
+  op = MPIDI_MAD_op_of(request, &MPIDI_MAD_AM(request)->recv.slot);
+  status = mad_recv(MPIDI_MAD_global.engine, incoming, here.base, here.count, here.type,
+                    MAD_PATH_AUTO, op, &received);
+  if (status != MAD_IN_PROGRESS)
+    MPIDI_MAD_finish_get(request, MPIDI_MAD_receive_error(request, status));
+  return NULL;
+}
+
+/* Puts that a target has taken, or refused. */
+const char* MPIDI_MAD_answer_came(mad_peer* from, const MPIDI_MAD_answer_t* answer) {
+  MPIR_Win* win = MPIDI_MAD_window_of(answer->window, answer->rank, from);
+  far_t* far = win ? win->dev.netmod.mad.members[answer->rank].far : NULL;
+  const uint64_t puts = (uint64_t)answer->taken + answer->refused;
+
+  if (far == NULL || puts > far->unanswered) return "an answer to puts that there were not";
+  far->unanswered -= (uint32_t)puts;
+  if (answer->refused) win->dev.netmod.mad.refused = 1;
+  end(far, (uint32_t)puts);
+  return NULL;
+}
+
+/* ---- both ---- */
+
+const char* MPIDI_MAD_far_message(mad_peer* from, int handler, const void* header,
+                                  size_t header_bytes, uint64_t payload_bytes,
+                                  mad_incoming* incoming) {
+  if (handler == MPIDI_MAD_HANDLER_TAKEN) {
+    if (header_bytes != sizeof(MPIDI_MAD_answer_t) || payload_bytes > 0)
+      return "an answer that is none";
+    return MPIDI_MAD_answer_came(from, header);
+  }
+  if (handler == MPIDI_MAD_HANDLER_GOT) {
+    if (header_bytes != sizeof(MPIDI_MAD_got_t)) return "data with a header that is none";
+    return MPIDI_MAD_data_came(from, header, payload_bytes, incoming);
+  }
+  if (header_bytes < sizeof(operation_t)) return "an operation with a header that is too short";
+  return MPIDI_MAD_operation_came(from, handler, header, header_bytes, payload_bytes, incoming);
+}
+
+void MPIDI_MAD_far_received(MPIR_Request* request, int status) {
+  const int error = MPIDI_MAD_receive_error(request, status);
+
+  if (MPIDI_MAD_AM(request)->send.handler == MPIDI_MAD_HANDLER_GET)
+    MPIDI_MAD_finish_get(request, error);
+  else
+    MPIDI_MAD_put_taken(request);
+}
+
+void MPIDI_MAD_far_gone(const mad_peer* peer) {
+  far_t* far;
+
+  DL_FOREACH(MPIDI_MAD_global.far, far) {
+    const uint32_t puts = far->unanswered;
+    if (far->peer != peer) continue;
+    far->peer = NULL;
+    far->unanswered = 0;
+    end(far, puts);
+  }
+}
+
+void MPIDI_MAD_far_free(MPIR_Win* win) {
+  for (int rank = 0; rank < win->comm_ptr->local_size; rank++) {
+    far_t* far = win->dev.netmod.mad.members[rank].far;
+    if (far == NULL) continue;
+    for (int i = 0; i < MPIDI_MAD_LAYOUTS; i++) {
+      mad_type_release(far->sent[i]);
+      mad_type_release(far->known[i]);
+    }
+    DL_DELETE(MPIDI_MAD_global.far, far);
+    MPL_free(far);
+  }
+}

@@ -1,0 +1,140 @@
+/* mad_serve.c: the target of puts and gets that come as messages. */
+#include "mad_far.h"
+
+typedef MPIDI_MAD_far_t far_t;
+typedef MPIDI_MAD_operation_t operation_t;
+
+static void answer_later(far_t* far) {
+  if (far->to_answer) return;
+  far->to_answer = true;
+  far->next_to_answer = MPIDI_MAD_global.to_answer;
+  MPIDI_MAD_global.to_answer = far;
+}
+
+void MPIDI_MAD_answer_puts(void) {
+  far_t* far;
+
+  while ((far = MPIDI_MAD_global.to_answer) != NULL) {
+    const MPIDI_MAD_answer_t answer = {MPIDIG_WIN(far->win, win_id), far->win->comm_ptr->rank,
+                                       far->taken, far->refused, 0};
+    MPIDI_MAD_global.to_answer = far->next_to_answer;
+    far->to_answer = false;
+    far->taken = far->refused = 0;
+    if (far->peer) /* to one that is gone it does not matter */
+      (void)mad_send_header(MPIDI_MAD_global.engine, far->peer, MPIDI_MAD_HANDLER_TAKEN, &answer,
+                            sizeof(answer));
+  }
+}
+
+/* Where in the window the operation is; false: not in it. */
+static bool locate(const MPIR_Win* win, const operation_t* operation, const mad_type* type,
+                   MPIDI_MAD_layout_t* out) {
+  mad_type_info info = {.size = 1, .extent = 1, .true_extent = 1};
+  MPI_Aint offset;
+
+  if (type && mad_type_query(type, &info) < 0) return false;
+  if (operation->count <= 0 ||
+      __builtin_mul_overflow(info.size, (uint64_t)operation->count, &out->bytes) ||
+      __builtin_mul_overflow(operation->displacement, (MPI_Aint)win->disp_unit, &offset) ||
+      __builtin_add_overflow(offset, operation->skip, &offset))
+    return false;
+  out->base = MPIR_get_contig_ptr(win->base, offset);
+  out->count = (uint64_t)operation->count;
+  out->type = type;
+  return win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC ||
+         MPIDI_MAD_fits(win->size, offset, info.true_lb, info.true_lb + info.true_extent,
+                        info.extent, operation->count);
+}
+
+/* The layout that the operation names, which may have come with it; NULL, or what is wrong. */
+static const char* find_layout(far_t* far, const operation_t* operation, mad_type** type) {
+  mad_type** known;
+
+  *type = NULL;
+  if (operation->layout == 0) return NULL;
+  if (operation->layout > MPIDI_MAD_LAYOUTS) return "a layout with a number that none has";
+  known = &far->known[operation->layout - 1];
+  if (operation->described) {
+    mad_type* made;
+    if (mad_type_deserialize(operation + 1, operation->described, &made) < 0)
+      return "a layout that is none";
+    mad_type_release(*known);
+    *known = made;
+  }
+  *type = *known;
+  return *type ? NULL : "a number of a layout that it has not sent";
+}
+
+void MPIDI_MAD_put_taken(MPIR_Request* request) {
+  far_t* far = MPIDI_MAD_far_of_request(request);
+
+  far->taken++;
+  answer_later(far);
+  MPID_Request_complete(request);
+}
+
+static const char* take_put(far_t* far, const MPIDI_MAD_layout_t* there, uint64_t payload_bytes,
+                            mad_incoming* incoming) {
+  MPIR_Request* request;
+  uint64_t received = 0;
+  int status;
+
+  if (payload_bytes > there->bytes) return "a put longer than its place";
+  request = MPIDI_MAD_far_request(far->win, far->rank, MPIDI_MAD_HANDLER_TAKEN, 1, false);
+  if (request == NULL) return "a put for which there is no memory";
+  status = mad_recv(MPIDI_MAD_global.engine, incoming, there->base, there->count, there->type,
+                    MAD_PATH_AUTO, MPIDI_MAD_op_of(request, &MPIDI_MAD_AM(request)->recv.slot),
+                    &received);
+  if (status == MAD_IN_PROGRESS) return NULL;
+  (void)MPIDI_MAD_receive_error(request, status);
+  MPIDI_MAD_put_taken(request);
+  return NULL;
+}
+
+static const char* serve_get(far_t* far, const operation_t* operation,
+                             const MPIDI_MAD_layout_t* there, bool refuse) {
+  const MPIDI_MAD_got_t got = {operation->request, refuse};
+  MPIR_Request* request;
+  int status;
+
+  if (refuse) {
+    (void)mad_send_header(MPIDI_MAD_global.engine, far->peer, MPIDI_MAD_HANDLER_GOT, &got,
+                          sizeof(got));
+    return NULL;
+  }
+  request = MPIDI_MAD_far_request(far->win, far->rank, MPIDI_MAD_HANDLER_GOT, 1, false);
+  if (request == NULL) return "a get for which there is no memory";
+  status = mad_send(MPIDI_MAD_global.engine, far->peer, MPIDI_MAD_HANDLER_GOT, &got, sizeof(got),
+                    there->base, there->count, there->type, MAD_PATH_AUTO,
+                    MPIDI_MAD_op_of(request, &MPIDI_MAD_AM(request)->send.slot));
+  if (status != MAD_IN_PROGRESS) MPID_Request_complete(request);
+  return NULL;
+}
+
+const char* MPIDI_MAD_operation_came(mad_peer* from, int handler, const operation_t* operation,
+                                     size_t header_bytes, uint64_t payload_bytes,
+                                     mad_incoming* incoming) {
+  MPIR_Win* win = MPIDI_MAD_window_of(operation->window, operation->rank, from);
+  const bool is_put = (handler == MPIDI_MAD_HANDLER_PUT);
+  MPIDI_MAD_layout_t there;
+  const char* wrong;
+  mad_type* type;
+  far_t* far;
+  bool refuse;
+
+  if (win == NULL) return "an operation on a window that it is not of";
+  if (header_bytes != sizeof(*operation) + operation->described || is_put != (payload_bytes > 0))
+    return "an operation of another length than it says";
+  far = MPIDI_MAD_far_of(win, operation->rank, from);
+  if (far == NULL) return "an operation for which there is no memory";
+  wrong = find_layout(far, operation, &type);
+  if (wrong) return wrong;
+  MPIDIG_rma_set_am_flag();
+  refuse = !locate(win, operation, type, &there);
+  if (!is_put) return serve_get(far, operation, &there, refuse);
+  if (!refuse) return take_put(far, &there, payload_bytes, incoming);
+  mad_discard(MPIDI_MAD_global.engine, incoming);
+  far->refused++;
+  answer_later(far);
+  return NULL;
+}
