@@ -35,12 +35,12 @@ struct SendQueue {
     return is_posting() || !first_frames.empty() || !streaming.empty();
   }
 
-  /// Another small message is sent, within a turn of progress (`arriving`), whose end takes along
-  /// what was collected, or after it: whether it is one of many.
-  bool count_small(std::uint64_t turn, bool arriving) {
+  /// Another small message is sent: whether it is one of many.  `soon`: the second one is, since a
+  /// turn of progress follows that it may wait for.
+  bool count_small(std::uint64_t turn, bool soon) {
     if (turn_ != turn) sent_of_turn_ = 0;
     turn_ = turn;
-    return ++sent_of_turn_ > (arriving ? 1 : kAtOnce);
+    return ++sent_of_turn_ > (soon ? 1 : kAtOnce);
   }
   /// A message was queued, as one of many or not.  Whether the queue is to be sent now.
   bool count_queued(bool one_of_many) {

@@ -17,7 +17,7 @@ TEST(SendQueue, AnswersToWhatArrivesAreCollectedButTheFirst) {
   SendQueue queue;
   EXPECT_FALSE(queue.count_small(1, true));
   EXPECT_TRUE(queue.count_small(1, true));
-  EXPECT_FALSE(queue.count_small(1, false)) << "the turn is over";
+  EXPECT_FALSE(queue.count_small(1, false)) << "nothing that it may wait for follows";
 }
 
 TEST(SendQueue, WhatIsCollectedLeavesWhenItIsEnoughOrSomethingElseFollows) {

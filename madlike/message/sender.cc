@@ -78,7 +78,7 @@ std::size_t default_eager_limit(const LinkCaps& link) {
 
 Status Sender::send_header(Endpoint& to, std::uint8_t handler, Segment header) {
   // Nobody looks after it, but the end of this turn.
-  const bool collect = core_.arriving && to.can_post() && is_one_of_many(to, header.size, 0);
+  const bool collect = core_.arriving && to.can_post() && is_one_of_many(to, header.size, 0, true);
   if (!collect && to.can_start() && start(to, {handler, header, nullptr})) return {};
   if (!to.queue.first_frames.push(handler, header, nullptr)) return StatusCode::kNoMemory;
   ++core_.waiting;
@@ -92,7 +92,8 @@ Status Sender::send(Endpoint& to, std::uint8_t handler, Segment header, Outgoing
   state = {};
   state.endpoint = &to;
   state.phase = OutgoingPhase::kStarting;
-  const bool collect = to.can_post() && is_one_of_many(to, header.size, message.payload_bytes);
+  const bool collect = to.can_post() && is_one_of_many(to, header.size, message.payload_bytes,
+                                                       core_.arriving || message.may_wait);
   if (!collect && to.can_start() && start(to, {handler, header, &message})) {
     if (state.phase == OutgoingPhase::kFinished && state.posts == 0) {
       state.phase = OutgoingPhase::kNone;
@@ -112,13 +113,15 @@ Status Sender::send(Endpoint& to, std::uint8_t handler, Segment header, Outgoing
   return StatusCode::kInProgress;
 }
 
-// Whether the message is better sent together with those behind it.  It is not complete before it
-// is sent, so that its sender looks after it.
-bool Sender::is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payload) const {
+// Whether the message is better sent together with those behind it, also if it is the second of
+// them
+// (`soon`).  It is not complete before it is sent, so that its sender looks after it.
+bool Sender::is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payload,
+                            bool soon) const {
   const std::uint64_t head =
       std::min<std::uint64_t>({payload, to.credit.available(), eager_limit(core_.config, to.link)});
   if (kFrameBytes + padded_bytes(header) + head > to.link.cork_bytes) return false;
-  return to.queue.count_small(core_.turn, core_.arriving);
+  return to.queue.count_small(core_.turn, soon);
 }
 
 // Builds and posts the first frame; false when no packet can be had.

@@ -48,7 +48,7 @@ class Sender {
   void abandon(Endpoint& to);
 
  private:
-  bool is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payload) const;
+  bool is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payload, bool soon) const;
   struct Opening;
   class ShortPacket;
   bool start(Endpoint& to, Opening opening);

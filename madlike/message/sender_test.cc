@@ -169,6 +169,20 @@ TEST(Sender, CollectsSmallMessagesBehindTheFirstEight) {
   p.expect_all_whole();
 }
 
+TEST(Sender, CollectsThoseThatMayWaitBehindTheFirst) {
+  Pair p(corking());
+  p.a.may_wait = true;
+  const std::uint64_t before = packets(p.a);
+  for (unsigned i = 0; i < 5; ++i) {
+    EXPECT_EQ(p.a.send(p.to_b, 1, pattern(100, i)).status.ok(), i == 0) << i;
+  }
+  EXPECT_EQ(packets(p.a), before + 1);
+  (void)p.a.messenger->progress();
+  EXPECT_EQ(packets(p.a), before + 5);
+  settle(p.a, p.b);
+  p.expect_all_whole();
+}
+
 TEST(Sender, CollectsEmptyMessagesToo) {
   Pair p(corking());
   const std::uint64_t before = packets(p.a);

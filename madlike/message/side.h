@@ -130,6 +130,7 @@ class Side final : public MessageEvents {
     message.flush_bytes = flush_bytes;
     message.run_bytes = run_bytes;
     message.answered = answered;
+    message.may_wait = may_wait;
     message.status = messenger->send(to, handler, segment(header), message);
     message.started = true;
     if (message.status.ok()) ++message.done;
@@ -196,6 +197,7 @@ class Side final : public MessageEvents {
   std::uint64_t flush_bytes = 0;
   std::uint64_t run_bytes = UINT64_MAX;
   bool answered = false;  // of tagged messages sent from now on
+  bool may_wait = false;  // messages sent from now on
   bool one_run = true;    // whether memory accepted into is one run
   std::function<Status(Segment greeting)> on_foreign;
   std::function<bool(const TaggedHeader& header, Segment payload)> on_take;

@@ -264,11 +264,12 @@ Status mad_engine::send_header(mad_peer& to, std::uint8_t handler, mad::Segment 
 }
 
 Status mad_engine::send(mad_peer& to, std::uint8_t handler, mad::Segment header,
-                        const mad::Payload& payload, mad_path path, mad_op* op) {
+                        const mad::Payload& payload, mad_path path, mad_op* op, bool may_wait) {
   const mad::Plan plan = send_plan(policy(to), payload, path);
   Status status = send_at_once(to, handler, header, payload, path, plan);
   if (!status.again()) return status;
-  return send_operation(to, handler, header, false, payload, path, plan, op);
+  return send_operation(to, handler, header, may_wait ? Waits::kForOthers : Waits::kForNobody,
+                        payload, path, plan, op);
 }
 
 Status mad_engine::send_tagged(mad_peer& to, const mad::TaggedHeader& header, bool answered,
@@ -279,8 +280,9 @@ Status mad_engine::send_tagged(mad_peer& to, const mad::TaggedHeader& header, bo
   std::byte encoded[mad::kMostTaggedHeaderBytes];
   mad::encode_tagged_header(header, encoded);
   const mad::Plan plan = send_plan(policy(to), payload, path);
-  return send_operation(to, mad::kTaggedHandler, {encoded, mad::bytes_of(header)}, answered,
-                        payload, path, plan, op);
+  return send_operation(to, mad::kTaggedHandler, {encoded, mad::bytes_of(header)},
+                        answered ? Waits::kForReceiver : Waits::kForNobody, payload, path, plan,
+                        op);
 }
 
 // One run needs no plan, and what is too much is known without one.
@@ -303,14 +305,15 @@ Status mad_engine::send_tagged_at_once(mad_peer& to, const mad::TaggedHeader& he
 }
 
 Status mad_engine::send_operation(mad_peer& to, std::uint8_t handler, mad::Segment header,
-                                  bool answered, const mad::Payload& payload, mad_path path,
+                                  Waits waits, const mad::Payload& payload, mad_path path,
                                   const mad::Plan& plan, mad_op* op) {
   const bool one_run = plan.path == mad::Path::kContiguous;
   auto operation = held_by(&sends_, sends_.acquire(this, op));
   if (trace_ != nullptr && payload.bytes > 0) {
     operation->traced = trace_send(to, payload, path, plan, *op);
   }
-  operation->answered = answered;
+  operation->answered = waits == Waits::kForReceiver;
+  operation->may_wait = waits == Waits::kForOthers;
   operation->payload_bytes = payload.bytes;
   operation->flush_bytes = plan.flush_bytes;
   const bool alone = one_run || plan.path == mad::Path::kPack;

@@ -96,9 +96,9 @@ struct mad_engine final : private mad::MessageEvents {
   void wait(std::chrono::microseconds longest) { messenger_->wait(longest); }
 
   mad::Status send_header(mad_peer& to, std::uint8_t handler, mad::Segment header);
-  /// ok: done; kInProgress: on_sent() follows.
+  /// ok: done; kInProgress: on_sent() follows.  `may_wait`: until the next progress().
   mad::Status send(mad_peer& to, std::uint8_t handler, mad::Segment header,
-                   const mad::Payload& payload, mad_path path, mad_op* op);
+                   const mad::Payload& payload, mad_path path, mad_op* op, bool may_wait = false);
   /// ok: done, `*received` is set; kInProgress: on_received() follows.  Consumes `incoming`
   /// whatever it returns.
   mad::Status receive(mad_incoming* incoming, const mad::Payload& payload, mad_path path,
@@ -146,7 +146,9 @@ struct mad_engine final : private mad::MessageEvents {
   /// `drivers` are the fabrics and the self fabric, `address` and `policies` theirs.
   mad_engine(const mad_config& config, const mad::Architecture& told, mad::EngineAddress address,
              std::vector<std::unique_ptr<mad::Driver>> drivers, std::vector<Policies> policies);
-  mad::Status send_operation(mad_peer& to, std::uint8_t handler, mad::Segment header, bool answered,
+  /// Whom an operation waits for beside its driver.
+  enum class Waits { kForNobody, kForReceiver, kForOthers };
+  mad::Status send_operation(mad_peer& to, std::uint8_t handler, mad::Segment header, Waits waits,
                              const mad::Payload& payload, mad_path path, const mad::Plan& plan,
                              mad_op* op);
   mad::Status send_at_once(mad_peer& to, std::uint8_t handler, mad::Segment header,

@@ -421,6 +421,12 @@ MAD_API int mad_send(mad_engine* engine, mad_peer* peer, uint8_t handler, const 
                      size_t header_bytes, const void* base, uint64_t count, const mad_type* type,
                      mad_path path, mad_op* op);
 
+/* As mad_send(), of one of many messages: a small one may wait for the next mad_engine_progress(), to
+ * leave with others. */
+MAD_API int mad_send_soon(mad_engine* engine, mad_peer* peer, uint8_t handler, const void* header,
+                          size_t header_bytes, const void* base, uint64_t count,
+                          const mad_type* type, mad_path path, mad_op* op);
+
 /* Receives an incoming payload into `count` elements of `type` at `base`; what comes from a machine
  * that represents data otherwise is converted, but bytes (type NULL) and the kinds BYTE and PACKED.
  * All lengths told are then this machine's, but what on_message() announces.  What does not fit is

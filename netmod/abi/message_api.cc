@@ -84,21 +84,38 @@ extern "C" int mad_send_header(mad_engine* engine, mad_peer* peer, uint8_t handl
   });
 }
 
-extern "C" int mad_send(mad_engine* engine, mad_peer* peer, uint8_t handler, const void* header,
-                        size_t header_bytes, const void* base, uint64_t count, const mad_type* type,
-                        mad_path path, mad_op* op) {
+namespace {
+
+int send(const char* function, mad_engine* engine, mad_peer* peer, uint8_t handler,
+         mad::Segment header, const void* base, uint64_t count, const mad_type* type, mad_path path,
+         bool may_wait, mad_op* op) {
   return guarded([&]() -> int {
-    constexpr const char* kName = "mad_send";
-    if (const int error = check_send(kName, engine, peer, handler, header, header_bytes)) {
+    if (const int error = check_send(function, engine, peer, handler, header.data, header.size)) {
       return error;
     }
     mad::Payload payload;
-    if (const int error = mad::check_payload(kName, base, count, type, path, &payload))
+    if (const int error = mad::check_payload(function, base, count, type, path, &payload)) {
       return error;
-    const mad::Segment head = bytes_of(header, header_bytes);
-    if (op == nullptr) return bad(kName, "op is NULL");
-    return mad::to_abi(engine->send(*peer, handler, head, payload, path, op));
+    }
+    if (op == nullptr) return bad(function, "op is NULL");
+    return mad::to_abi(engine->send(*peer, handler, header, payload, path, op, may_wait));
   });
+}
+
+}  // namespace
+
+extern "C" int mad_send(mad_engine* engine, mad_peer* peer, uint8_t handler, const void* header,
+                        size_t header_bytes, const void* base, uint64_t count, const mad_type* type,
+                        mad_path path, mad_op* op) {
+  return send("mad_send", engine, peer, handler, bytes_of(header, header_bytes), base, count, type,
+              path, false, op);
+}
+
+extern "C" int mad_send_soon(mad_engine* engine, mad_peer* peer, uint8_t handler,
+                             const void* header, size_t header_bytes, const void* base,
+                             uint64_t count, const mad_type* type, mad_path path, mad_op* op) {
+  return send("mad_send_soon", engine, peer, handler, bytes_of(header, header_bytes), base, count,
+              type, path, true, op);
 }
 
 extern "C" int mad_recv(mad_engine* engine, mad_incoming* incoming, void* base, uint64_t count,

@@ -89,6 +89,9 @@ TEST_F(MessageApi, PayloadsAreChecked) {
   EXPECT_EQ(send(memory, 1, type, MAD_PATH_AUTO, nullptr), MAD_ERR_ARGUMENT);
   EXPECT_EQ(send(memory, 1, type, MAD_PATH_COUNT, &op), MAD_ERR_ARGUMENT);
   EXPECT_NE(error().find(mad_path_names()), std::string::npos);
+  EXPECT_EQ(mad_send_soon(engine, me, 1, "h", 1, memory, 1, nullptr, MAD_PATH_AUTO, nullptr),
+            MAD_ERR_ARGUMENT);
+  EXPECT_EQ(error(), "mad_send_soon: op is NULL");
   EXPECT_EQ(mad_send(engine, me, 1, "h", 1, memory, 1, type, static_cast<mad_path>(100), &op),
             MAD_ERR_ARGUMENT);
   EXPECT_EQ(send(memory, 1, type, MAD_PATH_OFF, &op), MAD_ERR_ARGUMENT);

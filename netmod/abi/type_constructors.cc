@@ -31,8 +31,8 @@ int wrap(mad::Result<TypeDescPtr> made, mad_type** out) {
 int check_child(const mad_type* child, const char* function) {
   if (child == nullptr) return null_argument(function, "a child type");
   if (!child->foreign) return MAD_SUCCESS;
-  return fail(MAD_ERR_ARGUMENT, std::string(function) +
-                                    ": no type can be made of one of mad_type_deserialize()");
+  return fail(MAD_ERR_ARGUMENT,
+              std::string(function) + ": no type can be made of one of mad_type_deserialize()");
 }
 
 /// Runs `make` unless a handle is missing.

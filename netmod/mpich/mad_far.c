@@ -161,10 +161,10 @@ static int start_put(attempt_t* attempt, int rank, MPIR_Win* win, MPIR_Request**
   int status = MAD_SUCCESS;
 
   if (request != NULL)
-    status =
-        mad_send(MPIDI_MAD_global.engine, attempt->peer, MPIDI_MAD_HANDLER_PUT, &attempt->header,
-                 attempt->header_bytes, attempt->here.base, attempt->here.count, attempt->here.type,
-                 attempt->path, MPIDI_MAD_op_of(request, &MPIDI_MAD_AM(request)->send.slot));
+    status = mad_send_soon(MPIDI_MAD_global.engine, attempt->peer, MPIDI_MAD_HANDLER_PUT,
+                           &attempt->header, attempt->header_bytes, attempt->here.base,
+                           attempt->here.count, attempt->here.type, attempt->path,
+                           MPIDI_MAD_op_of(request, &MPIDI_MAD_AM(request)->send.slot));
   if (request == NULL || status < 0) return give_up(attempt, request, rank, win, status);
   attempt->far->unanswered++;
   begin(attempt->far);
@@ -182,9 +182,9 @@ static int start_get(attempt_t* attempt, MPIDI_MAD_buffer_t origin, int rank, MP
 
   attempt->header.operation.request = (uintptr_t)request;
   if (request != NULL)
-    status = mad_send(MPIDI_MAD_global.engine, attempt->peer, MPIDI_MAD_HANDLER_GET,
-                      &attempt->header, attempt->header_bytes, NULL, 0, NULL, MAD_PATH_AUTO,
-                      MPIDI_MAD_op_of(request, &MPIDI_MAD_AM(request)->send.slot));
+    status = mad_send_soon(MPIDI_MAD_global.engine, attempt->peer, MPIDI_MAD_HANDLER_GET,
+                           &attempt->header, attempt->header_bytes, NULL, 0, NULL, MAD_PATH_AUTO,
+                           MPIDI_MAD_op_of(request, &MPIDI_MAD_AM(request)->send.slot));
   if (request == NULL || status < 0) return give_up(attempt, request, rank, win, status);
   MPIDIG_REQUEST(request, buffer) = (void*)origin.address;
   MPIDIG_REQUEST(request, count) = origin.count;
