@@ -21,6 +21,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/mad/mad_hooks.c \
     src/mpid/ch4/netmod/mad/mad_init.c \
     src/mpid/ch4/netmod/mad/mad_locks.c \
+    src/mpid/ch4/netmod/mad/mad_neighbor.c \
     src/mpid/ch4/netmod/mad/mad_piggyback.c \
     src/mpid/ch4/netmod/mad/mad_progress.c \
     src/mpid/ch4/netmod/mad/mad_pstruct.c \

@@ -1,4 +1,5 @@
-/* mad_coll.h: blocking collective operations are MPICH's generic ones.
+/* mad_coll.h: blocking collective operations are MPICH's generic ones, those with neighbours apart
+ * (mad_neighbor.h).
  *
  * What they send inside is often packed, as bytes.  So where types are checked (mad_check.c) the
  * messages of an operation say of what type the operation is, for those that have one type on all
@@ -20,6 +21,11 @@
 #define MPIDI_NM_mpi_reduce_scatter_block MPIDI_MAD_generic_reduce_scatter_block
 #define MPIDI_NM_mpi_scan MPIDI_MAD_generic_scan
 #define MPIDI_NM_mpi_exscan MPIDI_MAD_generic_exscan
+#define MPIDI_NM_mpi_neighbor_allgather MPIDI_MAD_generic_neighbor_allgather
+#define MPIDI_NM_mpi_neighbor_allgatherv MPIDI_MAD_generic_neighbor_allgatherv
+#define MPIDI_NM_mpi_neighbor_alltoall MPIDI_MAD_generic_neighbor_alltoall
+#define MPIDI_NM_mpi_neighbor_alltoallv MPIDI_MAD_generic_neighbor_alltoallv
+#define MPIDI_NM_mpi_neighbor_alltoallw MPIDI_MAD_generic_neighbor_alltoallw
 #include "netmod_am_fallback_coll.h"
 #undef MPIDI_NM_mpi_bcast
 #undef MPIDI_NM_mpi_gather
@@ -31,6 +37,11 @@
 #undef MPIDI_NM_mpi_reduce_scatter_block
 #undef MPIDI_NM_mpi_scan
 #undef MPIDI_NM_mpi_exscan
+#undef MPIDI_NM_mpi_neighbor_allgather
+#undef MPIDI_NM_mpi_neighbor_allgatherv
+#undef MPIDI_NM_mpi_neighbor_alltoall
+#undef MPIDI_NM_mpi_neighbor_alltoallv
+#undef MPIDI_NM_mpi_neighbor_alltoallw
 
 /* Returns what `call_` does, an operation of `count_` elements of `datatype_`. */
 #define MPIDI_MAD_RETURN_TYPED(comm_, count_, datatype_, call_)         \

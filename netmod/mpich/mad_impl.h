@@ -59,6 +59,21 @@ void MPIDI_MAD_collective_own(MPIDI_MAD_collective_t* collective, MPI_Aint sendc
                               MPI_Datatype sendtype, MPI_Aint recvcount, MPI_Datatype recvtype);
 int MPIDI_MAD_collective_end(MPIDI_MAD_collective_t* collective, int mpi_errno);
 
+/* What a neighbourhood collective operation sends or receives: of neighbour n `counts[n]` elements
+ * of `types[n]`, from `base` plus `apart` bytes times `displs[n]` on. */
+typedef struct {
+  char* base;
+  const MPI_Aint* displs; /* NULL: n */
+  MPI_Aint apart;
+  const MPI_Aint* counts; /* NULL: `count` */
+  MPI_Aint count;
+  const MPI_Datatype* types; /* NULL: `type` */
+  MPI_Datatype type;
+} MPIDI_MAD_blocks_t;
+/* Returns when all is sent and received; the first error, if there are any. */
+int MPIDI_MAD_neighbor_exchange(const MPIDI_MAD_blocks_t* out, const MPIDI_MAD_blocks_t* in,
+                                MPIR_Comm* comm);
+
 /* Post/start/complete/wait: they return when MPICH's own wait would not wait any more, or with an
  * error when a member of the group has failed. */
 int MPIDI_MAD_await_posts(MPIR_Group* group, int mode, MPIR_Win* win);

@@ -1,8 +1,9 @@
 /* netmod_inline.h: what MPICH's core inlines of the mad netmod.
  *
  * Point-to-point communication is libmad's tagged messages.  RMA with neighbours on this node is
- * done at once in shared memory; all other, collectives and partitioned communication are MPICH's
- * generic ones, over point-to-point or over active messages.
+ * done at once in shared memory; blocking collectives with neighbours are its messages, too; all
+ * other, collectives and partitioned communication are MPICH's generic ones, over point-to-point or
+ * over active messages.
  */
 #ifndef NETMOD_INLINE_H_INCLUDED
 #define NETMOD_INLINE_H_INCLUDED
@@ -10,6 +11,7 @@
 #include "mad_am.h"
 #include "mad_coll.h"
 #include "mad_impl.h"
+#include "mad_neighbor.h"
 #include "mad_part.h"
 #include "mad_proc.h"
 #include "mad_progress.h"

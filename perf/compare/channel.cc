@@ -25,7 +25,8 @@ Timing summary(const Command& command, double* microseconds) {
   const double share = messages * (command.window == 0 || command.both_ways ? 2 : 1);
   std::sort(microseconds, microseconds + count);
   return {microseconds[0] / share,
-          (microseconds[(count - 1) / 2] + microseconds[count / 2]) / 2 / share};
+          (microseconds[(count - 1) / 2] + microseconds[count / 2]) / 2 / share,
+          {}};
 }
 
 Channel::Channel(const std::string& prefix, int rank)
@@ -65,13 +66,20 @@ bool Channel::next(Command* command) {
 
 void Channel::answer(const Timing& timing) {
   if (answers_ == nullptr) return;
-  std::fprintf(answers_, "time %.3f %.3f\n", timing.best, timing.median);
+  const std::string note = timing.note.empty() ? "" : " " + timing.note;
+  std::fprintf(answers_, "time %.3f %.3f%s\n", timing.best, timing.median, note.c_str());
   std::fflush(answers_);
 }
 
 void Channel::complain(const std::string& why) {
   if (answers_ == nullptr) return;
   std::fprintf(answers_, "wrong %s\n", why.c_str());
+  std::fflush(answers_);
+}
+
+void Channel::decline(const std::string& why) {
+  if (answers_ == nullptr) return;
+  std::fprintf(answers_, "lacks %s\n", why.c_str());
   std::fflush(answers_);
 }
 

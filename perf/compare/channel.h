@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <stdexcept>
 #include <string>
 
 namespace compare {
@@ -26,6 +27,13 @@ struct Command {
 struct Timing {
   double best = 0;
   double median = 0;
+  std::string note;  // what else there is to say, in words
+};
+
+/// Not a fault: this MPI, or this program, has no such thing.
+class Lacking : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 /// The median and the least of the times (which are sorted) of a command's iterations, as Timing.
@@ -44,6 +52,7 @@ class Channel {
   /// Only on rank 0, the others say nothing.
   void answer(const Timing& timing);
   void complain(const std::string& why);
+  void decline(const std::string& why);
 
  private:
   std::FILE* commands_;

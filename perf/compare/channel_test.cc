@@ -59,15 +59,20 @@ TEST_F(Files, RankZeroAnswers) {
   say(1, "");
   {
     Channel channel(prefix(), 0);
-    channel.answer({1.5, 2.25});
+    channel.answer({1.5, 2.25, {}});
     channel.complain("byte 3");
+    channel.answer({1, 2, "more"});
+    channel.decline("no such thing");
   }
-  EXPECT_EQ(answers(), "ready\ntime 1.500 2.250\nwrong byte 3\n");
+  const std::string said =
+      "ready\ntime 1.500 2.250\nwrong byte 3\ntime 1.000 2.000 more\nlacks no such thing\n";
+  EXPECT_EQ(answers(), said);
   {
     Channel channel(prefix(), 1);
-    channel.answer({9, 9});
+    channel.answer({9, 9, {}});
+    channel.decline("anything");
   }
-  EXPECT_EQ(answers(), "ready\ntime 1.500 2.250\nwrong byte 3\n");
+  EXPECT_EQ(answers(), said);
 }
 
 TEST(Summary, LeastAndMedianOfEachShare) {

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import List, NoReturn
 
 from madtool import (
+    apps,
     bench,
     calibrate,
     compare,
@@ -162,6 +163,7 @@ def _parser() -> argparse.ArgumentParser:
     pingpong.add_parser(commands)
     bench.add_parser(commands)
     compare.add_parser(commands)
+    apps.add_parser(commands)
     calibrate.add_parser(commands)
     explain.add_parser(commands)
     info.add_parser(commands)

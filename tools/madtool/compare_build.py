@@ -17,7 +17,8 @@ _COMPARE = CHECKOUT / "perf" / "compare"
 _MICRO = CHECKOUT / "perf" / "micro"
 _LAYOUTS = ("mpi_type", "cell", "expansion", "hand_loops", "layouts", "regular_layouts", "array_layouts",
             "irregular_layouts")  # fmt: skip
-_FLAGS = ["-O2", "-std=c++17", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", f"-I{CHECKOUT}"]
+_FLAGS = ["-std=c++17", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", f"-I{CHECKOUT}"]
+_SHORT = {MAD: "mad", OFI: "ofi", UCX: "ucx", OPENMPI: "openmpi"}  # of binaries
 _SETTINGS = ("MPIR_CVAR_", "FI_", "UCX_", "OMPI_MCA_")
 
 
@@ -26,6 +27,7 @@ class Program(NamedTuple):
 
     name: str
     sources: Sequence[str]
+    optimisation: str = "-O2"
 
 
 def _with_layouts(name: str, *parts: str) -> Program:
@@ -40,16 +42,17 @@ def _home() -> Path:
     return cache_root() / "compare"
 
 
-def _built(name: str, compiler: Sequence[str], sources: Sequence[Path], flags: Sequence[str] = ()) -> Path:
+def _built(name: str, compiler: Sequence[str], sources: Sequence[Path], optimisation: str = "-O2") -> Path:
     binary = _home() / name
     stamps = Stamps(_home() / "stamps")
-    headers = sorted([*_COMPARE.glob("*.h"), *_MICRO.glob("*.h")])
-    wanted = tree_digest([*headers, *sources]) + file_digest(Path(compiler[0])) + " ".join(compiler)
+    rooms = {_COMPARE, _MICRO, *(source.parent for source in sources)}
+    headers = sorted(header for room in rooms for header in room.glob("*.h"))
+    wanted = tree_digest([*headers, *sources]) + file_digest(Path(compiler[0])) + " ".join([*compiler, optimisation])
     if stamps.get(name) != wanted or not binary.is_file():
         stamps.clear(name)
         _home().mkdir(parents=True, exist_ok=True)
         with stage(f"compare: compiling {name}"):
-            run_logged([*compiler, *_FLAGS, *map(str, sources), "-o", str(binary), *flags],
+            run_logged([*compiler, *_FLAGS, optimisation, *map(str, sources), "-o", str(binary)],
                        logs_dir() / f"compare-{name}.log", f"compiling {name}")  # fmt: skip
         stamps.set(name, wanted)
     return binary
@@ -69,29 +72,33 @@ def programs(wanted: Sequence[str], program: Program = CONTENDER) -> Dict[str, P
     sources = [CHECKOUT / "perf" / one for one in program.sources]
     # MPICH without C++ bindings installs no mpicxx; its mpicc compiles with any compiler.
     plus_plus = ["-cc=g++"]
-    build: Dict[str, Callable[[], Path]] = {
-        MAD: lambda: _built(f"{program.name}-mad", [str(mpich_build.ensure_as_before().prefix / "bin" / "mpicc"),
-                                              *plus_plus], sources),
-        OFI: lambda: _built(f"{program.name}-ofi", [str(mpich_build.ensure_peer_built().prefix / "bin" / "mpicc"),
-                                              *plus_plus], sources),
-        UCX: lambda: _built(f"{program.name}-ucx", [_found("mpicxx.mpich")], sources),
-        OPENMPI: lambda: _built(f"{program.name}-openmpi", [_found("mpicxx.openmpi")], sources),
-        RAW: lambda: _built("raw", [_found("g++")], [_COMPARE / "raw.cc", _COMPARE / "channel.cc"]),
-    }  # fmt: skip
-    return {whose: build[whose]() for whose in wanted}
+    compilers: Dict[str, Callable[[], List[str]]] = {
+        MAD: lambda: [str(mpich_build.ensure_as_before().prefix / "bin" / "mpicc"), *plus_plus],
+        OFI: lambda: [str(mpich_build.ensure_peer_built().prefix / "bin" / "mpicc"), *plus_plus],
+        UCX: lambda: [_found("mpicxx.mpich")],
+        OPENMPI: lambda: [_found("mpicxx.openmpi")],
+    }
+
+    def built(whose: str) -> Path:
+        if whose == RAW:
+            return _built("raw", [_found("g++")], [_COMPARE / "raw.cc", _COMPARE / "channel.cc"])
+        return _built(f"{program.name}-{_SHORT[whose]}", compilers[whose](), sources, program.optimisation)
+
+    return {whose: built(whose) for whose in wanted}
 
 
-def launcher(whose: str, wire: str) -> Sequence[str]:
-    """What starts two ranks of its program."""
+def launcher(whose: str, wire: str, ranks: int = 2) -> Sequence[str]:
+    """What starts the ranks of its program."""
     if whose == OPENMPI:
-        return [_found("mpirun.openmpi"), "--allow-run-as-root", "--bind-to", "none",
-                *compare_wire.openmpi_layers(wire), "-n", "2"]  # fmt: skip
+        crowded = ["--oversubscribe"] if ranks > len(os.sched_getaffinity(0)) else []
+        return [_found("mpirun.openmpi"), "--allow-run-as-root", "--bind-to", "none", *crowded,
+                *compare_wire.openmpi_layers(wire), "-n", str(ranks)]  # fmt: skip
     starts: Dict[str, Callable[[], str]] = {
         MAD: lambda: str(mpich_build.need_prefix() / "bin" / "mpiexec"),
         OFI: lambda: str(mpich_build.peer_prefix() / "bin" / "mpiexec"),
         UCX: lambda: _found("mpiexec.mpich"),
     }
-    return [starts[whose](), "-n", "2"] if whose in starts else []
+    return [starts[whose](), "-n", str(ranks)] if whose in starts else []
 
 
 def _loaded(binary: Path) -> List[Path]:

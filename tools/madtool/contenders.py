@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Optional, Sequence
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from madtool.errors import Failure
 
@@ -48,12 +48,17 @@ class Timing(NamedTuple):
 
     best: float
     median: float
+    note: str = ""  # what else the contender says
+
+
+class Lacking(Exception):
+    """A contender has no such thing: its fault is none."""
 
 
 class Contender:
-    """Two processes and their pipes."""
+    """The processes of one MPI, and their pipes."""
 
-    def __init__(self, name: str, command: Sequence[str], environment: Dict[str, str]) -> None:
+    def __init__(self, name: str, command: Sequence[str], environment: Dict[str, str], ranks: int = 2) -> None:
         self.name = name
         self.said = ""  # on its output, once it is closed
         self._directory = Path(tempfile.mkdtemp(prefix="mad-compare-"))
@@ -63,7 +68,7 @@ class Contender:
         self._text = b""
         self._process: "Optional[subprocess.Popen[bytes]]" = None
         try:
-            for end in ("0", "1", "out"):
+            for end in (*map(str, range(ranks)), "out"):
                 path = f"{prefix}.{end}"
                 os.mkfifo(path)
                 self._ends.append(os.open(path, os.O_RDWR | os.O_NONBLOCK))
@@ -79,15 +84,17 @@ class Contender:
             raise
 
     def measure(self, cell: Cell, path: str, iterations: int, stamp: int) -> Timing:
-        """One command; wrong bytes and a death are a Failure."""
+        """One command; wrong bytes and a death are a Failure, what there is not is Lacking."""
         line = f"cell {cell.layout} {cell.bytes} {path} {iterations} {cell.window} {cell.ways} {stamp}\n".encode()
-        for end in self._ends[:2]:
+        for end in self._ends[:-1]:
             os.write(end, line)
         words = self._line(_ANSWER_S).split(maxsplit=1)
+        if words[:1] == ["lacks"]:
+            raise Lacking(*words[1:])
         if len(words) != 2 or words[0] != "time":
             raise Failure(f"{self.name}: {cell.layout}, {cell.bytes} bytes: {' '.join(words)}")
-        best, median = words[1].split()
-        return Timing(float(best), float(median))
+        best, median, *note = words[1].split(maxsplit=2)
+        return Timing(float(best), float(median), *note)
 
     def _line(self, seconds: float) -> str:
         deadline = time.monotonic() + seconds
@@ -95,8 +102,8 @@ class Contender:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise Failure(f"{self.name}: no answer in {seconds:.0f} s{self._said()}")
-            if select.select([self._ends[2]], [], [], min(left, 0.5))[0]:
-                self._text += os.read(self._ends[2], 4096)
+            if select.select([self._ends[-1]], [], [], min(left, 0.5))[0]:
+                self._text += os.read(self._ends[-1], 4096)
             elif self._process is not None and self._process.poll() is not None:
                 raise Failure(f"{self.name}: ended with {self._process.returncode}{self._said()}")
         line, self._text = self._text.split(b"\n", 1)
@@ -108,7 +115,7 @@ class Contender:
 
     def close(self, patience_s: float = _QUIT_S) -> None:
         """Ends it, once; what does not end by itself is ended."""
-        for end in self._ends[:2]:
+        for end in self._ends[:-1]:
             os.write(end, b"quit\n")
         process, self._process = self._process, None
         if process is not None:
@@ -134,13 +141,17 @@ class Entry(NamedTuple):
 
 
 class Field:
-    """All entries.  A peer that fails is ended and drops out; one of ours that fails ends everything."""
+    """All entries.  A peer that fails is ended and drops out; one of ours that fails ends everything.
+
+    An entry that its contender lacks for a layout is not asked for it again.
+    """
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = list(entries)
         self._iterations: Dict[Cell, int] = {}
         self._stamp = 0
         self.complaints: List[str] = []
+        self.lacking: Dict[Tuple[str, str], str] = {}  # why, by entry and layout
 
     def names(self) -> List[str]:
         return [entry.name for entry in self._entries]
@@ -159,11 +170,13 @@ class Field:
         if turn % 2 == 1:
             order = order[:1] + order[:0:-1]
         for entry in order:
-            if entry not in self._entries:
-                continue  # its contender failed on another path
+            if entry not in self._entries or (entry.name, cell.layout) in self.lacking:
+                continue  # its contender failed on another path, or has no such thing
             self._stamp += 1
             try:
                 times[entry.name] = entry.contender.measure(cell, entry.path, iterations, self._stamp)
+            except Lacking as reason:
+                self.lacking[entry.name, cell.layout] = str(reason)
             except Failure as failure:
                 self._drop(entry, failure)
         turn_us = statistics.median(timing.median for timing in times.values()) * cell.messages()
