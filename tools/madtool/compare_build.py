@@ -81,17 +81,18 @@ def programs(wanted: Sequence[str], program: Program = CONTENDER) -> Dict[str, P
     return {whose: build[whose]() for whose in wanted}
 
 
-def launcher(whose: str, wire: str) -> Sequence[str]:
-    """What starts two ranks of its program."""
+def launcher(whose: str, wire: str, ranks: int = 2) -> Sequence[str]:
+    """What starts so many ranks of its program, more than there are cores, too."""
     if whose == OPENMPI:
-        return [_found("mpirun.openmpi"), "--allow-run-as-root", "--bind-to", "none",
-                *compare_wire.openmpi_layers(wire), "-n", "2"]  # fmt: skip
+        crowded = ["--oversubscribe"] if ranks > 2 else []  # it takes cores for slots
+        return [_found("mpirun.openmpi"), "--allow-run-as-root", "--bind-to", "none", *crowded,
+                *compare_wire.openmpi_layers(wire), "-n", str(ranks)]  # fmt: skip
     starts: Dict[str, Callable[[], str]] = {
         MAD: lambda: str(mpich_build.need_prefix() / "bin" / "mpiexec"),
         OFI: lambda: str(mpich_build.peer_prefix() / "bin" / "mpiexec"),
         UCX: lambda: _found("mpiexec.mpich"),
     }
-    return [starts[whose](), "-n", "2"] if whose in starts else []
+    return [starts[whose](), "-n", str(ranks)] if whose in starts else []
 
 
 def _loaded(binary: Path) -> List[Path]:
