@@ -17,8 +17,11 @@ constexpr std::size_t kHeadBytes = 4;
 constexpr std::byte kMagic{'m'};
 constexpr unsigned kNameMask = 0x1f;
 constexpr unsigned kEarlierShift = 5;
-static_assert(EngineAddress::kFabricMax <= kNameMask && EngineAddress::kMostFabrics <= 4,
-              "both are in one byte");
+constexpr unsigned kEarlierMask = 0x3;
+constexpr unsigned kOfEnd = 0x80;
+static_assert(EngineAddress::kFabricMax <= kNameMask &&
+                  EngineAddress::kMostFabrics <= kEarlierMask + 1,
+              "all are in one byte");
 
 std::uint64_t fnv1a(const std::string& text) {
   std::uint64_t hash = 0xcbf29ce484222325u;
@@ -30,21 +33,27 @@ Status not_an_address(const std::string& why) {
   return Status(StatusCode::kInvalidArgument, "not an engine's address: " + why);
 }
 
-/// What an address has of an earlier one, at the same places.
+/// What an address has of an earlier one.
 struct Common {
   std::size_t earlier = 0;  // its number
-  std::size_t first = 0;    // bytes at the beginning
-  std::size_t last = 0;     // bytes at the end
+  std::size_t first = 0;    // bytes, at the beginning of both
+  std::size_t last = 0;     // bytes, at the address's end; in the earlier one at the same places
+  bool of_end = false;      // or at its end, too
 };
 
-Common common(const Bytes& address, const Bytes& earlier, std::size_t number) {
+/// Where an earlier address ends, as seen from the end of one of `size` bytes.
+std::size_t end_in(const Bytes& earlier, std::size_t size, bool of_end) {
+  return of_end ? earlier.size() : size;
+}
+
+Common common(const Bytes& address, const Bytes& earlier, bool of_end) {
   const std::size_t size = std::min(address.size(), earlier.size());
+  const std::size_t end = end_in(earlier, address.size(), of_end);
   Common out;
-  out.earlier = number;
+  out.of_end = of_end;
   while (out.first < size && address[out.first] == earlier[out.first]) ++out.first;
-  if (address.size() > earlier.size()) return out;
-  while (out.last < size - out.first &&
-         address[size - 1 - out.last] == earlier[size - 1 - out.last]) {
+  while (end <= earlier.size() && out.last < size - out.first &&
+         address[address.size() - 1 - out.last] == earlier[end - 1 - out.last]) {
     ++out.last;
   }
   return out;
@@ -53,8 +62,11 @@ Common common(const Bytes& address, const Bytes& earlier, std::size_t number) {
 Common most_common(const std::vector<FabricAddress>& fabrics, std::size_t number) {
   Common best;
   for (std::size_t i = 0; i < number; ++i) {
-    const Common with = common(fabrics[number].address, fabrics[i].address, i);
-    if (with.first + with.last > best.first + best.last) best = with;
+    for (const bool of_end : {false, true}) {
+      Common with = common(fabrics[number].address, fabrics[i].address, of_end);
+      with.earlier = i;
+      if (with.first + with.last > best.first + best.last) best = with;
+    }
   }
   return best;
 }
@@ -85,7 +97,7 @@ bool read_fabric(Reader& in, std::vector<FabricAddress>* fabrics) {
   out.fabric.assign(reinterpret_cast<const char*>(in.take(name_bytes)), name_bytes);
   const std::size_t size = in.number();
   Common with;
-  with.earlier = word >> kEarlierShift;
+  with.earlier = word >> kEarlierShift & kEarlierMask;
   with.first = in.number();
   with.last = in.number();
   const std::size_t shared = with.first + with.last;
@@ -94,11 +106,14 @@ bool read_fabric(Reader& in, std::vector<FabricAddress>* fabrics) {
   }
   const Bytes none;
   const Bytes& earlier = with.earlier < fabrics->size() ? (*fabrics)[with.earlier].address : none;
-  if (with.first > earlier.size() || (with.last > 0 && size > earlier.size())) return false;
+  const std::size_t end = end_in(earlier, size, (word & kOfEnd) != 0);
+  if (with.first > earlier.size() || (with.last > 0 && (end > earlier.size() || with.last > end))) {
+    return false;
+  }
   const std::byte* const own = in.take(size - shared);
   out.address.assign(earlier.begin(), earlier.begin() + static_cast<std::ptrdiff_t>(with.first));
   out.address.insert(out.address.end(), own, own + (size - shared));
-  for (std::size_t i = size - with.last; i < size; ++i) out.address.push_back(earlier[i]);
+  for (std::size_t i = end - with.last; i < end; ++i) out.address.push_back(earlier[i]);
   fabrics->push_back(std::move(out));
   return true;
 }
@@ -118,7 +133,8 @@ std::vector<std::byte> EngineAddress::encode() const {
   for (std::size_t i = 0; i < fabrics.size(); ++i) {
     const auto& [name, address] = fabrics[i];
     const Common with = most_common(fabrics, i);
-    out.push_back(std::byte(name.size() | with.earlier << kEarlierShift));
+    out.push_back(
+        std::byte(name.size() | with.earlier << kEarlierShift | (with.of_end ? kOfEnd : 0)));
     for (const char c : name) out.push_back(std::byte(c));
     for (const std::size_t number : {address.size(), with.first, with.last}) {
       out.push_back(std::byte(number));

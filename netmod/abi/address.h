@@ -5,9 +5,10 @@
 // encoded form is
 //
 //   'm', version, bytes of the node part, number of fabrics, node part, and for each fabric
-//   a byte: bytes of its name (bits 0-4), number of an earlier fabric (bits 5-6); the name;
-//   bytes of the address; how many of them, at its beginning and at its end, are those of the
-//   earlier fabric's address at the same places (2 bytes); those between them
+//   a byte: bytes of its name (bits 0-4), number of an earlier fabric (bits 5-6), of its end (bit
+//   7); the name; bytes of the address; how many of them, at its beginning and at its end, are
+//   those of the earlier fabric's address at the same places, or, "of its end", how many at its
+//   end are those at that one's end (2 bytes); those between them
 //
 // since addresses of one process have most of their bytes in common.  The node part is empty when
 // it is not known, as for a peer that connected to us and whose card we never saw.
@@ -32,7 +33,7 @@ struct FabricAddress {
 };
 
 struct EngineAddress {
-  static constexpr unsigned kVersion = 2;
+  static constexpr unsigned kVersion = 3;
   static constexpr std::size_t kNodeBytes = 8;
   static constexpr std::size_t kMostFabrics = 4;
   static constexpr std::size_t kFabricMax = 25;         // bytes of a fabric's name

@@ -66,6 +66,23 @@ TEST(EngineAddress, AnyAddressesRoundTrip) {
   }
 }
 
+// As those of the fabrics shm and tcp, which end with one secret.
+TEST(EngineAddress, WhatAddressesEndWithIsThereOnce) {
+  Bytes secret(16);
+  for (std::size_t i = 0; i < secret.size(); ++i) secret[i] = std::byte(100 + i);
+  Bytes shorter(8, std::byte{1}), longer(16, std::byte{2});
+  shorter.insert(shorter.end(), secret.begin(), secret.end());
+  longer.insert(longer.end(), secret.begin(), secret.end());
+  for (const bool shorter_first : {true, false}) {
+    EngineAddress address;
+    address.fabrics = {{"a", shorter_first ? shorter : longer},
+                       {"b", shorter_first ? longer : shorter}};
+    expect_round_trip(address);
+    const std::size_t heads = 4 + 2 * 5;
+    EXPECT_EQ(address.encode().size(), heads + 8 + 16 + secret.size());
+  }
+}
+
 // Of our own drivers: IPv6 addresses with a secret that they share.
 TEST(EngineAddress, TheLargestOfThreeFabricsFitAPortName) {
   EngineAddress address;

@@ -55,16 +55,19 @@ Result<Modex> Modex::open(const ModexJob& job, Launcher* launcher) {
   if (job.rank < 0 || job.rank >= job.size) return wrong("no process has this rank");
   if (launcher->value_length() <= kHeadLength) return wrong("the launcher takes no values");
   Modex modex(job, launcher);
-  const int last = *std::max_element(job.nodes, job.nodes + job.size);
-  modex.numbers_.assign(static_cast<std::size_t>(std::max(last, 0)) + 1, kNoNode);
-  for (int rank = 0; rank < job.size; ++rank) {
-    if (job.nodes[rank] < 0) return wrong("a node's number is negative");
-    std::size_t& number = modex.numbers_[static_cast<std::size_t>(job.nodes[rank])];
+  for (int rank = 0, end = 0; rank < job.size; rank = end) {
+    const int node = job.nodes[rank];
+    if (node < 0) return wrong("a node's number is negative");
+    // Neighbours in rank are neighbours on a node, mostly.
+    for (end = rank + 1; end < job.size && job.nodes[end] == node;) ++end;
+    const auto place = static_cast<std::size_t>(node);
+    if (place >= modex.numbers_.size()) modex.numbers_.resize(place + 1, kNoNode);
+    std::size_t& number = modex.numbers_[place];
     if (number == kNoNode) {
       number = modex.nodes_.size();
       modex.nodes_.push_back({rank, 0});
     }
-    ++modex.nodes_[number].processes;
+    modex.nodes_[number].processes += static_cast<std::size_t>(end - rank);
   }
   std::size_t next = 0;
   if (std::all_of(modex.numbers_.begin(), modex.numbers_.end(),
@@ -300,8 +303,7 @@ Status Modex::read_groups(std::vector<Bytes>* out) {
 Status Modex::tell(std::uint32_t name) {
   const auto own = data_of(job_.rank, name);
   if (!own.ok()) return own.status();
-  const bool tells = nodes() > 1 && is_root() && own_node() % nodes_of_group() == 0;
-  return tells ? tell_group(name, own_node() / nodes_of_group()) : Status();
+  return tells() ? tell_group(name, own_node() / nodes_of_group()) : Status();
 }
 
 Result<bool> Modex::hear(std::uint32_t name, const Agree& agree) {

@@ -75,6 +75,8 @@ class Modex {
   static constexpr std::size_t kValues = 64;
   /// The parts of agree(), with a fence of the launcher between them.
   Status tell(std::uint32_t name);
+  /// Whether tell() has this process speak for a group.
+  bool tells() const { return nodes() > 1 && is_root() && own_node() % nodes_of_group() == 0; }
   Result<bool> hear(std::uint32_t name, const Agree& agree);
 
   std::size_t nodes() const { return nodes_.size(); }

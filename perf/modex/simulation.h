@@ -8,27 +8,41 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "madlike/base/status.h"
 
 namespace mad {
 
+/// Nodes have per_node ranks each, in order; the last one has what is left.
 struct SimulatedJob {
   int ranks = 1;
   int per_node = 1;
-  std::size_t value_length = 672;  // characters that the launcher takes; hydra's of MPICH 4.0
+  std::string host = {};                        // of all nodes; empty: names of 8 characters
+  std::vector<std::uint32_t> process_ids = {};  // of the ranks; empty: ascending ones
 };
 
-/// Bytes are those that travel, characters those of the launcher's keys and values.
+/// What one node tells.
+struct NodeCosts {
+  std::size_t bytes = 0;          // that travel
+  std::size_t process_bytes = 0;  // of them those of its processes
+  std::size_t puts = 0;           // of the launcher's values
+  std::size_t characters = 0;     // of them with their keys
+};
+inline bool operator==(const NodeCosts& one, const NodeCosts& other) {
+  return one.bytes == other.bytes && one.process_bytes == other.process_bytes &&
+         one.puts == other.puts && one.characters == other.characters;
+}
+
 struct SimulatedCosts {
-  std::size_t nodes = 0;
-  double process_bytes = 0;    // of one process, the mean
-  double node_bytes = 0;       // of one node without its processes', the mean
-  double node_characters = 0;  // that one node puts, keys included, the mean
-  double node_puts = 0;
+  std::vector<NodeCosts> nodes;
+  // The agreement before anybody talks.
+  std::size_t agreement_puts = 0, agreement_characters = 0;  // of all
+  std::size_t agreement_gets = 0;                            // of all
+  std::size_t most_agreement_gets = 0;                       // of the process that gets most
   std::size_t fences = 0;
-  std::size_t agreement_gets = 0;  // of the process that gets most before anybody talks
-  std::size_t contact_gets = 0;    // of a process's first message to another node
+  std::size_t contact_gets = 0;  // of a process's first message to the first node
 };
 
 /// Opens an engine of two for its card; the error of that, or of the job.

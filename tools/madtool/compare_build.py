@@ -88,7 +88,7 @@ def programs(wanted: Sequence[str], program: Program = CONTENDER) -> Dict[str, P
 
 
 def launcher(whose: str, wire: str, ranks: int = 2) -> Sequence[str]:
-    """What starts the ranks of its program."""
+    """What starts so many ranks of its program, more than there are cores, too."""
     if whose == OPENMPI:
         crowded = ["--oversubscribe"] if ranks > len(os.sched_getaffinity(0)) else []
         return [_found("mpirun.openmpi"), "--allow-run-as-root", "--bind-to", "none", *crowded,

@@ -2,7 +2,7 @@
 
 Bytes and messages are counted by the code that packs real cards (perf/modex); times are those that the launcher's calls
 take on this machine, in the chain of calls that a process waits for.  What a launcher takes to carry the bytes between
-its own nodes is its own affair and not in them; the bytes are.
+its own nodes is its own affair and not in them; the bytes are.  `--real` starts the ranks and compares (modex_real.py).
 """
 
 import argparse
@@ -10,19 +10,20 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Tuple
+from typing import Callable, Dict, List, NamedTuple, Sequence, Tuple
 
-from madtool import figure, mpich_build, own_program
+from madtool import compare_build, compare_plot, figure, hydra_log, modex_real, mpich_build, own_program
+from madtool.compare_wire import OFI, UCX
 from madtool.errors import Failure, Missing
 
 # "RFC: changes to modex", Open MPI's developers' list, 15 April 2008: naming of five pieces of data, bytes a process.
 _NAMING = (("names, as they were", 89), ("no string lengths", 69), ("short names", 71), ("both", 51), ("hashes", 20))
-# What ch4 had of us before: an address of at most 110 bytes, a host's name of 64 and a size of 2, as hexadecimal text
-# under the key "-allgather-shm-N-RANK", which every node read of all processes.
-_OLD_CARD_BYTES = 176
-_OLD_KEY = "-allgather-shm-1-"
+_NAMES = 3  # of ours, of 4 bytes, once a node
+_PEERS = (OFI, UCX)
+# ch4 of MPICH 4.0.2 (mpir_pmi.c) puts a card for each process, under "-allgather-shm-1-RANK".
+_CARD_KEY = "-allgather-shm-"
 _SUFFIXES = {"K": 1000, "M": 1000000}
-_STEPS = (64, 256, 1024, 4096, 16384, 65536, 262144)
+_STEPS = (128, 256, 1024, 4096, 16384, 65536, 262144)
 _PROBE = Path(__file__).with_name("modex_probe.py")
 _RANKS_OF_PROBE = 4
 
@@ -36,13 +37,13 @@ class Calls(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A job's start, bytes of text included: what one node gives and gets, and what a process waits for."""
+    """A job's start, in characters of the launcher's text; what a process waits for."""
 
     name: str
-    process_bytes: float
-    node_bytes: float
+    process: float  # characters of one
+    node: float  # of a node, without its processes'
     puts: float  # of all
-    gets: float  # of a node before anybody talks
+    gets: float  # before anybody talks: of the processes of a node, by the one that gets most or all together
     seconds: float
 
 
@@ -56,42 +57,46 @@ def number(text: str) -> int:
     return int(digits) * scale
 
 
-def old_way(ranks: int, per_node: int, calls: Calls) -> Row:
-    """Every process puts a card; the processes of a node read all there are, in turns, from one proxy."""
-    characters = 2 * _OLD_CARD_BYTES + len(_OLD_KEY) + len(str(ranks))
+def others_way(name: str, card: int, ranks: int, per_node: int, calls: Calls) -> Row:
+    """Every process puts a card, of so many characters; the processes of a node read all there are from one proxy."""
+    characters = card + len(_CARD_KEY) + len("1-") + len(str(ranks - 1))
     seconds = (per_node * calls.put + calls.fence + ranks * calls.get) / 1e6
-    return Row("a card each", characters, 0, ranks, ranks, seconds)
+    return Row(name, characters, 0, ranks, ranks, seconds)
 
 
-def new_way(costs: Dict[str, float], ranks: int, per_node: int, calls: Calls) -> Row:
+def our_way(costs: Dict[str, int], ranks: int, calls: Calls) -> Row:
     """A node puts its data, agreement is by groups; then a first message to another node."""
-    text = costs["node_characters"]
-    share = costs["process_bytes"] * per_node / (costs["process_bytes"] * per_node + costs["node_bytes"])
-    waits = costs["node_puts"] * calls.put + costs["fences"] * calls.fence
-    waits += (costs["agreement_gets"] + costs["contact_gets"]) * calls.get
-    return Row("once a node", text * share / per_node, text * (1 - share), costs["nodes"] * costs["node_puts"],
-               costs["agreement_gets"], waits / 1e6)  # fmt: skip
+    nodes = costs["nodes"]
+    text = costs["node_characters"] + costs["agreement_characters"]
+    processes = text * costs["process_bytes"] / costs["bytes"]
+    waits = costs["most_node_puts"] * calls.put + costs["fences"] * calls.fence
+    waits += (costs["most_agreement_gets"] + costs["contact_gets"]) * calls.get
+    return Row("ch4:mad", processes / ranks, (text - processes) / nodes, costs["node_puts"] + costs["agreement_puts"],
+               costs["most_agreement_gets"], waits / 1e6)  # fmt: skip
 
 
-def table(rows: List[Row], ranks: int, per_node: int) -> List[str]:
-    lines = [f"{ranks} ranks, {per_node} a node; characters of the launcher's text; no node is waited for but by calls",
-             f"{'':<24}{'process':>9}{'node':>8}{'whole job':>14}{'puts':>10}{'gets a node':>13}{'seconds':>10}"]  # fmt: skip
-    nodes = -(-ranks // per_node)
+def whole(row: Row, ranks: int, per_node: int) -> float:
+    """Characters of all, in MB."""
+    return (row.process * ranks + row.node * -(-ranks // per_node)) / 1e6
+
+
+def table(rows: Sequence[Row], ranks: int, per_node: int) -> List[str]:
+    lines = [f"{ranks} ranks, {per_node} a node; characters of the launcher's text, keys included",
+             f"{'':<24}{'a process':>10}{'a node':>8}{'all':>14}{'puts':>10}{'gets a node':>13}{'seconds':>10}"]  # fmt: skip
     for row in rows:
-        whole = row.process_bytes * ranks + row.node_bytes * nodes
-        lines.append(f"{row.name:<24}{row.process_bytes:>9.1f}{row.node_bytes:>8.0f}{whole / 1e6:>11.2f} MB"
+        lines.append(f"{row.name:<24}{row.process:>10.1f}{row.node:>8.0f}{whole(row, ranks, per_node):>11.2f} MB"
                      f"{row.puts:>10.0f}{row.gets:>13.0f}{row.seconds:>10.4f}")  # fmt: skip
     return lines
 
 
-def naming(costs: Dict[str, float], ranks: int, per_node: int) -> List[str]:
+def naming(costs: Dict[str, int], ranks: int, per_node: int) -> List[str]:
     """Beside the mail's variants, bytes of names alone."""
-    names = 3 * 4  # of ours, once a node
-    lines = ["names alone, bytes a process and in the whole job:"]
-    for what, size in _NAMING:
-        lines.append(f"{'  ' + what:<24}{size:>9.2f}{size * ranks / 1e6:>11.2f} MB")
-    lines.append(f"{'  hashes once a node':<24}{names / per_node:>9.2f}{names * costs['nodes'] / 1e6:>11.2f} MB")
-    lines.append(f"data, packed: {costs['process_bytes']:.2f} bytes a process and {costs['node_bytes']:.0f} a node")
+    ours = 4 * _NAMES
+    lines = [f"{'names alone':<24}{'a process':>10}{'':>8}{'all':>14}"]
+    for what, size in (*_NAMING, ("hashes once a node, ours", ours / per_node)):
+        lines.append(f"{'  ' + what:<24.24}{size:>10.2f}{'':>8}{size * ranks / 1e6:>11.2f} MB")
+    node = (costs["bytes"] - costs["process_bytes"]) / costs["nodes"]
+    lines.append(f"our data before it is text: {costs['process_bytes'] / ranks:.2f} bytes a process and {node:.0f} a node")
     return lines
 
 
@@ -105,7 +110,22 @@ def measured() -> Calls:
     return Calls(**json.loads(done.stdout))
 
 
-def _simulated(program: Path, ranks: int, per_node: int) -> Dict[str, float]:
+def card_characters(requests: Sequence[hydra_log.Request]) -> int:
+    """Of the longest card that a process of another MPICH put."""
+    cards = [len(each.value) for each in requests if each.name == "put" and each.key.startswith(_CARD_KEY)]
+    if not cards:
+        raise Failure("this MPICH gives its launcher no cards; modex knows those of MPICH 4.0")
+    return max(cards)
+
+
+def _cards(peers: Sequence[str]) -> Dict[str, int]:
+    """Of each peer, in a small job."""
+    programs = compare_build.programs(peers, modex_real.PROGRAM)
+    return {whose: card_characters(hydra_log.requests(modex_real.log_of(whose, program, 4, 2)))
+            for whose, program in programs.items()}  # fmt: skip
+
+
+def _simulated(program: Path, ranks: int, per_node: int) -> Dict[str, int]:
     done = subprocess.run([str(program), str(ranks), str(per_node)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True, check=False)  # fmt: skip
     if done.returncode != 0:
@@ -113,49 +133,59 @@ def _simulated(program: Path, ranks: int, per_node: int) -> Dict[str, float]:
     return dict(json.loads(done.stdout))
 
 
-def _plot(program: Path, ranks: int, per_node: int, calls: Calls, directory: Path) -> None:
-    sizes = [*(size for size in _STEPS if per_node < size < ranks), ranks]
-    old: List[Tuple[Row, int]] = [(old_way(size, per_node, calls), size) for size in sizes]
-    new = [(new_way(_simulated(program, size, per_node), size, per_node, calls), size) for size in sizes]
+def drawing(rows: Sequence[Tuple[int, Sequence[Row]]], per_node: int) -> figure.Figure:
+    """Of jobs of so many ranks, each with the same rows."""
+    def curves(value: Callable[[Row, int], float]) -> List[figure.Curve]:
+        return [figure.Curve(row.name, figure.colour(place), [(ranks, value(of[place], ranks)) for ranks, of in rows])
+                for place, row in enumerate(rows[0][1])]  # fmt: skip
 
-    def curves(value: "object") -> List[figure.Curve]:
-        assert callable(value)
-        return [figure.Curve(rows[0][0].name, figure.colour(n), [(size, value(row, size)) for row, size in rows])
-                for n, rows in enumerate((new, old))]  # fmt: skip
-
-    def whole(row: Row, size: int) -> float:
-        return (row.process_bytes * size + row.node_bytes * -(-size // per_node)) / 1e6
-
-    drawn = figure.Figure("modex", f"start-up data, {per_node} ranks a node", figure.Axis("ranks", "set logscale x"), (
-        figure.Panel("that every node is given", "MB", True, curves(whole)),
-        figure.Panel("waiting for the launcher", "s", True, curves(lambda row, size: row.seconds)),
+    axis = figure.Axis("ranks", "set logscale x\nset format x '10^{%T}'")
+    return figure.Figure("modex", f"Start-up data, {per_node} ranks a node", axis, (
+        figure.Panel("What every node is given", "MB", True, curves(lambda row, ranks: whole(row, ranks, per_node))),
+        figure.Panel("What a process waits for the launcher's calls", "s", True, curves(lambda row, _: row.seconds)),
     ))  # fmt: skip
-    figure.draw([drawn], directory)
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
         "modex", help="what start-up data takes in a job of any size",
         description="Prints the bytes, messages and time of a job's start-up data, packed by the code that packs real "
-        "cards, with the launcher's calls as they are measured on this machine, beside a card for each process and "
-        "what names take in the variants of the mail that asked for it.",
+        "cards, with the launcher's calls as they are measured on this machine, beside other MPICHs', whose cards are "
+        "measured in a small job, and what names take in the variants of the mail that asked for it. The first time "
+        "builds ch4:ofi, which takes as long as this device; ch4:ucx is Debian's package, installed if need be.",
     )  # fmt: skip
     parser.add_argument("--ranks", default="1M", metavar="N", help="as 512, 64K, 1M (default: 1M)")
     parser.add_argument("--per-node", default="64", metavar="N", help="ranks of a node (default: 64)")
-    parser.add_argument("--plot", metavar="DIRECTORY", help="draw the figure there as well, from 256 ranks on")
+    parser.add_argument("--peers", metavar="LIST", help="only these, of " + ", ".join(_PEERS))
+    parser.add_argument("--plots", metavar="DIR", help="draw bytes and times there, up to so many ranks (PNG and SVG)")
+    parser.add_argument("--real", action="store_true",
+                        help="start so many ranks here, as nodes of --per-node, and compare all figures with the model's")  # fmt: skip
     parser.set_defaults(function=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """1 where real ranks are not as predicted."""
     ranks, per_node = number(arguments.ranks), number(arguments.per_node)
-    if arguments.plot and not figure.gnuplot():
-        raise Missing("--plot needs gnuplot")
-    program, calls = own_program.built("modex"), measured()
+    peers = arguments.peers.split(",") if arguments.peers else list(_PEERS)
+    unknown = [one for one in peers if one not in _PEERS]
+    if unknown:
+        raise Missing(f"--peers: no {', '.join(unknown)}; there are: {', '.join(_PEERS)}")
+    plots = compare_plot.need_gnuplot(arguments.plots) if arguments.plots else None
+    program = own_program.built("modex")
+    if arguments.real:
+        return 0 if modex_real.run(program, ranks, per_node) else 1
+    calls, cards = measured(), _cards(peers)
+
+    def rows(size: int, costs: Dict[str, int]) -> List[Row]:
+        return [our_way(costs, size, calls),
+                *(others_way(whose, card, size, per_node, calls) for whose, card in cards.items())]  # fmt: skip
+
     costs = _simulated(program, ranks, per_node)
     print(f"the launcher here: put {calls.put:.0f} µs, get {calls.get:.0f} µs, fence {calls.fence:.0f} µs")
-    rows = [new_way(costs, ranks, per_node, calls), old_way(ranks, per_node, calls)]
-    for line in [*table(rows, ranks, per_node), *naming(costs, ranks, per_node)]:
+    for line in [*table(rows(ranks, costs), ranks, per_node), *naming(costs, ranks, per_node)]:
         print(line)
-    if arguments.plot:
-        _plot(program, ranks, per_node, calls, Path(arguments.plot))
+    if plots:
+        smaller = [size for size in _STEPS if per_node < size < ranks]
+        drawn = [(size, rows(size, _simulated(program, size, per_node))) for size in smaller] + [(ranks, rows(ranks, costs))]
+        compare_plot.draw(iter([drawing(drawn, per_node)]), plots)
     return 0
