@@ -25,14 +25,35 @@ Status gone_by(const Endpoint& endpoint, const Status& reported) {
   return {StatusCode::kPeerFailed, "the peer's connection ended without goodbye: " + why};
 }
 
+// What is sent meanwhile leaves at the end of the turn at the latest.
+class Arriving {
+ public:
+  explicit Arriving(Core& core) : core_(core) { core_.arriving = true; }
+  ~Arriving() { core_.arriving = false; }
+  Arriving(const Arriving&) = delete;
+  Arriving& operator=(const Arriving&) = delete;
+
+ private:
+  Core& core_;
+};
+
 }  // namespace
+
+bool Progress::holds_collected() const {
+  return std::any_of(core_.active.begin(), core_.active.end(),
+                     [](const Endpoint* endpoint) { return endpoint->queue.has_collected(); });
+}
+
+std::size_t Progress::take_arrivals() {
+  const Arriving arriving(core_);
+  const std::size_t handled = poll_fabrics();
+  if (!core_.finished.empty()) deliver_sent();
+  return handled;
+}
 
 std::size_t Progress::turn() {
   ++core_.turn;
-  core_.arriving = true;
-  const std::size_t handled = poll_fabrics();
-  if (!core_.finished.empty()) deliver_sent();
-  core_.arriving = false;
+  const std::size_t handled = take_arrivals();
   more_to_post_ = false;
   if (!core_.active.empty()) pump_active();
   if (!core_.refused.empty()) check_refused();

@@ -31,11 +31,16 @@ class Progress {
   /// No end of a peer is still to be carried out or told.
   bool ends_told() const { return core_.ending.empty() && gone_.empty(); }
   /// The next turn has something to do, whatever the drivers say.
-  bool has_work() const { return more_to_post_ || !core_.finished.empty() || !ends_told(); }
+  bool has_work() const {
+    return more_to_post_ || !core_.finished.empty() || !ends_told() || holds_collected();
+  }
 
  private:
   static constexpr std::size_t kBatch = 32;  // completions taken by one poll
 
+  /// Whether messages wait for this turn to leave together.
+  bool holds_collected() const;
+  std::size_t take_arrivals();
   std::size_t poll_fabrics();
   /// Packets of a fabric that were taken where they arrived; `*all`: there is no other.
   std::size_t take_in_place(std::size_t fabric, bool* all);

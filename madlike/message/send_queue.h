@@ -47,6 +47,7 @@ struct SendQueue {
     if (one_of_many) ++collected_;
     return collected_ == kTogether || (collected_ > 0 && !one_of_many);
   }
+  bool has_collected() const { return collected_ > 0; }
   /// What was collected is on its way.
   void forget_collected() { collected_ = 0; }
 

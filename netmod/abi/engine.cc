@@ -389,7 +389,7 @@ Status mad_engine::receive_tagged(const mad_incoming& incoming, mad_receive& rec
 
 Status mad_engine::receive_message(mad_incoming wanted, const mad::Payload& payload, mad_path path,
                                    mad_op* op, mad_receive* receive, std::uint64_t* received) {
-  if (wanted.foreign != nullptr && payload.program != nullptr) {
+  if (wanted.foreign != nullptr && payload.type != nullptr) {
     return foreign_.receive(wanted, payload, path, op, receive, received);
   }
   wanted.payload_bytes = std::min(wanted.payload_bytes, payload.bytes);

@@ -228,8 +228,8 @@ MAD_API int mad_type_copy(const void* from, uint64_t from_count, const mad_type*
  * is written. */
 MAD_API int mad_type_serialize(const mad_type* type, void* out, size_t capacity, size_t* size);
 /* The type of such bytes, all of them, which may come from anyone: MAD_ERR_PROTOCOL or
- * MAD_ERR_VERSION if they are none.  It is committed and moves bytes: its signature is theirs, it is
- * never converted for another machine, and no other type can be made of it.  It takes memory in
+ * MAD_ERR_VERSION if they are none.  It is committed and moves bytes: its signature is theirs, it
+ * is never converted for another machine, and no other type can be made of it.  It takes memory in
  * proportion to its bytes.  Compare its true bounds with your memory. */
 MAD_API int mad_type_deserialize(const void* bytes, size_t size, mad_type** out);
 
@@ -421,8 +421,8 @@ MAD_API int mad_send(mad_engine* engine, mad_peer* peer, uint8_t handler, const 
                      size_t header_bytes, const void* base, uint64_t count, const mad_type* type,
                      mad_path path, mad_op* op);
 
-/* As mad_send(), of one of many messages: a small one may wait for the next mad_engine_progress(), to
- * leave with others. */
+/* As mad_send(), of one of many messages: a small one may wait for the next mad_engine_progress(),
+ * to leave with others. */
 MAD_API int mad_send_soon(mad_engine* engine, mad_peer* peer, uint8_t handler, const void* header,
                           size_t header_bytes, const void* base, uint64_t count,
                           const mad_type* type, mad_path path, mad_op* op);

@@ -224,7 +224,7 @@ extern "C" int mad_unpack_layout(mad_unpacking* session, void* base, uint64_t co
     const ReceiveMode mode = to_receive_mode(recv_mode);
     mad_engine& engine = *session->engine;
     const auto* const machine = engine.foreign_machine(session->session->message().from());
-    if (machine != nullptr) {
+    if (machine != nullptr && !type->foreign) {
       auto piece = foreign_piece(engine, *machine, base, count, type->desc);
       if (!piece.ok()) return mad::to_abi(piece.status());
       return mad::to_abi(session->session->unpack(std::move(*piece), mode));

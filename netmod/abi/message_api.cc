@@ -69,7 +69,7 @@ int mad::check_any_payload(const char* function, const void* base, std::uint64_t
   }
   if (const int error = mad::check_committed(type, function)) return error;
   out->program = &type->program;
-  out->type = &type->desc;
+  out->type = type->foreign ? nullptr : &type->desc;
   return mad::total_bytes(*type->program, count, function, &out->bytes);
 }
 

@@ -23,8 +23,9 @@ class HeldPayload {
   explicit HeldPayload(const Payload& payload) : payload_(payload) {
     if (payload.program == nullptr) return;
     program_ = *payload.program;
-    type_ = *payload.type;
     payload_.program = &program_;
+    if (payload.type == nullptr) return;
+    type_ = *payload.type;
     payload_.type = &type_;
   }
   HeldPayload(const HeldPayload&) = delete;

@@ -35,7 +35,7 @@ struct mad_type {
   mad::Result<const mad::TypeSignature*> signature() const;
 
   const mad::TypeDescPtr desc;
-  const bool foreign = false;  // `desc` is a stand-in
+  const bool foreign = false;  // `desc` is a stand-in, by which nothing is converted
   std::atomic<std::uint32_t> references{1};
   std::mutex commit_mutex;
   std::atomic<bool> committed{false};

@@ -268,7 +268,7 @@ void MPIDI_MAD_far_sent(MPIR_Request* request, int status);
 void MPIDI_MAD_far_received(MPIR_Request* request, int status);
 /* Its target is gone, and with it the data that the request waits for. */
 void MPIDI_MAD_far_failed(MPIR_Request* request, int error);
-void MPIDI_MAD_far_gone(const mad_peer* peer);
+void MPIDI_MAD_far_gone(const mad_peer* peer, int status);
 /* mad_serve.c: tells origins what was taken of theirs, once a turn of progress. */
 void MPIDI_MAD_answer_puts(void);
 

@@ -18,7 +18,7 @@ void MPIDI_MAD_on_peer_gone(void* context, mad_peer* peer, int status, const cha
   MPIDI_MAD_global.gone_peers++;
   MPIDI_MAD_global.sweep = true;
   MPIDI_MAD_fail_unacknowledged(peer, status);
-  MPIDI_MAD_far_gone(peer);
+  MPIDI_MAD_far_gone(peer, status);
   MPIDI_MAD_answer_questions(peer, status);
   MPIDI_MAD_forget_notes(peer);
   mad_peer_set_context(peer, MPIDI_MAD_global.gone);

@@ -14,6 +14,18 @@
 typedef MPIDI_MAD_far_t far_t;
 typedef MPIDI_MAD_operation_t operation_t;
 
+mad_path MPIDI_MAD_far_path(MPIR_Win* win) {
+  mad_path path;
+
+  /* A wrong attribute is reported by who sends; "off" is the origin's choice. */
+  (void)MPIDI_MAD_comm_path(win->comm_ptr, &path);
+  return path == MAD_PATH_OFF ? MAD_PATH_AUTO : path;
+}
+
+static void note_trouble(MPIR_Win* win, int error) {
+  if (win->dev.netmod.mad.trouble == MPI_SUCCESS) win->dev.netmod.mad.trouble = error;
+}
+
 static int no_memory(void) {
   return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_NO_MEM,
                               "**nomem", 0);
@@ -82,6 +94,8 @@ static void forget_layout(mad_type** slot) {
 /* The layout's number at the target.  False: it has none, and its description is too long. */
 static bool name_layout(far_t* far, mad_type* type, MPIDI_MAD_operation_header_t* header) {
   operation_t* operation = &header->operation;
+  const size_t most = mad_max_header_bytes(MPIDI_MAD_global.engine) - sizeof(*operation);
+  const size_t room = MPL_MIN(most, MPIDI_MAD_MOST_DESCRIBED);
   mad_type** slot;
   size_t bytes;
 
@@ -90,9 +104,7 @@ static bool name_layout(far_t* far, mad_type* type, MPIDI_MAD_operation_header_t
     operation->layout = (uint16_t)(i + 1);
     return true;
   }
-  if (mad_type_serialize(type, header->layout, MPIDI_MAD_MOST_DESCRIBED, &bytes) < 0 ||
-      bytes > MPIDI_MAD_MOST_DESCRIBED)
-    return false;
+  if (mad_type_serialize(type, header->layout, room, &bytes) < 0 || bytes > room) return false;
   slot = &far->sent[far->next_sent];
   operation->layout = (uint16_t)(far->next_sent + 1);
   operation->described = (uint16_t)bytes;
@@ -103,8 +115,10 @@ static bool name_layout(far_t* far, mad_type* type, MPIDI_MAD_operation_header_t
   return true;
 }
 
-static int prepare(MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
+static int prepare(bool is_put, MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
                    MPIDI_MAD_buffer_t target, MPIR_Win* win, attempt_t* out, outcome_t* outcome) {
+  const MPIDI_MAD_layout_t *from = is_put ? &out->here : &out->there,
+                           *to = is_put ? &out->there : &out->here;
   int mpi_errno = MPI_SUCCESS;
   operation_t* operation = &out->header.operation;
 
@@ -115,7 +129,8 @@ static int prepare(MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
   mpi_errno = MPIDI_MAD_layout(NULL, target.count, target.datatype, &out->there);
   MPIR_ERR_CHECK(mpi_errno);
   *outcome = NOTHING_TO_DO;
-  if (out->here.bytes == 0 || out->there.bytes == 0) goto fn_exit;
+  if (from->bytes == 0 || to->bytes == 0) goto fn_exit;
+  MPIR_ERR_CHKANDJUMP(from->bytes > to->bytes, mpi_errno, MPI_ERR_TRUNCATE, "**truncate");
   mpi_errno = MPIDI_MAD_comm_path(win->comm_ptr, &out->path);
   MPIR_ERR_CHECK(mpi_errno);
   *outcome = MPICHS;
@@ -150,8 +165,8 @@ static int give_up(attempt_t* attempt, MPIR_Request* request, int rank, MPIR_Win
   if (operation->described) forget_layout(&attempt->far->sent[operation->layout - 1]);
   if (request == NULL) return no_memory();
   MPIR_cc_set(request->cc_ptr, 0);
-  while (MPIR_Object_get_ref(request) > 1) MPIR_Request_free(request);
-  MPIR_Request_free(request);
+  for (int references = MPIR_Object_get_ref(request); references > 0; references--)
+    MPIDI_CH4_REQUEST_FREE(request);
   return MPIDI_MAD_peer_error(status, rank, win->comm_ptr);
 }
 
@@ -211,11 +226,9 @@ int MPIDI_MAD_far_put(MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement
   attempt_t attempt;
 
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-  mpi_errno = prepare(origin, rank, displacement, target, win, &attempt, &outcome);
+  mpi_errno = prepare(true, origin, rank, displacement, target, win, &attempt, &outcome);
   MPIR_ERR_CHECK(mpi_errno);
   if (outcome == GO) {
-    MPIR_ERR_CHKANDJUMP(attempt.here.bytes > attempt.there.bytes, mpi_errno, MPI_ERR_TRUNCATE,
-                        "**truncate");
     mpi_errno = start_put(&attempt, rank, win, request);
     MPIR_ERR_CHECK(mpi_errno);
   }
@@ -236,11 +249,9 @@ int MPIDI_MAD_far_get(MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement
   attempt_t attempt;
 
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-  mpi_errno = prepare(origin, rank, displacement, target, win, &attempt, &outcome);
+  mpi_errno = prepare(false, origin, rank, displacement, target, win, &attempt, &outcome);
   MPIR_ERR_CHECK(mpi_errno);
   if (outcome == GO) {
-    MPIR_ERR_CHKANDJUMP(attempt.there.bytes > attempt.here.bytes, mpi_errno, MPI_ERR_TRUNCATE,
-                        "**truncate");
     mpi_errno = start_get(&attempt, origin, rank, win, request);
     MPIR_ERR_CHECK(mpi_errno);
   }
@@ -258,16 +269,19 @@ static int range_error(void) {
                               MPI_ERR_RMA_RANGE, "**rmarange", 0);
 }
 
-int MPIDI_MAD_refused(MPIR_Win* win, int mpi_errno) {
-  if (likely(!win->dev.netmod.mad.refused) || mpi_errno != MPI_SUCCESS) return mpi_errno;
-  win->dev.netmod.mad.refused = 0;
-  return range_error();
+int MPIDI_MAD_or_trouble(MPIR_Win* win, int mpi_errno) {
+  if (mpi_errno == MPI_SUCCESS) mpi_errno = win->dev.netmod.mad.trouble;
+  win->dev.netmod.mad.trouble = MPI_SUCCESS;
+  return mpi_errno;
 }
 
 void MPIDI_MAD_finish_get(MPIR_Request* request, int error) {
   far_t* far = MPIDI_MAD_far_of_request(request);
 
-  if (error) request->status.MPI_ERROR = error;
+  if (error) {
+    request->status.MPI_ERROR = error;
+    note_trouble(request->u.rma.win, error);
+  }
   MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(request, datatype));
   end(far, 1);
   MPID_Request_complete(request);
@@ -278,9 +292,19 @@ void MPIDI_MAD_far_failed(MPIR_Request* request, int error) {
 }
 
 void MPIDI_MAD_far_sent(MPIR_Request* request, int status) {
-  if (MPIDI_MAD_AM(request)->send.handler == MPIDI_MAD_HANDLER_PUT) {
-    if (status < 0) request->status.MPI_ERROR = MPIDI_MAD_request_error(request, status);
-    end(MPIDI_MAD_far_of_request(request), 1);
+  switch (MPIDI_MAD_AM(request)->send.handler) {
+    case MPIDI_MAD_HANDLER_PUT:
+      if (status < 0) {
+        request->status.MPI_ERROR = MPIDI_MAD_request_error(request, status);
+        note_trouble(request->u.rma.win, request->status.MPI_ERROR);
+      }
+      end(MPIDI_MAD_far_of_request(request), 1);
+      break;
+    case MPIDI_MAD_HANDLER_GOT:
+      MPIDI_MAD_far_of_request(request)->serving--;
+      break;
+    default:
+      break;
   }
   MPID_Request_complete(request);
 }
@@ -302,13 +326,12 @@ const char* MPIDI_MAD_data_came(mad_peer* from, const MPIDI_MAD_got_t* got, uint
     return "data of another length than was asked for";
   MPIDI_MAD_forget_acknowledgement(request);
   if (got->refused) {
-    request->u.rma.win->dev.netmod.mad.refused = 1;
     MPIDI_MAD_finish_get(request, range_error());
     return NULL;
   }
   op = MPIDI_MAD_op_of(request, &MPIDI_MAD_AM(request)->recv.slot);
   status = mad_recv(MPIDI_MAD_global.engine, incoming, here.base, here.count, here.type,
-                    MAD_PATH_AUTO, op, &received);
+                    MPIDI_MAD_far_path(request->u.rma.win), op, &received);
   if (status != MAD_IN_PROGRESS)
     MPIDI_MAD_finish_get(request, MPIDI_MAD_receive_error(request, status));
   return NULL;
@@ -322,7 +345,7 @@ const char* MPIDI_MAD_answer_came(mad_peer* from, const MPIDI_MAD_answer_t* answ
 
   if (far == NULL || puts > far->unanswered) return "an answer to puts that there were not";
   far->unanswered -= (uint32_t)puts;
-  if (answer->refused) win->dev.netmod.mad.refused = 1;
+  if (answer->refused) note_trouble(win, range_error());
   end(far, (uint32_t)puts);
   return NULL;
 }
@@ -346,15 +369,13 @@ const char* MPIDI_MAD_far_message(mad_peer* from, int handler, const void* heade
 }
 
 void MPIDI_MAD_far_received(MPIR_Request* request, int status) {
-  const int error = MPIDI_MAD_receive_error(request, status);
-
   if (MPIDI_MAD_AM(request)->send.handler == MPIDI_MAD_HANDLER_GET)
-    MPIDI_MAD_finish_get(request, error);
+    MPIDI_MAD_finish_get(request, MPIDI_MAD_receive_error(request, status));
   else
-    MPIDI_MAD_put_taken(request);
+    MPIDI_MAD_put_taken(request, status);
 }
 
-void MPIDI_MAD_far_gone(const mad_peer* peer) {
+void MPIDI_MAD_far_gone(const mad_peer* peer, int status) {
   far_t* far;
 
   DL_FOREACH(MPIDI_MAD_global.far, far) {
@@ -362,19 +383,8 @@ void MPIDI_MAD_far_gone(const mad_peer* peer) {
     if (far->peer != peer) continue;
     far->peer = NULL;
     far->unanswered = 0;
+    if (far->pending > 0)
+      note_trouble(far->win, MPIDI_MAD_failed_error(far->rank, far->win->comm_ptr, status));
     end(far, puts);
-  }
-}
-
-void MPIDI_MAD_far_free(MPIR_Win* win) {
-  for (int rank = 0; rank < win->comm_ptr->local_size; rank++) {
-    far_t* far = win->dev.netmod.mad.members[rank].far;
-    if (far == NULL) continue;
-    for (int i = 0; i < MPIDI_MAD_LAYOUTS; i++) {
-      mad_type_release(far->sent[i]);
-      mad_type_release(far->known[i]);
-    }
-    DL_DELETE(MPIDI_MAD_global.far, far);
-    MPL_free(far);
   }
 }

@@ -22,6 +22,7 @@ typedef struct MPIDI_MAD_far {
   unsigned next_sent; /* whose number is given to another */
 
   /* It as an origin. */
+  uint32_t serving;        /* its operations that are not complete here */
   uint32_t taken, refused; /* puts, since it was told of them */
   bool to_answer;
   struct MPIDI_MAD_far* next_to_answer;
@@ -88,6 +89,8 @@ const char* MPIDI_MAD_operation_came(mad_peer* from, int handler,
                                      uint64_t payload_bytes, mad_incoming* incoming);
 /* A get or a put that waited for its data has them, or never will. */
 void MPIDI_MAD_finish_get(MPIR_Request* request, int error);
-void MPIDI_MAD_put_taken(MPIR_Request* request);
+void MPIDI_MAD_put_taken(MPIR_Request* request, int status);
+/* The path of a window's messages. */
+mad_path MPIDI_MAD_far_path(MPIR_Win* win);
 
 #endif /* MAD_FAR_H_INCLUDED */

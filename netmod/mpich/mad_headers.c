@@ -108,7 +108,9 @@ static bool is_partitioned_send_to(const MPIR_Request* request, const mad_peer* 
 MPIR_Win* MPIDI_MAD_window_of(uint64_t win_id, int64_t rank, const mad_peer* peer) {
   MPIR_Win* win = MPIDIU_map_lookup(MPIDI_global.win_map, win_id);
 
-  if (win == MPIDIU_MAP_NOT_FOUND || rank < 0 || rank >= win->comm_ptr->local_size) return NULL;
+  if (win == MPIDIU_MAP_NOT_FOUND || win->dev.netmod.mad.members == NULL || rank < 0 ||
+      rank >= win->comm_ptr->local_size)
+    return NULL;
   return (MPIDI_MAD_peer(win->comm_ptr, (int)rank) == peer) ? win : NULL;
 }
 

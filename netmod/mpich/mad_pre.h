@@ -79,7 +79,7 @@ typedef struct {
 typedef struct {
   struct MPIDI_MAD_shared* shared;
   struct MPIDI_MAD_member* members; /* by rank */
-  int refused; /* a target found an operation outside of the window, and no call has said so yet */
+  int trouble; /* an operation's error, which no synchronisation has returned yet; or 0 */
 } MPIDI_MAD_win_t;
 
 typedef struct {

@@ -137,8 +137,8 @@ int MPIDI_MAD_progress(int vci) {
 
   if (MPIDI_MAD_global.engine == NULL) return MPI_SUCCESS;
   status = mad_engine_progress(MPIDI_MAD_global.engine, &events);
-  if (unlikely(status < 0)) return MPIDI_MAD_error(status);
   if (MPIDI_MAD_global.to_answer) MPIDI_MAD_answer_puts();
+  if (unlikely(status < 0)) return MPIDI_MAD_error(status);
   if (events > 0) {
     MPIDI_MAD_global.idle_polls = 0;
     MPIDI_MAD_global.idle_since = 0;

@@ -45,8 +45,8 @@ int MPIDI_MAD_win_unlock_all(MPIR_Win* win);
 /* `rank` negative: all.  `local`: only this process's memory may be used again. */
 int MPIDI_MAD_win_flush(int rank, MPIR_Win* win, bool local);
 
-/* mad_far.c: what a synchronisation returns, or that an operation before it was refused. */
-int MPIDI_MAD_refused(MPIR_Win* win, int mpi_errno);
+/* mad_far.c: what a synchronisation returns, or else the error of an operation before it. */
+int MPIDI_MAD_or_trouble(MPIR_Win* win, int mpi_errno);
 
 /* What this process wrote into shared memory is there for all before anything that it does later.
  */
@@ -61,7 +61,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_start(MPIR_Group* group, int asser
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_complete(MPIR_Win* win) {
-  return MPIDI_MAD_refused(win, MPIDIG_mpi_win_complete(win));
+  return MPIDI_MAD_or_trouble(win, MPIDIG_mpi_win_complete(win));
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_post(MPIR_Group* group, int assert, MPIR_Win* win) {
@@ -115,7 +115,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_flush_local_all(MPIR_Win* win) {
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_fence(int assert, MPIR_Win* win) {
-  return MPIDI_MAD_refused(win, MPIDIG_mpi_win_fence(assert, win));
+  return MPIDI_MAD_or_trouble(win, MPIDIG_mpi_win_fence(assert, win));
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_sync(MPIR_Win* win) {

@@ -1,8 +1,13 @@
 /* mad_serve.c: the target of puts and gets that come as messages. */
 #include "mad_far.h"
+#include "utlist.h"
+
+#define PATIENCE_SECONDS 10 /* with operations of a window that is freed */
 
 typedef MPIDI_MAD_far_t far_t;
 typedef MPIDI_MAD_operation_t operation_t;
+
+static const char unanswerable[] = "it sent operations that could not be answered";
 
 static void answer_later(far_t* far) {
   if (far->to_answer) return;
@@ -20,9 +25,10 @@ void MPIDI_MAD_answer_puts(void) {
     MPIDI_MAD_global.to_answer = far->next_to_answer;
     far->to_answer = false;
     far->taken = far->refused = 0;
-    if (far->peer) /* to one that is gone it does not matter */
-      (void)mad_send_header(MPIDI_MAD_global.engine, far->peer, MPIDI_MAD_HANDLER_TAKEN, &answer,
-                            sizeof(answer));
+    /* To one that is gone it does not matter; one that is not told would wait for ever. */
+    if (far->peer && mad_send_header(MPIDI_MAD_global.engine, far->peer, MPIDI_MAD_HANDLER_TAKEN,
+                                     &answer, sizeof(answer)) < 0)
+      (void)mad_peer_reject(MPIDI_MAD_global.engine, far->peer, unanswerable);
   }
 }
 
@@ -35,6 +41,7 @@ static bool locate(const MPIR_Win* win, const operation_t* operation, const mad_
   if (type && mad_type_query(type, &info) < 0) return false;
   if (operation->count <= 0 ||
       __builtin_mul_overflow(info.size, (uint64_t)operation->count, &out->bytes) ||
+      out->bytes > MPIR_AINT_MAX ||
       __builtin_mul_overflow(operation->displacement, (MPI_Aint)win->disp_unit, &offset) ||
       __builtin_add_overflow(offset, operation->skip, &offset))
     return false;
@@ -56,8 +63,9 @@ static const char* find_layout(far_t* far, const operation_t* operation, mad_typ
   known = &far->known[operation->layout - 1];
   if (operation->described) {
     mad_type* made;
-    if (mad_type_deserialize(operation + 1, operation->described, &made) < 0)
-      return "a layout that is none";
+    const int status = mad_type_deserialize(operation + 1, operation->described, &made);
+    if (status == MAD_ERR_MEMORY) return "a layout for which there is no memory";
+    if (status < 0) return "a layout that is none";
     mad_type_release(*known);
     *known = made;
   }
@@ -65,10 +73,14 @@ static const char* find_layout(far_t* far, const operation_t* operation, mad_typ
   return *type ? NULL : "a number of a layout that it has not sent";
 }
 
-void MPIDI_MAD_put_taken(MPIR_Request* request) {
+void MPIDI_MAD_put_taken(MPIR_Request* request, int status) {
   far_t* far = MPIDI_MAD_far_of_request(request);
 
-  far->taken++;
+  far->serving--;
+  if (MPIDI_MAD_receive_error(request, status) == MPI_SUCCESS)
+    far->taken++;
+  else
+    far->refused++;
   answer_later(far);
   MPID_Request_complete(request);
 }
@@ -82,32 +94,36 @@ static const char* take_put(far_t* far, const MPIDI_MAD_layout_t* there, uint64_
   if (payload_bytes > there->bytes) return "a put longer than its place";
   request = MPIDI_MAD_far_request(far->win, far->rank, MPIDI_MAD_HANDLER_TAKEN, 1, false);
   if (request == NULL) return "a put for which there is no memory";
+  far->serving++;
   status = mad_recv(MPIDI_MAD_global.engine, incoming, there->base, there->count, there->type,
-                    MAD_PATH_AUTO, MPIDI_MAD_op_of(request, &MPIDI_MAD_AM(request)->recv.slot),
-                    &received);
-  if (status == MAD_IN_PROGRESS) return NULL;
-  (void)MPIDI_MAD_receive_error(request, status);
-  MPIDI_MAD_put_taken(request);
+                    MPIDI_MAD_far_path(far->win),
+                    MPIDI_MAD_op_of(request, &MPIDI_MAD_AM(request)->recv.slot), &received);
+  if (status != MAD_IN_PROGRESS) MPIDI_MAD_put_taken(request, status);
   return NULL;
 }
 
+static void refuse_get(far_t* far, uint64_t request) {
+  const MPIDI_MAD_got_t got = {request, 1};
+
+  if (mad_send_header(MPIDI_MAD_global.engine, far->peer, MPIDI_MAD_HANDLER_GOT, &got,
+                      sizeof(got)) < 0)
+    (void)mad_peer_reject(MPIDI_MAD_global.engine, far->peer, unanswerable);
+}
+
 static const char* serve_get(far_t* far, const operation_t* operation,
-                             const MPIDI_MAD_layout_t* there, bool refuse) {
-  const MPIDI_MAD_got_t got = {operation->request, refuse};
-  MPIR_Request* request;
+                             const MPIDI_MAD_layout_t* there) {
+  const MPIDI_MAD_got_t got = {operation->request, 0};
+  MPIR_Request* request =
+      MPIDI_MAD_far_request(far->win, far->rank, MPIDI_MAD_HANDLER_GOT, 1, false);
   int status;
 
-  if (refuse) {
-    (void)mad_send_header(MPIDI_MAD_global.engine, far->peer, MPIDI_MAD_HANDLER_GOT, &got,
-                          sizeof(got));
-    return NULL;
-  }
-  request = MPIDI_MAD_far_request(far->win, far->rank, MPIDI_MAD_HANDLER_GOT, 1, false);
   if (request == NULL) return "a get for which there is no memory";
+  far->serving++;
   status = mad_send(MPIDI_MAD_global.engine, far->peer, MPIDI_MAD_HANDLER_GOT, &got, sizeof(got),
-                    there->base, there->count, there->type, MAD_PATH_AUTO,
+                    there->base, there->count, there->type, MPIDI_MAD_far_path(far->win),
                     MPIDI_MAD_op_of(request, &MPIDI_MAD_AM(request)->send.slot));
-  if (status != MAD_IN_PROGRESS) MPID_Request_complete(request);
+  if (status < 0) refuse_get(far, operation->request);
+  if (status != MAD_IN_PROGRESS) MPIDI_MAD_far_sent(request, status);
   return NULL;
 }
 
@@ -120,7 +136,6 @@ const char* MPIDI_MAD_operation_came(mad_peer* from, int handler, const operatio
   const char* wrong;
   mad_type* type;
   far_t* far;
-  bool refuse;
 
   if (win == NULL) return "an operation on a window that it is not of";
   if (header_bytes != sizeof(*operation) + operation->described || is_put != (payload_bytes > 0))
@@ -130,11 +145,48 @@ const char* MPIDI_MAD_operation_came(mad_peer* from, int handler, const operatio
   wrong = find_layout(far, operation, &type);
   if (wrong) return wrong;
   MPIDIG_rma_set_am_flag();
-  refuse = !locate(win, operation, type, &there);
-  if (!is_put) return serve_get(far, operation, &there, refuse);
-  if (!refuse) return take_put(far, &there, payload_bytes, incoming);
-  mad_discard(MPIDI_MAD_global.engine, incoming);
-  far->refused++;
-  answer_later(far);
+  if (locate(win, operation, type, &there))
+    return is_put ? take_put(far, &there, payload_bytes, incoming)
+                  : serve_get(far, operation, &there);
+  if (is_put) {
+    mad_discard(MPIDI_MAD_global.engine, incoming);
+    far->refused++;
+    answer_later(far);
+  } else {
+    refuse_get(far, operation->request);
+  }
   return NULL;
+}
+
+/* Nothing of a member's operations may go on when the memory is the program's again.  What is left
+ * of one that waited for them ends soon; another loses its connection. */
+static void stop_serving(far_t* far) {
+  MPL_time_t begin_time, now;
+  double seconds = 0;
+
+  MPL_wtime(&begin_time);
+  while (far->serving > 0 && seconds < PATIENCE_SECONDS) {
+    (void)mad_engine_progress(MPIDI_MAD_global.engine, NULL);
+    MPL_wtime(&now);
+    MPL_wtime_diff(&begin_time, &now, &seconds);
+  }
+  if (far->serving > 0 && far->peer)
+    (void)mad_peer_reject(MPIDI_MAD_global.engine, far->peer,
+                          "it freed a window without waiting for its operations");
+  while (far->serving > 0) (void)mad_engine_progress(MPIDI_MAD_global.engine, NULL);
+  if (MPIDI_MAD_global.to_answer) MPIDI_MAD_answer_puts();
+}
+
+void MPIDI_MAD_far_free(MPIR_Win* win) {
+  for (int rank = 0; rank < win->comm_ptr->local_size; rank++) {
+    far_t* far = win->dev.netmod.mad.members[rank].far;
+    if (far == NULL) continue;
+    if (far->serving > 0) stop_serving(far);
+    for (int i = 0; i < MPIDI_MAD_LAYOUTS; i++) {
+      mad_type_release(far->sent[i]);
+      mad_type_release(far->known[i]);
+    }
+    DL_DELETE(MPIDI_MAD_global.far, far);
+    MPL_free(far);
+  }
 }

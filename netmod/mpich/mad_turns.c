@@ -127,7 +127,7 @@ int MPIDI_MAD_win_unlock(int rank, MPIR_Win* win) {
   int mpi_errno = MPI_SUCCESS;
   MPIDIG_win_target_t* target;
 
-  if (!own_locks(win)) return MPIDI_MAD_refused(win, MPIDIG_mpi_win_unlock(rank, win));
+  if (!own_locks(win)) return MPIDI_MAD_or_trouble(win, MPIDIG_mpi_win_unlock(rank, win));
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   MPIDIG_ACCESS_EPOCH_CHECK(win, MPIDIG_EPOTYPE_LOCK, mpi_errno, goto fn_fail);
   target = MPIDIG_win_target_find(win, rank);
@@ -177,7 +177,7 @@ int MPIDI_MAD_win_unlock_all(MPIR_Win* win) {
   const MPIDI_MAD_shared_t* shared = own_locks(win);
   int mpi_errno = MPI_SUCCESS;
 
-  if (!shared) return MPIDI_MAD_refused(win, MPIDIG_mpi_win_unlock_all(win));
+  if (!shared) return MPIDI_MAD_or_trouble(win, MPIDIG_mpi_win_unlock_all(win));
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   MPIDIG_ACCESS_EPOCH_CHECK(win, MPIDIG_EPOTYPE_LOCK_ALL, mpi_errno, goto fn_fail);
   (void)MPIDI_MAD_complete_direct();
@@ -203,7 +203,7 @@ static int generic_flush(int rank, MPIR_Win* win, bool local) {
 int MPIDI_MAD_win_flush(int rank, MPIR_Win* win, bool local) {
   int mpi_errno = MPI_SUCCESS;
 
-  if (!own_locks(win)) return MPIDI_MAD_refused(win, generic_flush(rank, win, local));
+  if (!own_locks(win)) return MPIDI_MAD_or_trouble(win, generic_flush(rank, win, local));
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   MPIDIG_EPOCH_CHECK_PASSIVE(win, mpi_errno, goto fn_fail);
   if (rank >= 0 && MPIDIG_WIN(win, sync).access_epoch_type == MPIDIG_EPOTYPE_LOCK) {

@@ -131,7 +131,7 @@ void MPIDI_MAD_window_message(int handler_id, MPIDIG_win_cntrl_msg_t* message) {
 
 /* Before the barrier that ends the window's creation, so before anybody posts. */
 static int make_members(MPIR_Win* win) {
-  win->dev.netmod.mad.refused = 0;
+  win->dev.netmod.mad.trouble = MPI_SUCCESS;
   win->dev.netmod.mad.members =
       MPL_calloc(win->comm_ptr->local_size, sizeof(member_t), MPL_MEM_RMA);
   if (win->dev.netmod.mad.members) return MPI_SUCCESS;

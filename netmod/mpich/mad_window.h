@@ -56,7 +56,7 @@ int MPIDI_MAD_far_put(MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement
                       MPIDI_MAD_buffer_t target, MPIR_Win* win, MPIR_Request** request, bool* done);
 int MPIDI_MAD_far_get(MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
                       MPIDI_MAD_buffer_t target, MPIR_Win* win, MPIR_Request** request, bool* done);
-/* The window is freed. */
+/* mad_serve.c: the window is freed. */
 void MPIDI_MAD_far_free(MPIR_Win* win);
 
 /* Whether `count` elements, whose bytes lie between `low` and `high` of each and which are `extent`

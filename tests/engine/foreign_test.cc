@@ -2,6 +2,7 @@
 // and sends what the oracle says that machine would, its peer receives into described types.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <string>
@@ -169,6 +170,29 @@ TEST_P(Foreign, TruncationIsOfTheReceiversElements) {
     for (std::size_t i = 0; i <= room; ++i) {
       EXPECT_EQ(memory[i], i < fit ? -static_cast<long>(i) * 1000 : 77);
     }
+  }
+}
+
+// It says where its bytes lie, and nothing of what they are.
+TEST_P(Foreign, LayoutsThatCameAsBytesAreNotConverted) {
+  Two two(GetParam(), Architecture::external32());
+  const TypeHandle whole = handle_of(
+      TypeDesc::vector(3, 1, 2 * sizeof(long), TypeDesc::basic(B::kLong).value()).value());
+  char bytes[256];
+  std::size_t size = 0;
+  ASSERT_EQ(mad_type_serialize(whole.get(), bytes, sizeof(bytes), &size), MAD_SUCCESS);
+  mad_type* made = nullptr;
+  ASSERT_EQ(mad_type_deserialize(bytes, size, &made), MAD_SUCCESS) << mad_last_error();
+  const TypeHandle type(made);
+  for (const bool receive_first : {false, true}) {
+    std::vector<long> memory(6, 77);
+    Digits stream(3 * sizeof(long));
+    std::memset(stream.data(), 5, stream.size());
+    Operation received;
+    two.exchange(stream, memory.data(), 1, type.get(), &received, receive_first);
+    ASSERT_EQ(received.status, MAD_SUCCESS) << mad_last_error();
+    const long fives = 0x0505050505050505;
+    EXPECT_EQ(memory, (std::vector<long>{fives, 77, fives, 77, fives, 77}));
   }
 }
 

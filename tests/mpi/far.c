@@ -206,6 +206,28 @@ static void before(void) {
   MPI_Type_free(&type);
 }
 
+/* A layout whose first operation fails before it is sent is sent with the next. */
+static void fresh(void) {
+  unsigned char data[16], back[16] = {0};
+  for (int n = 0; n < 20; n++) {
+    MPI_Datatype type = blocks(3, 4, 50 + n);
+    for (int i = 0; i < 12; i++) {
+      data[i] = value(rank, (size_t)(n + i));
+      expected[4000 + n * 200 + i / 4 * (50 + n) + i % 4] = value(left, (size_t)(n + i));
+    }
+    CHECK_MPI(MPI_Win_fence(0, win));
+    CHECK_CLASS(MPI_Put(data, 13, MPI_BYTE, right, 4000, 1, type, win), MPI_ERR_TRUNCATE);
+    CHECK_CLASS(MPI_Get(back, 11, MPI_BYTE, right, 4000, 1, type, win), MPI_ERR_TRUNCATE);
+    CHECK_MPI(MPI_Put(data, 12, MPI_BYTE, right, 4000 + n * 200, 1, type, win));
+    CHECK_MPI(MPI_Win_fence(0, win));
+    check_memory("fresh");
+    CHECK_MPI(MPI_Get(back, 12, MPI_BYTE, right, 4000 + n * 200, 1, type, win));
+    CHECK_MPI(MPI_Win_fence(0, win));
+    CHECK(memcmp(back, data, 12) == 0, "what comes back of fresh layout %d", n);
+    MPI_Type_free(&type);
+  }
+}
+
 static void outside(void) {
   unsigned char data[16] = {1}, same[16] = {1};
   const MPI_Aint beyond[] = {kBytes - 203, kBytes, INT64_MAX / 2, INT64_MAX};
@@ -236,6 +258,7 @@ static void outside(void) {
   check_memory("too much");
   MPI_Type_free(&type);
   before();
+  fresh();
 }
 
 int main(int argc, char** argv) {
