@@ -309,6 +309,26 @@ static void die_one_sided(bool open) {
   expect_failed_epoch(error);
 }
 
+/* It dies before it has taken what was put, and answered what was asked for: a flush says so. */
+static void die_flushing(void) {
+  int cell = 0, value = 1, got = 0;
+  pid_t pid = getpid();
+  MPI_Win win;
+  MPI_Bcast(&pid, sizeof(pid), MPI_BYTE, victim, comm);
+  MPI_Win_create(&cell, sizeof(cell), sizeof(cell), MPI_INFO_NULL, comm, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  MPI_Barrier(comm);
+  if (rank == victim) MPI_Send(&value, 1, MPI_INT, 0, kTag, comm);
+  while (rank == victim) pause();
+  if (rank != 0) return;
+  MPI_Recv(&value, 1, MPI_INT, victim, kTag, comm, MPI_STATUS_IGNORE);
+  CHECK_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, win));
+  CHECK_MPI(MPI_Put(&value, 1, MPI_INT, victim, 0, 1, MPI_INT, win));
+  CHECK_MPI(MPI_Get(&got, 1, MPI_INT, victim, 0, 1, MPI_INT, win));
+  kill(pid, SIGKILL);
+  expect_failed_epoch(MPI_Win_flush(victim, win));
+}
+
 /* The dead process held a lock of rank 0's window, or stood in the queue for it (`queued`): rank 1
  * gets it all the same.  `near`: the lock is in shared memory. */
 static void die_locking(bool queued, bool near) {
@@ -516,6 +536,8 @@ static bool play(const char* scene) {
     die_before_scattering();
   else if (strcmp(scene, "one-sided") == 0)
     die_one_sided(false);
+  else if (strcmp(scene, "flushing") == 0)
+    die_flushing();
   else if (strcmp(scene, "one-sided-open") == 0)
     die_one_sided(true);
   else if (strcmp(scene, "locking") == 0)

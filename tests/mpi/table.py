@@ -247,7 +247,7 @@ TESTS = (
     Test("liar", "liar", 2, env=_variable("FABRIC", "tcp"), fabric=NONE),
     *map(_death, ("receiving", "receiving-gapped", "sending", "sending-gapped", "awaited", "awaited-unknown",
                   "any-source", "any-source-unknown", "unknown", "unmatched", "probed", "partitioned", "partitioned-receiver", "collective", "broadcasting",
-                  "one-sided", "one-sided-open", "locking", "lock-queued", "locking-near", "lock-queued-near", "accumulating",
+                  "one-sided", "one-sided-open", "flushing", "locking", "lock-queued", "locking-near", "lock-queued-near", "accumulating",
                   "group-post", "group-complete", "group-test", "leaving")),
     _death("scattering", ranks=8),
     _death("exchanging", ranks=5),
