@@ -140,6 +140,16 @@ class BlockProgram::Compiler {
       }
       return builder_.sequence(std::move(parts));
     }
+    if (type.kind() == TypeDesc::Kind::kIndexedBlock && type.count() > 0) {
+      // The same block everywhere.
+      const TypeDesc& child = type.child();
+      const Part block = builder_.repeat(built_.at(&child), type.blocklength(0), child.extent());
+      if (block.size == 0) return {};
+      for (std::size_t i = 0; i < type.count(); ++i) {
+        parts.push_back(block.moved(type.displacement(i)));
+      }
+      return builder_.sequence(std::move(parts));
+    }
     for (std::size_t i = 0; i < type.count(); ++i) {
       const TypeDesc& child = type.child(i);
       const Part block = builder_.repeat(built_.at(&child), type.blocklength(i), child.extent());

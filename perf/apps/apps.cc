@@ -11,7 +11,7 @@
 //   mpicxx -std=c++17 -O2 -I.
 //   perf/apps/{apps,exchange,programs,grids,fourier,particles,box,face}.cc perf/compare/channel.cc
 //   perf/micro/{mpi_type,cell,expansion}.cc
-// and driven by tools/mad apps.
+// and driven by tools/mad apps.  Without pipes each program is run once in each way: a test.
 #include <mpi.h>
 
 #include <algorithm>
@@ -21,6 +21,8 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,7 @@ namespace apps {
 namespace {
 
 constexpr int kWarmups = 3;
+constexpr int kTested = 1024;                    // bytes
 constexpr int kCompared = 3;                     // steps, with the program on one rank
 constexpr int kExchangesOfStep = 10;             // a step is timed once in so many exchanges,
 constexpr int kLeastSteps = 3, kMostSteps = 50;  // but so often
@@ -132,7 +135,50 @@ class Player {
   std::map<std::string, std::unique_ptr<Exchange>> exchanges_;
 };
 
+/// All programs in all ways, which must agree; what is wrong is printed.
+bool all_right(int rank) {
+  Player player(rank);
+  compare::Command command;
+  command.bytes = kTested;
+  command.iterations = 1;
+  for (const std::string& program : program_names()) {
+    std::set<std::string> states;
+    for (const std::string& way : ways()) {
+      command.layout = program;
+      command.path = way;
+      try {
+        const std::string note = player.run(command).note;
+        states.insert(note.substr(note.rfind(' ')));
+      } catch (const compare::Lacking&) {
+        continue;
+      } catch (const std::runtime_error& error) {
+        if (rank == 0) std::printf("%s, %s: %s\n", program.c_str(), way.c_str(), error.what());
+        return false;
+      }
+    }
+    if (rank == 0 && states.size() != 1) {
+      std::printf("%s ends with %zu different states\n", program.c_str(), states.size());
+      return false;
+    }
+  }
+  return true;
+}
+
+int test(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  int right = all_right(rank);
+  MPI_Bcast(&right, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (right && rank == 0) std::puts("ok apps");
+  MPI_Finalize();
+  return right ? 0 : 1;
+}
+
 }  // namespace
 }  // namespace apps
 
-int main(int argc, char** argv) { return compare::contend<apps::Player>(argc, argv, 1, 4); }
+int main(int argc, char** argv) {
+  if (argc == 1) return apps::test(argc, argv);
+  return compare::contend<apps::Player>(argc, argv, 1, 4);
+}

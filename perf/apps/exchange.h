@@ -55,7 +55,8 @@ class Exchange {
   virtual void run() = 0;
 };
 
-/// METHOD:WAY, of hand and types and of p2p, persistent, neighbourhood, partitioned and put.
+/// METHOD:SEMANTICS, of hand and types and of p2p, persistent, neighbourhood, partitioned and put.
+const std::vector<std::string>& ways();
 bool needs_window(const std::string& way);
 /// Collective; the stage is started and must outlive it.  Throws compare::Lacking if this MPI has
 /// no such thing, std::runtime_error if nobody has.

@@ -62,7 +62,8 @@ void Particles::start(std::byte* memory) {
     }
   }
   for (int i = particles() - 1; i > 0; --i) {  // in no order
-    const auto other = mixed(6, static_cast<std::uint64_t>(i)) % static_cast<std::uint64_t>(i + 1);
+    const auto other = mixed(6 + static_cast<std::uint64_t>(rank_), static_cast<std::uint64_t>(i)) %
+                       static_cast<std::uint64_t>(i + 1);
     std::swap(all()[i], all()[other]);
   }
   move();

@@ -12,7 +12,9 @@
 namespace apps {
 namespace {
 
-constexpr int kWidest = 512;  // cells of a plane's short side: long sides with little memory
+// Of a plane's short side, so that long sides need little memory and time.
+constexpr std::int64_t kWidest = 512;           // cells
+constexpr std::int64_t kMostOfPlane = 4 << 20;  // bytes
 
 /// The two sides of a face of a power of two of elements, the second the longer one.
 std::pair<int, int> sides_of(std::int64_t elements) {
@@ -30,7 +32,9 @@ Box box_for(const std::string& program, std::int64_t bytes, int ranks, int rank)
   }
   const auto [shorter, longer] = sides_of(elements);
   const int column = shorter * longer;
-  return box_of(2, ranks, rank, {std::min(column, kWidest), column, 1}, element);
+  const std::int64_t room = kMostOfPlane / (column * size_of(element));
+  const auto width = static_cast<int>(std::clamp(room, std::int64_t{8}, kWidest));
+  return box_of(2, ranks, rank, {std::min(column, width), column, 1}, element);
 }
 
 int leaving_for(std::int64_t bytes) {

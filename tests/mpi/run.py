@@ -32,7 +32,10 @@ sys.path.append(str(HERE.parent.parent / "tools"))
 from madtool import hosts  # noqa: E402
 from table import Test, by_default, over  # noqa: E402
 
-PINGPONG = HERE.parent.parent / "perf" / "pingpong"
+PERF = HERE.parent.parent / "perf"
+PINGPONG = PERF / "pingpong"
+APPS = [*sorted((PERF / "apps").glob("*.cc")), PERF / "compare" / "channel.cc",
+        *(PERF / "micro" / f"{name}.cc" for name in ("mpi_type", "cell", "expansion"))]  # fmt: skip
 
 # -Wno-stringop-overflow: MPICH's MPI_STATUSES_IGNORE is the address 1, which GCC takes for an array.
 C_FLAGS = ["-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-pthread"]
@@ -76,6 +79,10 @@ class Builder:
         binary = str(self._build / program)
         if program == "pingpong":
             return self._compile("mpicc", [*C_FLAGS, *map(str, sorted(PINGPONG.glob("*.c"))), "-o", binary])
+        if program == "apps":
+            sources = [str(path) for path in APPS if not path.name.endswith("_test.cc")]
+            return self._compile("mpicc", ["-cc=g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-DMPICH_SKIP_MPICXX",
+                                           f"-I{PERF.parent}", *sources, "-o", binary])  # fmt: skip
         for suffix, (compiler, *flags) in OTHER_LANGUAGES.items():
             source = HERE / f"{program}{suffix}"
             if source.exists():

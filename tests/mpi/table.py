@@ -165,6 +165,7 @@ TESTS = (
     # Everything else that MPI does.
     Test("collectives", "collectives", 4),
     Test("neighbors", "neighbors", 4),
+    Test("apps", "apps", 3),
     Test("rma", "rma", 3, timeout=120),
     Test("accumulates", "accumulates", 3),
     Test("unsigned-numbers", "unsigned_numbers", 2, fabric=NONE),

@@ -93,7 +93,9 @@ class Figures(unittest.TestCase):
         drawn = list(apps_plot.figures(results(), _SETTING, ["p2p", "neighbourhood"], [_PEER]))
         self.assertEqual([one.name for one in drawn],
                          ["apps-auto-2", "apps-auto-2-jacobi2d-p2p", "apps-auto-2-jacobi2d-neighbourhood"])  # fmt: skip
-        by_hand, over = drawn[0].panels
+        by_hand, lists, over = drawn[0].panels
+        self.assertEqual([list(curve.points) for curve in lists.curves], [[], []])
+        self.assertNotIn("'", "".join(one.title for one in drawn))  # which gnuplot takes for the end
         points: Dict[str, List[Tuple[float, float]]] = {curve.title: list(curve.points) for curve in by_hand.curves}
         self.assertAlmostEqual(points["mad"][0][1], 2.0 / 1.5)
         self.assertAlmostEqual(points[_PEER][0][1], 0.75)
