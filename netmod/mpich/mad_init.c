@@ -310,29 +310,43 @@ fn_fail:
 
 int MPIDI_MAD_post_init(void) { return MPI_SUCCESS; }
 
+/* The closing barrier goes up a tree and down again: the ranks rank + 1, + 2, + 4, ... below the
+ * lowest bit of `rank` tell it that theirs have come, each with that number, and it tells the rank
+ * without that bit; from there all hear that everybody has. */
+#define ALL_HAVE_COME (UINT32_C(1) << 31)
+
+static void tell(int rank, uint32_t what) {
+  (void)mad_send_header(MPIDI_MAD_global.engine, MPIDI_MAD_peer_at(&MPIDIU_get_av(0, rank)),
+                        MPIDI_MAD_HANDLER_FINALIZE, &what, sizeof(what));
+}
+
 /* Waits for a message of the closing barrier, or until its sender is gone. */
-static void await_round(uint32_t round, mad_peer* from) {
+static void await(int rank, uint32_t what) {
+  mad_peer* from;
+
+  if (MPIDI_MAD_global.finalize_rounds & what) return; /* and the sender may have left since */
+  from = MPIDI_MAD_peer_at(&MPIDIU_get_av(0, rank));
   (void)mad_peer_touch(MPIDI_MAD_global.engine, from);
-  while (!(MPIDI_MAD_global.finalize_rounds & round) && mad_peer_status(from) == MAD_SUCCESS) {
+  while (!(MPIDI_MAD_global.finalize_rounds & what) && mad_peer_status(from) == MAD_SUCCESS) {
     if (MPIDI_MAD_progress(0) != MPI_SUCCESS) return;
   }
 }
 
-/* Nobody leaves before all have come (a dissemination barrier), so that an orderly end never looks
- * like a death to those who still wait.  A process that is gone is not waited for. */
+/* Nobody leaves before all have come, so that an orderly end never looks like a death to those who
+ * still wait.  A process that is gone is not waited for.  A tree has as many connections as there
+ * are ranks, where each connection takes memory and work of both. */
 void MPIDI_MAD_closing_barrier(void) {
-  int rank = MPIR_Process.rank, size = MPIR_Process.size;
-  uint32_t round = 1;
+  const int rank = MPIR_Process.rank, size = MPIR_Process.size;
+  int bit = 1;
 
-  for (int distance = 1; distance < size; distance *= 2, round *= 2) {
-    mad_peer* to = MPIDI_MAD_peer_at(&MPIDIU_get_av(0, (rank + distance) % size));
-    MPIDI_av_entry_t* from = &MPIDIU_get_av(0, (rank - distance + size) % size);
-
-    (void)mad_send_header(MPIDI_MAD_global.engine, to, MPIDI_MAD_HANDLER_FINALIZE, &round,
-                          sizeof(round));
-    /* Who has come may have left since. */
-    if (!(MPIDI_MAD_global.finalize_rounds & round)) await_round(round, MPIDI_MAD_peer_at(from));
+  for (; bit < size && !(rank & bit); bit *= 2)
+    if (rank + bit < size) await(rank + bit, (uint32_t)bit);
+  if (rank != 0) {
+    tell(rank - bit, (uint32_t)bit);
+    await(rank - bit, ALL_HAVE_COME);
   }
+  while ((bit /= 2) > 0)
+    if (rank + bit < size) tell(rank + bit, ALL_HAVE_COME);
 }
 
 /* What was sent to processes of other worlds has to arrive, also when they take long to notice;

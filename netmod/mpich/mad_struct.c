@@ -117,65 +117,82 @@ static type_facts_t facts_of(MPI_Datatype handle) {
                         datatype->is_contig != 0};
 }
 
-static void add_field(MPIR_Datatype* out, MPI_Aint* end, MPI_Aint length, MPI_Aint displacement,
-                      const type_facts_t* type) {
+/* What the fields so far make together. */
+typedef struct {
+  MPI_Aint blocks, size, lb, ub, true_lb, true_ub;
+  MPI_Aint element_size;
+  MPI_Datatype element;
+  bool contiguous; /* up to `true_ub` of the last field */
+  MPI_Aint end;
+} fields_facts_t;
+
+static inline void add_field(fields_facts_t* out, MPI_Aint length, MPI_Aint displacement,
+                             const type_facts_t* type) {
   const MPI_Aint rest = type->extent * (length - 1);
   const MPI_Aint lb = displacement + type->lb + MPL_MIN(rest, 0);
   const MPI_Aint ub = displacement + type->ub + MPL_MAX(rest, 0);
   const MPI_Aint true_lb = lb - type->lb + type->true_lb;
   const MPI_Aint true_ub = ub - type->ub + type->true_ub;
-  const bool first = (out->size == 0);
+  const bool first = (out->blocks++ == 0);
 
   out->lb = first ? lb : MPL_MIN(out->lb, lb);
   out->ub = first ? ub : MPL_MAX(out->ub, ub);
   out->true_lb = first ? true_lb : MPL_MIN(out->true_lb, true_lb);
   out->true_ub = first ? true_ub : MPL_MAX(out->true_ub, true_ub);
-  out->is_contig = type->contiguous && (first || (out->is_contig && true_lb == *end));
+  out->contiguous = type->contiguous && (first || (out->contiguous && true_lb == out->end));
   if (first) {
-    out->builtin_element_size = type->element_size;
-    out->basic_type = type->element;
-  } else if (out->builtin_element_size != type->element_size) {
-    out->builtin_element_size = -1;
-    out->basic_type = MPI_DATATYPE_NULL;
-  } else if (out->basic_type != type->element) {
-    out->basic_type = MPI_DATATYPE_NULL;
+    out->element_size = type->element_size;
+    out->element = type->element;
+  } else if (out->element_size != type->element_size) {
+    out->element_size = -1;
+    out->element = MPI_DATATYPE_NULL;
+  } else if (out->element != type->element) {
+    out->element = MPI_DATATYPE_NULL;
   }
   out->size += type->size * length;
-  out->typerep.num_contig_blocks++;
-  *end = true_ub;
+  out->end = true_ub;
 }
 
 /* Size and bounds; false: MPICH is to make this struct.  MPICH pads a struct, but not one whose
  * fields are of one type; which types are one to it, only it knows. */
 static bool describe(int count, const int* lengths, const MPI_Aint* displacements,
                      const MPI_Datatype* types, MPIR_Datatype* out) {
-  MPI_Aint alignment = 1, end = 0, padding;
+  MPI_Aint alignment = 1, padding;
   bool one_type = true, one_size = true;
-  type_facts_t first = {0};
+  const type_facts_t first = facts_of(types[0]);
+  type_facts_t type = first;
+  fields_facts_t all = {0};
 
-  out->size = 0;
-  out->typerep.num_contig_blocks = 0;
   for (int i = 0; i < count; i++) {
-    const type_facts_t type = facts_of(types[i]);
+    if (i > 0 && types[i] != types[i - 1]) {
+      type = facts_of(types[i]);
+      one_type = false;
+      one_size = one_size && type.size == first.size;
+    }
     if (type.size <= 0 || lengths[i] < 0) return false;
-    if (i == 0) first = type;
-    one_type = one_type && types[i] == types[0];
-    one_size = one_size && type.size == first.size;
-    if (lengths[i] > 0) add_field(out, &end, lengths[i], displacements[i], &type);
+    if (lengths[i] > 0) add_field(&all, lengths[i], displacements[i], &type);
   }
-  if (out->size == 0) return false;
+  if (all.size == 0) return false;
   if (!one_type) {
     for (int i = 0; i < count; i++) {
       MPI_Aint own = lengths[i] > 0 ? alignment_of(types[i], MOST_DEPTH) : 1;
       if (own == 0) return false;
       alignment = MPL_MAX(alignment, own);
     }
-    padding = (out->ub - out->lb) % alignment;
+    padding = (all.ub - all.lb) % alignment;
     if (padding != 0 && one_size) return false;
-    if (padding != 0) out->ub += alignment - padding;
+    if (padding != 0) all.ub += alignment - padding;
   }
-  out->extent = out->ub - out->lb;
-  out->is_contig = out->is_contig && out->extent == out->size;
+  out->size = all.size;
+  out->lb = all.lb;
+  out->ub = all.ub;
+  out->true_lb = all.true_lb;
+  out->true_ub = all.true_ub;
+  out->extent = all.ub - all.lb;
+  out->is_contig = all.contiguous && out->extent == all.size;
+  out->builtin_element_size = all.element_size;
+  out->basic_type = all.element;
+  out->typerep.num_contig_blocks = all.blocks;
   return true;
 }
 
@@ -248,7 +265,7 @@ typedef struct {
   bool packing; /* from memory into `packed`; else the other way */
 } place_t;
 
-static void move_run(place_t* place, char* memory, size_t bytes) {
+static inline void move_run(place_t* place, char* memory, size_t bytes) {
   const size_t moved = MPL_MIN(bytes, place->left);
 
   if (place->packing)
@@ -296,11 +313,17 @@ static int move_elements(place_t* place, char* memory, MPI_Aint count, MPI_Datat
   }
   if (depth == 0 || !has_few_fields(datatype)) return move_compiled(place, memory, count, datatype);
   fields = fields_of(datatype);
-  for (MPI_Aint element = 0; element < count; element++)
-    for (int i = 0; i < fields.ints[0] && mpi_errno == MPI_SUCCESS && place->left > 0; i++)
-      mpi_errno =
-          move_elements(place, memory + element * datatype->extent + fields.displacements[i],
-                        fields.ints[i + 1], fields.types[i], depth - 1);
+  for (MPI_Aint element = 0; element < count; element++, memory += datatype->extent) {
+    for (int i = 0; i < fields.ints[0] && mpi_errno == MPI_SUCCESS && place->left > 0; i++) {
+      const MPI_Datatype type = fields.types[i];
+      char* const field = memory + fields.displacements[i];
+      if (HANDLE_IS_BUILTIN(type))
+        move_run(place, field,
+                 (size_t)fields.ints[i + 1] * (size_t)MPIR_Datatype_get_basic_size(type));
+      else
+        mpi_errno = move_elements(place, field, fields.ints[i + 1], type, depth - 1);
+    }
+  }
   return mpi_errno;
 }
 

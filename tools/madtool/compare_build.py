@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Callable, Dict, Iterable, List, NamedTuple, Sequence
+from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence
 
 from madtool import compare_wire, mpich_build, packages
 from madtool.compare_wire import MAD, OFI, OPENMPI, RAW, UCX
@@ -87,12 +87,12 @@ def programs(wanted: Sequence[str], program: Program = CONTENDER) -> Dict[str, P
     return {whose: built(whose) for whose in wanted}
 
 
-def launcher(whose: str, wire: str, ranks: int = 2) -> Sequence[str]:
-    """What starts so many ranks of its program, more than there are cores, too."""
+def launcher(whose: str, wire: Optional[str], ranks: int = 2) -> Sequence[str]:
+    """What starts so many ranks of its program, more than there are cores, too; without a wire as users start it."""
     if whose == OPENMPI:
         crowded = ["--oversubscribe"] if ranks > len(os.sched_getaffinity(0)) else []
         return [_found("mpirun.openmpi"), "--allow-run-as-root", "--bind-to", "none", *crowded,
-                *compare_wire.openmpi_layers(wire), "-n", str(ranks)]  # fmt: skip
+                *(compare_wire.openmpi_layers(wire) if wire else ()), "-n", str(ranks)]  # fmt: skip
     starts: Dict[str, Callable[[], str]] = {
         MAD: lambda: str(mpich_build.need_prefix() / "bin" / "mpiexec"),
         OFI: lambda: str(mpich_build.peer_prefix() / "bin" / "mpiexec"),

@@ -2,7 +2,8 @@
 
 Bytes and messages are counted by the code that packs real cards (perf/modex); times are those that the launcher's calls
 take on this machine, in the chain of calls that a process waits for.  What a launcher takes to carry the bytes between
-its own nodes is its own affair and not in them; the bytes are.  `--real` starts the ranks and compares (modex_real.py).
+its own nodes is its own affair and not in them; the bytes are.  `--real` starts the ranks and compares (modex_real.py),
+`--start` an empty job of so many against other MPIs (modex_start.py).
 """
 
 import argparse
@@ -10,16 +11,18 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Callable, Dict, List, NamedTuple, Sequence, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from madtool import compare_build, compare_plot, figure, hydra_log, modex_real, mpich_build, own_program
-from madtool.compare_wire import OFI, UCX
+from madtool import compare_build, compare_plot, figure, hydra_log, modex_real, modex_start, mpich_build, own_program
+from madtool.compare_wire import OFI, OPENMPI, UCX
 from madtool.errors import Failure, Missing
 
 # "RFC: changes to modex", Open MPI's developers' list, 15 April 2008: naming of five pieces of data, bytes a process.
 _NAMING = (("names, as they were", 89), ("no string lengths", 69), ("short names", 71), ("both", 51), ("hashes", 20))
 _NAMES = 3  # of ours, of 4 bytes, once a node
 _PEERS = (OFI, UCX)
+_STARTING = (OPENMPI, OFI, UCX)
+_ROUNDS = 3
 # ch4 of MPICH 4.0.2 (mpir_pmi.c) puts a card for each process, under "-allgather-shm-1-RANK".
 _CARD_KEY = "-allgather-shm-"
 _SUFFIXES = {"K": 1000, "M": 1000000}
@@ -93,10 +96,11 @@ def naming(costs: Dict[str, int], ranks: int, per_node: int) -> List[str]:
     """Beside the mail's variants, bytes of names alone."""
     ours = 4 * _NAMES
     lines = [f"{'names alone':<24}{'a process':>10}{'':>8}{'all':>14}"]
-    for what, size in (*_NAMING, ("hashes once a node, ours", ours / per_node)):
+    for what, size in (*_NAMING, ("once a node, ours", ours / per_node)):
         lines.append(f"{'  ' + what:<24.24}{size:>10.2f}{'':>8}{size * ranks / 1e6:>11.2f} MB")
     node = (costs["bytes"] - costs["process_bytes"]) / costs["nodes"]
-    lines.append(f"our data before it is text: {costs['process_bytes'] / ranks:.2f} bytes a process and {node:.0f} a node")
+    process = costs["process_bytes"] / ranks
+    lines.append(f"our data before it is text: {process:.2f} bytes a process and {node:.0f} a node")
     return lines
 
 
@@ -142,7 +146,7 @@ def drawing(rows: Sequence[Tuple[int, Sequence[Row]]], per_node: int) -> figure.
     axis = figure.Axis("ranks", "set logscale x\nset format x '10^{%T}'")
     return figure.Figure("modex", f"Start-up data, {per_node} ranks a node", axis, (
         figure.Panel("What every node is given", "MB", True, curves(lambda row, ranks: whole(row, ranks, per_node))),
-        figure.Panel("What a process waits for the launcher's calls", "s", True, curves(lambda row, _: row.seconds)),
+        figure.Panel("A process waits for the launcher", "s", True, curves(lambda row, _: row.seconds)),
     ))  # fmt: skip
 
 
@@ -156,20 +160,34 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )  # fmt: skip
     parser.add_argument("--ranks", default="1M", metavar="N", help="as 512, 64K, 1M (default: 1M)")
     parser.add_argument("--per-node", default="64", metavar="N", help="ranks of a node (default: 64)")
-    parser.add_argument("--peers", metavar="LIST", help="only these, of " + ", ".join(_PEERS))
+    parser.add_argument("--peers", metavar="LIST", help=f"only these, of {', '.join(_PEERS)}; with --start of "
+                        f"{', '.join(_STARTING)} (default: {OPENMPI})")  # fmt: skip
     parser.add_argument("--plots", metavar="DIR", help="draw bytes and times there, up to so many ranks (PNG and SVG)")
     parser.add_argument("--real", action="store_true",
-                        help="start so many ranks here, as nodes of --per-node, and compare all figures with the model's")  # fmt: skip
+                        help="start so many ranks here, as nodes of --per-node, and compare with the model's figures")
+    parser.add_argument("--start", metavar="N", help="how long an empty job of N ranks takes here, and their memory, "
+                        "against other MPIs, in turns")  # fmt: skip
+    parser.add_argument("--rounds", type=int, metavar="N", default=_ROUNDS, help=f"of --start (default: {_ROUNDS})")
     parser.set_defaults(function=run)
+
+
+def _chosen(text: Optional[str], known: Sequence[str], usual: Sequence[str]) -> List[str]:
+    names = text.split(",") if text else list(usual)
+    unknown = [one for one in names if one not in known]
+    if unknown:
+        raise Missing(f"--peers: no {', '.join(unknown)}; there are: {', '.join(known)}")
+    return names
 
 
 def run(arguments: argparse.Namespace) -> int:
     """1 where real ranks are not as predicted."""
     ranks, per_node = number(arguments.ranks), number(arguments.per_node)
-    peers = arguments.peers.split(",") if arguments.peers else list(_PEERS)
-    unknown = [one for one in peers if one not in _PEERS]
-    if unknown:
-        raise Missing(f"--peers: no {', '.join(unknown)}; there are: {', '.join(_PEERS)}")
+    if arguments.rounds < 1:
+        raise Missing("--rounds must be at least 1")
+    if arguments.start:
+        modex_start.run(_chosen(arguments.peers, _STARTING, [OPENMPI]), number(arguments.start), arguments.rounds)
+        return 0
+    peers = _chosen(arguments.peers, _PEERS, _PEERS)
     plots = compare_plot.need_gnuplot(arguments.plots) if arguments.plots else None
     program = own_program.built("modex")
     if arguments.real:
@@ -186,6 +204,6 @@ def run(arguments: argparse.Namespace) -> int:
         print(line)
     if plots:
         smaller = [size for size in _STEPS if per_node < size < ranks]
-        drawn = [(size, rows(size, _simulated(program, size, per_node))) for size in smaller] + [(ranks, rows(ranks, costs))]
-        compare_plot.draw(iter([drawing(drawn, per_node)]), plots)
+        points = [(size, rows(size, _simulated(program, size, per_node))) for size in smaller]
+        compare_plot.draw(iter([drawing([*points, (ranks, rows(ranks, costs))], per_node)]), plots)
     return 0

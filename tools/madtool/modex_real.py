@@ -41,7 +41,7 @@ class Asked(NamedTuple):
 
 
 def asked(requests: Sequence[Request]) -> Asked:
-    """Of a job's log.  Who speaks for a group of nodes reads their data to agree; all who read it later want to talk."""
+    """Of a job's log.  Who speaks for a group of nodes reads their data to agree; who reads it later wants to talk."""
     values: Dict[str, str] = {}
     counts: Counter[str] = Counter()
     to_agree: Counter[int] = Counter()  # gets of a process
@@ -120,7 +120,7 @@ def report(real: Dict[str, int], model: Dict[str, int], job: Asked, ranks: int) 
 def run(model: Path, ranks: int, per_node: int) -> bool:
     """Prints the two beside each other; whether they are the same."""
     if ranks <= per_node or ranks % per_node:
-        raise Missing(f"--real: {ranks} ranks are no nodes of {per_node}; processes of one node ask the launcher nothing")
+        raise Missing(f"--real: {ranks} ranks are no nodes of {per_node}; those of one node ask the launcher nothing")
     program = compare_build.programs([MAD], PROGRAM)[MAD]
     say(f"modex: starting {ranks} ranks")
     job = asked(hydra_log.requests(log_of(MAD, program, ranks, ranks // per_node)))

@@ -1,7 +1,8 @@
 """The small edits MPICH's own files need, each with its reason.
 
 Three let ch4 know a third netmod.  Two repair datatype bugs of 4.0.2 that upstream fixed later, so that what
-MPICH does without us can be believed.  One lets MPI_Finalize end when a process of the node has died.  Those of
+MPICH does without us can be believed.  One lets MPI_Finalize end when a process of the node has died; three let
+processes that wait for others of the node in MPI_Init sleep.  Those of
 MPI_Pack and its kin let them work at absolute addresses.  Some give MPI's extended error classes their texts,
 one keeps more VCIs than there are from being used before the netmod can refuse them, and one has MPI_Init of a
 spawned process return why its parent cannot be reached.  One gives short reductions the algorithm with the fewest
@@ -51,6 +52,11 @@ _FLATTENING = "src/mpi/datatype/typerep/src/typerep_flatten.c"
 _LOCAL_COPIES = "src/mpi/misc/utils.c"
 _NETMOD = "mpid/ch4/netmod/mad"
 _RMA_CALLBACKS = "src/mpid/ch4/src/mpidig_rma_callbacks.c"
+_TOPOLOGY = "src/util/mpir_hwtopo.c"
+_TOPOLOGY_LATE = ("every process read the whole machine's PCI configuration in MPI_Init, a third of the work of an empty job, "
+                  "though only some hints of MPI_Comm_split_type and MPI_Alloc_mem ask for it")  # fmt: skip
+_BARRIER_SPINS = ("where ranks outnumber cores, each that waited in the barrier of the node's start-up memory kept a core "
+                  "for its time slice: MPICH is configured to yield by doing nothing")  # fmt: skip
 
 
 def _user_buffer(function: str, buffer: str, count: str) -> Edit:
@@ -246,6 +252,131 @@ EDITS = (
         "        mpl_err = MPL_shm_seg_detach(",
         False,
         "MPI_Finalize waited for ever in the barrier of the node's start-up memory once a local process had died",
+    ),
+    Edit(
+        _INIT_SHM,
+        "static int Init_shm_barrier(void)\n{\n",
+        "/* Others may need the core in order to come. */\n"
+        "static void await_all(void)\n"
+        "{\n"
+        "    for (int turn = 0; MPL_atomic_load_int(&barrier->wait) == sense; turn++) {\n"
+        "        if (turn > 1000)\n"
+        "            syscall(SYS_futex, &barrier->wait, FUTEX_WAIT, sense, NULL, NULL, 0);\n"
+        "    }\n"
+        "}\n"
+        "\n"
+        "static int Init_shm_barrier(void)\n{\n",
+        False,
+        _BARRIER_SPINS,
+    ),
+    Edit(
+        _INIT_SHM,
+        "        MPL_atomic_store_int(&barrier->wait, 1 - sense);\n"
+        "    } else {\n"
+        "        /* wait */\n"
+        "        while (MPL_atomic_load_int(&barrier->wait) == sense)\n"
+        "            MPL_sched_yield();  /* skip */\n"
+        "    }\n",
+        "        MPL_atomic_store_int(&barrier->wait, 1 - sense);\n"
+        "        syscall(SYS_futex, &barrier->wait, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);\n"
+        "    } else {\n"
+        "        await_all();\n"
+        "    }\n",
+        False,
+        _BARRIER_SPINS,
+    ),
+    Edit(
+        _INIT_SHM,
+        "#else /* ENABLE_NO_LOCAL */\n",
+        "#else /* ENABLE_NO_LOCAL */\n"
+        "#include <limits.h>\n"
+        "#include <linux/futex.h>\n"
+        "#include <sys/syscall.h>\n"
+        "#include <unistd.h>\n",
+        False,
+        _BARRIER_SPINS,
+    ),
+    Edit(
+        _TOPOLOGY,
+        "static hwloc_topology_t hwloc_topology;\n"
+        "static hwloc_cpuset_t bindset;\n"
+        "#endif\n"
+        "static int bindset_is_valid;\n"
+        "\n"
+        "\n"
+        "int MPII_hwtopo_init(void)\n"
+        "{\n"
+        "    int mpi_errno = MPI_SUCCESS;\n"
+        "\n"
+        "    bindset_is_valid = 0;\n"
+        "\n"
+        "#ifdef HAVE_HWLOC\n"
+        "    bindset = hwloc_bitmap_alloc();\n"
+        "    hwloc_topology_init(&hwloc_topology);\n"
+        "    hwloc_topology_set_io_types_filter(hwloc_topology, HWLOC_TYPE_FILTER_KEEP_ALL);\n"
+        "    if (!hwloc_topology_load(hwloc_topology))\n"
+        "        bindset_is_valid =\n"
+        "            !hwloc_get_proc_cpubind(hwloc_topology, getpid(), bindset, HWLOC_CPUBIND_PROCESS);\n"
+        "#endif\n"
+        "\n"
+        "    return mpi_errno;\n"
+        "}\n"
+        "\n"
+        "int MPII_hwtopo_finalize(void)\n"
+        "{\n"
+        "    int mpi_errno = MPI_SUCCESS;\n"
+        "\n"
+        "#ifdef HAVE_HWLOC\n"
+        "    hwloc_topology_destroy(hwloc_topology);\n"
+        "    hwloc_bitmap_free(bindset);\n"
+        "#endif\n"
+        "\n"
+        "    bindset_is_valid = 0;\n"
+        "\n"
+        "    return mpi_errno;\n"
+        "}\n",
+        "static hwloc_topology_t topology;\n"
+        "static hwloc_cpuset_t bindset;\n"
+        "#endif\n"
+        "static int is_looked_at, is_known;\n"
+        "\n"
+        "/* Whether this machine's topology is known: it is looked at when somebody asks. */\n"
+        "static int look(void)\n"
+        "{\n"
+        "#ifdef HAVE_HWLOC\n"
+        "    if (!is_looked_at) {\n"
+        "        is_looked_at = 1;\n"
+        "        bindset = hwloc_bitmap_alloc();\n"
+        "        hwloc_topology_init(&topology);\n"
+        "        hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_ALL);\n"
+        "        if (!hwloc_topology_load(topology))\n"
+        "            is_known = !hwloc_get_proc_cpubind(topology, getpid(), bindset, HWLOC_CPUBIND_PROCESS);\n"
+        "    }\n"
+        "#endif\n"
+        "    return is_known;\n"
+        "}\n"
+        "\n"
+        "#define bindset_is_valid look()\n"
+        "#define hwloc_topology (look(), topology)\n"
+        "\n"
+        "int MPII_hwtopo_init(void)\n"
+        "{\n"
+        "    return MPI_SUCCESS;\n"
+        "}\n"
+        "\n"
+        "int MPII_hwtopo_finalize(void)\n"
+        "{\n"
+        "#ifdef HAVE_HWLOC\n"
+        "    if (is_looked_at) {\n"
+        "        hwloc_topology_destroy(topology);\n"
+        "        hwloc_bitmap_free(bindset);\n"
+        "    }\n"
+        "#endif\n"
+        "    is_looked_at = is_known = 0;\n"
+        "    return MPI_SUCCESS;\n"
+        "}\n",
+        False,
+        _TOPOLOGY_LATE,
     ),
     _user_buffer("pack", "inbuf", "incount"),
     _user_buffer("unpack", "outbuf", "outcount"),
