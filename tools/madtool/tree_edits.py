@@ -298,83 +298,45 @@ EDITS = (
     ),
     Edit(
         _TOPOLOGY,
-        "static hwloc_topology_t hwloc_topology;\n"
-        "static hwloc_cpuset_t bindset;\n"
-        "#endif\n"
-        "static int bindset_is_valid;\n"
+        "int MPII_hwtopo_init(void)\n{\n",
+        "static int look_at_machine(void)\n{\n",
+        False,
+        _TOPOLOGY_LATE,
+    ),
+    Edit(
+        _TOPOLOGY,
+        "int MPII_hwtopo_finalize(void)\n{\n    int mpi_errno = MPI_SUCCESS;\n",
+        "static int is_looked_at;\n"
         "\n"
-        "\n"
-        "int MPII_hwtopo_init(void)\n"
+        "static void look_once(void)\n"
         "{\n"
-        "    int mpi_errno = MPI_SUCCESS;\n"
-        "\n"
-        "    bindset_is_valid = 0;\n"
-        "\n"
-        "#ifdef HAVE_HWLOC\n"
-        "    bindset = hwloc_bitmap_alloc();\n"
-        "    hwloc_topology_init(&hwloc_topology);\n"
-        "    hwloc_topology_set_io_types_filter(hwloc_topology, HWLOC_TYPE_FILTER_KEEP_ALL);\n"
-        "    if (!hwloc_topology_load(hwloc_topology))\n"
-        "        bindset_is_valid =\n"
-        "            !hwloc_get_proc_cpubind(hwloc_topology, getpid(), bindset, HWLOC_CPUBIND_PROCESS);\n"
-        "#endif\n"
-        "\n"
-        "    return mpi_errno;\n"
-        "}\n"
-        "\n"
-        "int MPII_hwtopo_finalize(void)\n"
-        "{\n"
-        "    int mpi_errno = MPI_SUCCESS;\n"
-        "\n"
-        "#ifdef HAVE_HWLOC\n"
-        "    hwloc_topology_destroy(hwloc_topology);\n"
-        "    hwloc_bitmap_free(bindset);\n"
-        "#endif\n"
-        "\n"
-        "    bindset_is_valid = 0;\n"
-        "\n"
-        "    return mpi_errno;\n"
-        "}\n",
-        "static hwloc_topology_t topology;\n"
-        "static hwloc_cpuset_t bindset;\n"
-        "#endif\n"
-        "static int is_looked_at, is_known;\n"
-        "\n"
-        "/* Whether this machine's topology is known: it is looked at when somebody asks. */\n"
-        "static int look(void)\n"
-        "{\n"
-        "#ifdef HAVE_HWLOC\n"
         "    if (!is_looked_at) {\n"
         "        is_looked_at = 1;\n"
-        "        bindset = hwloc_bitmap_alloc();\n"
-        "        hwloc_topology_init(&topology);\n"
-        "        hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_ALL);\n"
-        "        if (!hwloc_topology_load(topology))\n"
-        "            is_known = !hwloc_get_proc_cpubind(topology, getpid(), bindset, HWLOC_CPUBIND_PROCESS);\n"
+        "        (void) look_at_machine();\n"
         "    }\n"
-        "#endif\n"
-        "    return is_known;\n"
         "}\n"
-        "\n"
-        "#define bindset_is_valid look()\n"
-        "#define hwloc_topology (look(), topology)\n"
         "\n"
         "int MPII_hwtopo_init(void)\n"
         "{\n"
         "    return MPI_SUCCESS;\n"
         "}\n"
         "\n"
-        "int MPII_hwtopo_finalize(void)\n"
-        "{\n"
-        "#ifdef HAVE_HWLOC\n"
-        "    if (is_looked_at) {\n"
-        "        hwloc_topology_destroy(topology);\n"
-        "        hwloc_bitmap_free(bindset);\n"
-        "    }\n"
-        "#endif\n"
-        "    is_looked_at = is_known = 0;\n"
-        "    return MPI_SUCCESS;\n"
-        "}\n",
+        "int MPII_hwtopo_finalize(void)\n{\n    int mpi_errno = MPI_SUCCESS;\n"
+        "\n"
+        "    if (!is_looked_at)\n"
+        "        return MPI_SUCCESS;\n"
+        "    is_looked_at = 0;\n",
+        False,
+        _TOPOLOGY_LATE,
+    ),
+    # From here on whoever reads one of the two looks first.
+    Edit(
+        _TOPOLOGY,
+        "    bindset_is_valid = 0;\n\n    return mpi_errno;\n}\n",
+        "    bindset_is_valid = 0;\n\n    return mpi_errno;\n}\n"
+        "\n"
+        "#define bindset_is_valid (look_once(), bindset_is_valid)\n"
+        "#define hwloc_topology (look_once(), hwloc_topology)\n",
         False,
         _TOPOLOGY_LATE,
     ),
