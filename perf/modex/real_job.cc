@@ -49,6 +49,7 @@ Result<RealJob> read_real_job(int ranks, int per_node,
     return Status(StatusCode::kInvalidArgument, "only jobs on several nodes tell the launcher");
   }
   std::vector<int> nodes;
+  nodes.reserve(static_cast<std::size_t>(ranks) + 1);
   for (int rank = 0; rank < ranks; ++rank) nodes.push_back(rank / per_node);
   const auto count = static_cast<std::size_t>(nodes.back()) + 1;
   nodes.push_back(static_cast<int>(count));  // the reader's own

@@ -138,10 +138,10 @@ class Simulation {
   Result<SimulatedCosts> run() {
     const auto count = static_cast<std::size_t>(nodes_.back()) + 1;
     for (std::size_t node = 0; node < count; ++node) {
-      const Status status = tell_node(node);
+      Status status = tell_node(node);
       if (!status.ok()) return status;
     }
-    const Status status = count > 1 ? agree() : Status();
+    Status status = count > 1 ? agree() : Status();
     if (!status.ok()) return status;
     return std::move(costs_);
   }
@@ -166,7 +166,7 @@ class Simulation {
       encoded->resize(ModexRecord::kBytes);
       launcher->neighbours.insert(launcher->neighbours.end(), encoded->begin(), encoded->end());
     }
-    const Status status = modex->exchange();
+    Status status = modex->exchange();
     if (!status.ok()) return status;
     launcher->neighbours = {};
     const NodeData& data = **modex->node_data(node);
@@ -198,7 +198,7 @@ class Simulation {
     std::size_t groups = 0;
     for (Root& root : roots_) {
       const ModexCosts before = root.modex.costs();
-      const Status status = root.modex.tell(names_.fabrics);
+      Status status = root.modex.tell(names_.fabrics);
       if (!status.ok()) return status;
       costs_.agreement_puts += root.modex.costs().puts - before.puts;
       costs_.agreement_characters += root.modex.costs().put_characters - before.put_characters;

@@ -5,7 +5,7 @@ import statistics
 import subprocess
 import time
 from pathlib import Path
-from typing import Dict, Iterator, List, NamedTuple, Sequence
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from madtool import compare_build, modex_real
 from madtool.compare_wire import MAD, OPENMPI
@@ -31,7 +31,7 @@ def memory(told: str, ranks: int) -> Memory:
     return Memory(*(statistics.mean(column) / 1024 for column in zip(*found)))
 
 
-def _run(whose: str, program: Path, ranks: int, words: Sequence[str] = ()) -> str:
+def _run(whose: str, program: Path, ranks: int, words: Sequence[str]) -> str:
     command = [*compare_build.launcher(whose, None, ranks), str(program), *words]
     try:
         done = subprocess.run(command, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -39,7 +39,8 @@ def _run(whose: str, program: Path, ranks: int, words: Sequence[str] = ()) -> st
     except subprocess.TimeoutExpired as late:
         raise Failure(f"{whose}: {ranks} ranks of an empty job did not end within {_LIMIT_S} s") from late
     if done.returncode != 0:
-        raise Failure(f"{whose}: {ranks} ranks of an empty job ended with {done.returncode}: {done.stdout[-500:]}")
+        told = done.stdout.strip()[:600]
+        raise Failure(f"{whose}: {ranks} ranks of an empty job ended with {done.returncode}: {told}")
     return done.stdout
 
 
@@ -59,20 +60,32 @@ def targets(times: Dict[str, List[float]], memories: Dict[str, Memory]) -> Itera
         yield f"{'met' if own <= other else 'MISSED'}: {own:.2f} {what}, {OPENMPI} {other:.2f}"
 
 
+def _measured(whose: str, program: Path, ranks: int) -> Tuple[Optional[float], str]:
+    """The seconds of one run, and what it printed, or, if a peer's did not end well, none, which is said."""
+    begin = time.monotonic()
+    try:
+        told = _run(whose, program, ranks, ["memory"])
+    except Failure as failure:
+        if whose == MAD:
+            raise
+        say(f"a peer's fault: {failure}")
+        return None, ""
+    return time.monotonic() - begin, told
+
+
 def run(peers: Sequence[str], ranks: int, rounds: int) -> None:
     """All start the same program, in turns, with as many ranks as asked for on however many cores there are."""
     programs = compare_build.programs([MAD, *peers], modex_real.PROGRAM)
-    memories = {}
-    times: Dict[str, List[float]] = {whose: [] for whose in programs}
-    for whose, program in programs.items():  # this warms up, too
-        memories[whose] = memory(_run(whose, program, ranks, ["memory"]), ranks)
+    memories: Dict[str, Memory] = {}
+    times: Dict[str, List[float]] = {}
     for turn in range(rounds):
         for whose, program in programs.items():
-            begin = time.monotonic()
-            _run(whose, program, ranks)
-            times[whose].append(time.monotonic() - begin)
+            seconds, told = _measured(whose, program, ranks)
+            if seconds is not None:
+                times.setdefault(whose, []).append(seconds)
+                memories[whose] = memory(told, ranks)
         say(f"modex: round {turn + 1} of {rounds}")
     for line in table(times, memories, ranks):
         print(line)
-    for line in targets(times, memories) if OPENMPI in programs else ():
+    for line in targets(times, memories) if OPENMPI in times else ():
         print(line)
