@@ -72,8 +72,7 @@ class OutgoingMessage {
   std::uint64_t run_bytes = UINT64_MAX;  // how long the payload's runs in memory are, about
   const void* run = nullptr;             // where all of it stands; null: it is not one run
   bool answered = false;  // tagged messages: it is not complete before its receiver has taken it
-  bool may_wait =
-      false;  // a small one is collected if it is not the first after a turn of progress
+  bool may_wait = false;  // a small one, unless it is the first since a turn, until the next turn
 
  private:
   friend struct OutgoingAccess;
