@@ -154,7 +154,7 @@ int MPIDI_MAD_put(const void* origin_addr, int origin_count, MPI_Datatype origin
   if (find_place(win, target_rank, winattr, &place))
     return end_request(move(TO_TARGET, origin, target_rank, target_disp, target, win, &place),
                        request);
-  mpi_errno = MPIDI_MAD_far_put(origin, target_rank, target_disp, target, win, request, &done);
+  mpi_errno = MPIDI_MAD_far(true, origin, target_rank, target_disp, target, win, request, &done);
   if (done) return mpi_errno;
   if (request)
     return MPIDIG_mpi_rput(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
@@ -176,7 +176,7 @@ int MPIDI_MAD_get(void* origin_addr, int origin_count, MPI_Datatype origin_datat
   if (find_place(win, target_rank, winattr, &place))
     return end_request(move(FROM_TARGET, origin, target_rank, target_disp, target, win, &place),
                        request);
-  mpi_errno = MPIDI_MAD_far_get(origin, target_rank, target_disp, target, win, request, &done);
+  mpi_errno = MPIDI_MAD_far(false, origin, target_rank, target_disp, target, win, request, &done);
   if (done) return mpi_errno;
   if (request)
     return MPIDIG_mpi_rget(origin_addr, origin_count, origin_datatype, target_rank, target_disp,

@@ -211,53 +211,31 @@ static int start_get(attempt_t* attempt, MPIDI_MAD_buffer_t origin, int rank, MP
   return (status == MAD_IN_PROGRESS) ? MPI_SUCCESS : MPID_Request_complete(request);
 }
 
-static int finish_start(int mpi_errno, outcome_t outcome, MPIR_Request** program, bool* done) {
-  *done = (mpi_errno != MPI_SUCCESS || outcome != MPICHS);
-  if (mpi_errno == MPI_SUCCESS && outcome == NOTHING_TO_DO && program != NULL)
-    *program = MPIR_Request_create_complete(MPIR_REQUEST_KIND__RMA);
-  return mpi_errno;
-}
-
-int MPIDI_MAD_far_put(MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
-                      MPIDI_MAD_buffer_t target, MPIR_Win* win, MPIR_Request** request,
-                      bool* done) {
+int MPIDI_MAD_far(bool is_put, MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
+                  MPIDI_MAD_buffer_t target, MPIR_Win* win, MPIR_Request** request, bool* done) {
   int mpi_errno = MPI_SUCCESS;
   outcome_t outcome = GO;
   attempt_t attempt;
 
+  *done = true;
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-  mpi_errno = prepare(true, origin, rank, displacement, target, win, &attempt, &outcome);
+  mpi_errno = prepare(is_put, origin, rank, displacement, target, win, &attempt, &outcome);
   MPIR_ERR_CHECK(mpi_errno);
-  if (outcome == GO) {
-    mpi_errno = start_put(&attempt, rank, win, request);
-    MPIR_ERR_CHECK(mpi_errno);
+  switch (outcome) {
+    case GO:
+      mpi_errno = is_put ? start_put(&attempt, rank, win, request)
+                         : start_get(&attempt, origin, rank, win, request);
+      MPIR_ERR_CHECK(mpi_errno);
+      break;
+    case NOTHING_TO_DO:
+      if (request != NULL) *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__RMA);
+      break;
+    case MPICHS:
+      *done = false;
+      break;
   }
 
 fn_exit:
-  mpi_errno = finish_start(mpi_errno, outcome, request, done);
-  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
-  return mpi_errno;
-fn_fail:
-  goto fn_exit;
-}
-
-int MPIDI_MAD_far_get(MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
-                      MPIDI_MAD_buffer_t target, MPIR_Win* win, MPIR_Request** request,
-                      bool* done) {
-  int mpi_errno = MPI_SUCCESS;
-  outcome_t outcome = GO;
-  attempt_t attempt;
-
-  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-  mpi_errno = prepare(false, origin, rank, displacement, target, win, &attempt, &outcome);
-  MPIR_ERR_CHECK(mpi_errno);
-  if (outcome == GO) {
-    mpi_errno = start_get(&attempt, origin, rank, win, request);
-    MPIR_ERR_CHECK(mpi_errno);
-  }
-
-fn_exit:
-  mpi_errno = finish_start(mpi_errno, outcome, request, done);
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
   return mpi_errno;
 fn_fail:

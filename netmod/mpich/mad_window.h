@@ -50,12 +50,10 @@ typedef struct MPIDI_MAD_member {
   struct MPIDI_MAD_far* far; /* operations by messages, from the first one on, else NULL */
 } MPIDI_MAD_member_t;
 
-/* mad_far.c: put and get by messages.  `request` NULL: the operation has none.  `*done` false: it
- * is left to MPICH's active messages. */
-int MPIDI_MAD_far_put(MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
-                      MPIDI_MAD_buffer_t target, MPIR_Win* win, MPIR_Request** request, bool* done);
-int MPIDI_MAD_far_get(MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
-                      MPIDI_MAD_buffer_t target, MPIR_Win* win, MPIR_Request** request, bool* done);
+/* mad_far.c: a put or a get by messages.  `request` NULL: it has none.  `*done` false: it is left
+ * to MPICH's active messages. */
+int MPIDI_MAD_far(bool is_put, MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
+                  MPIDI_MAD_buffer_t target, MPIR_Win* win, MPIR_Request** request, bool* done);
 /* mad_serve.c: the window is freed. */
 void MPIDI_MAD_far_free(MPIR_Win* win);
 

@@ -283,15 +283,22 @@ static void expect_failed_epoch(int error) {
   CHECK_TEXT(error, why);
 }
 
+/* A window of each rank's cell, whose operations are messages, and the victim's process. */
+static MPI_Win open_window(int* cell, pid_t* pid) {
+  MPI_Win win;
+  *pid = getpid();
+  MPI_Bcast(pid, sizeof(*pid), MPI_BYTE, victim, comm);
+  MPI_Win_create(cell, sizeof(*cell), sizeof(*cell), MPI_INFO_NULL, comm, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  MPI_Barrier(comm);
+  return win;
+}
+
 /* An epoch with the dead ends with an error. `open`: it had begun, and gone well, before. */
 static void die_one_sided(bool open) {
   int cell = 0, value = 1, error;
-  pid_t pid = getpid();
-  MPI_Win win;
-  MPI_Bcast(&pid, sizeof(pid), MPI_BYTE, victim, comm);
-  MPI_Win_create(&cell, sizeof(cell), sizeof(cell), MPI_INFO_NULL, comm, &win);
-  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
-  MPI_Barrier(comm);
+  pid_t pid;
+  MPI_Win win = open_window(&cell, &pid);
   if (rank == victim && open) MPI_Recv(&value, 1, MPI_INT, 0, kTag, comm, MPI_STATUS_IGNORE);
   if (rank == victim) die();
   if (rank != 0) return;
@@ -312,12 +319,8 @@ static void die_one_sided(bool open) {
 /* It dies before it has taken what was put, and answered what was asked for: a flush says so. */
 static void die_flushing(void) {
   int cell = 0, value = 1, got = 0;
-  pid_t pid = getpid();
-  MPI_Win win;
-  MPI_Bcast(&pid, sizeof(pid), MPI_BYTE, victim, comm);
-  MPI_Win_create(&cell, sizeof(cell), sizeof(cell), MPI_INFO_NULL, comm, &win);
-  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
-  MPI_Barrier(comm);
+  pid_t pid;
+  MPI_Win win = open_window(&cell, &pid);
   if (rank == victim) MPI_Send(&value, 1, MPI_INT, 0, kTag, comm);
   while (rank == victim) pause();
   if (rank != 0) return;
