@@ -227,6 +227,13 @@ MAD_API int mad_type_copy(const void* from, uint64_t from_count, const mad_type*
  * (docs/program_format.md).  *size is how many they are; if that is more than `capacity`, nothing
  * is written. */
 MAD_API int mad_type_serialize(const mad_type* type, void* out, size_t capacity, size_t* size);
+/* The same of a part of `count` elements at address 0, as a list of its runs: of the packed bytes
+ * from `offset` on as many as the list has room for in `capacity` bytes, at most `bytes` and a
+ * multiple of `unit`; *covered says how many.  So a layout may travel that is too long to be
+ * described at once.  MAD_ERR_ARGUMENT: there is no room for one unit. */
+MAD_API int mad_type_serialize_part(const mad_type* type, uint64_t count, uint64_t offset,
+                                    size_t bytes, size_t unit, void* out, size_t capacity,
+                                    size_t* size, size_t* covered);
 /* The type of such bytes, all of them, which may come from anyone: MAD_ERR_PROTOCOL or
  * MAD_ERR_VERSION if they are none.  It is committed and moves bytes: its signature is theirs, it
  * is never converted for another machine, and no other type can be made of it.  It takes memory in

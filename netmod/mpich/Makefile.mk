@@ -10,7 +10,10 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/mad/mad_address.c \
     src/mpid/ch4/netmod/mad/mad_am.c \
     src/mpid/ch4/netmod/mad/mad_answers.c \
+    src/mpid/ch4/netmod/mad/mad_apply.c \
+    src/mpid/ch4/netmod/mad/mad_atomic.c \
     src/mpid/ch4/netmod/mad/mad_check.c \
+    src/mpid/ch4/netmod/mad/mad_combine.c \
     src/mpid/ch4/netmod/mad/mad_comm.c \
     src/mpid/ch4/netmod/mad/mad_direct.c \
     src/mpid/ch4/netmod/mad/mad_dynamic.c \

@@ -17,6 +17,9 @@
 
 /* Handlers of the netmod's own messages; MPICH's are below MPIDI_AM_HANDLERS_MAX. */
 enum {
+  MPIDI_MAD_HANDLER_ACCUMULATE = 244,
+  MPIDI_MAD_HANDLER_FETCH = 245,
+  MPIDI_MAD_HANDLER_FETCHED = 246,
   MPIDI_MAD_HANDLER_PUT = 247,
   MPIDI_MAD_HANDLER_TAKEN = 248,
   MPIDI_MAD_HANDLER_GET = 249,
@@ -271,6 +274,8 @@ void MPIDI_MAD_far_failed(MPIR_Request* request, int error);
 void MPIDI_MAD_far_gone(const mad_peer* peer, int status);
 /* mad_serve.c: tells origins what was taken of theirs, once a turn of progress. */
 void MPIDI_MAD_answer_puts(void);
+/* mad_apply.c: gives back the memory that it kept. */
+void MPIDI_MAD_apply_finalize(void);
 
 /* mad_headers.c: what is wrong with the header of an active message of MPICH's, as the end of "it
  * sent ..."; NULL: MPICH may read it.  An answer that was right once is not so again. */
@@ -278,6 +283,8 @@ const char* MPIDI_MAD_wrong_header(const mad_peer* from, int handler, const void
                                    size_t header_bytes, uint64_t payload_bytes);
 /* The window, if the peer is its member of that rank; else NULL. */
 MPIR_Win* MPIDI_MAD_window_of(uint64_t win_id, int64_t rank, const mad_peer* peer);
+/* Bytes of elements of a predefined type; -1: it is none, or their number is negative. */
+MPI_Aint MPIDI_MAD_predefined_bytes(MPI_Aint count, MPI_Datatype datatype);
 /* Whether it is a one-sided operation of ours, begun by one of two messages, whose end is up to
  * this peer. */
 bool MPIDI_MAD_waits_for(const MPIR_Request* request, const mad_peer* peer, int begun_by,

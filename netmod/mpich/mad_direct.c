@@ -89,18 +89,10 @@ fn_fail:
 }
 
 static int copy(const MPIDI_MAD_layout_t* from, const MPIDI_MAD_layout_t* to) {
-  int mpi_errno = MPI_SUCCESS, status;
-  size_t moved;
+  int mpi_errno = MPIDI_MAD_copy_part(from, to, 0, MPL_MIN(from->bytes, to->bytes));
 
-  if (from->type == NULL && to->type == NULL) {
-    const size_t bytes = MPL_MIN(from->bytes, to->bytes);
-    if (bytes > 0 && from->base != to->base) MPIDI_MAD_copy_run(from->base, to->base, bytes);
-  } else {
-    status = mad_type_copy(from->base, from->count, from->type, to->base, to->count, to->type, 0,
-                           MPL_MIN(from->bytes, to->bytes), &moved);
-    if (unlikely(status < 0)) return MPIDI_MAD_error(status);
-  }
-  if (unlikely(from->bytes > to->bytes)) MPIR_ERR_SET(mpi_errno, MPI_ERR_TRUNCATE, "**truncate");
+  if (unlikely(from->bytes > to->bytes) && mpi_errno == MPI_SUCCESS)
+    MPIR_ERR_SET(mpi_errno, MPI_ERR_TRUNCATE, "**truncate");
   return mpi_errno;
 }
 
@@ -187,133 +179,71 @@ int MPIDI_MAD_get(void* origin_addr, int origin_count, MPI_Datatype origin_datat
 
 /* ---- atomic operations ---- */
 
-/* What is combined with the target's data: as it is (of a predefined type or for MPI_REPLACE), or
- * packed elements of the type that all of it has. */
-typedef struct {
-  MPIDI_MAD_layout_t layout;
-  MPIDI_MAD_buffer_t data;
-  bool packed;
-  void* memory; /* of the packed ones, else NULL */
-} source_t;
+/* MPI has only integers, logicals and bytes here; the result may take the place of what is
+ * compared.
+ */
+static void compare_and_swap(const MPIDI_MAD_atomic_t* atomic, const MPIDI_MAD_layout_t* there) {
+  const int equal = MPIR_Compare_equal(there->base, atomic->compare, atomic->target.datatype);
 
-static int pack_source(source_t* source) {
-  int mpi_errno = MPI_SUCCESS, status;
-  MPI_Aint size;
-  MPIR_Datatype* object;
-  size_t moved;
-
-  MPIR_Datatype_get_ptr(source->data.datatype, object);
-  MPIR_ERR_CHKANDJUMP(object->basic_type == MPI_DATATYPE_NULL, mpi_errno, MPI_ERR_TYPE, "**dtype");
-  MPIR_Datatype_get_size_macro(object->basic_type, size);
-  if (source->layout.type) {
-    source->memory = MPL_malloc(source->layout.bytes, MPL_MEM_RMA);
-    MPIR_ERR_CHKANDJUMP(source->memory == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    status =
-        mad_type_copy(source->layout.base, source->layout.count, source->layout.type,
-                      source->memory, source->layout.bytes, NULL, 0, source->layout.bytes, &moved);
-    if (status < 0) {
-      mpi_errno = MPIDI_MAD_error(status);
-      goto fn_fail;
-    }
-  }
-  source->data = (MPIDI_MAD_buffer_t){source->memory ? source->memory : source->layout.base,
-                                      (MPI_Aint)source->layout.bytes / size, object->basic_type};
-  source->packed = true;
-
-fn_exit:
-  return mpi_errno;
-fn_fail:
-  goto fn_exit;
+  MPIDI_MAD_copy_run(there->base, (void*)atomic->result.address, there->bytes);
+  if (equal) MPIDI_MAD_copy_run(atomic->origin.address, there->base, there->bytes);
 }
 
-static int read_source(MPI_Op op, MPIDI_MAD_buffer_t data, const MPIDI_MAD_layout_t* there,
-                       source_t* source) {
+static int update(const MPIDI_MAD_atomic_t* atomic, int rank, MPIR_Win* win, const place_t* place) {
   int mpi_errno = MPI_SUCCESS;
-
-  mpi_errno = MPIDI_MAD_layout(data.address, data.count, data.datatype, &source->layout);
-  MPIR_ERR_CHECK(mpi_errno);
-  MPIR_ERR_CHKANDJUMP2(source->layout.bytes != there->bytes, mpi_errno, MPI_ERR_ARG,
-                       "**mad_rma_sizes", "**mad_rma_sizes %d %d", (int)source->layout.bytes,
-                       (int)there->bytes);
-  source->data = data;
-  if (op != MPI_REPLACE && !MPIR_DATATYPE_IS_PREDEFINED(data.datatype)) {
-    mpi_errno = pack_source(source);
-    MPIR_ERR_CHECK(mpi_errno);
-  }
-
-fn_exit:
-  return mpi_errno;
-fn_fail:
-  goto fn_exit;
-}
-
-static int combine(MPI_Op op, const source_t* source, const MPIDI_MAD_layout_t* there,
-                   MPIDI_MAD_buffer_t at_target) {
-  MPI_Datatype element = source->data.datatype;
-  MPI_Aint count = source->data.count;
-  int mpi_errno = MPI_SUCCESS;
-
-  if (op == MPI_REPLACE) return copy(&source->layout, there);
-  if (there->type || !HANDLE_IS_BUILTIN(element)) /* pairs have holes */
-    return MPIR_Typerep_op((void*)source->data.address, count, element, (void*)at_target.address,
-                           at_target.count, at_target.datatype, op, source->packed, -1);
-  mpi_errno = (*MPIR_OP_HDL_TO_DTYPE_FN(op))(element);
-  if (mpi_errno == MPI_SUCCESS)
-    (*MPIR_OP_HDL_TO_FN(op))((void*)source->data.address, there->base, &count, &element);
-  return mpi_errno;
-}
-
-/* `result` NULL: what was there is not wanted. */
-static int update(MPIDI_MAD_buffer_t origin, const MPIDI_MAD_buffer_t* result, int rank,
-                  MPI_Aint displacement, MPIDI_MAD_buffer_t at_target, MPI_Op op, MPIR_Win* win,
-                  const place_t* place) {
-  int mpi_errno = MPI_SUCCESS;
-  MPIDI_MAD_layout_t there, before;
-  source_t source = {.packed = false, .memory = NULL};
+  MPIDI_MAD_layout_t there, from, before;
+  MPI_Datatype element;
 
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   mpi_errno = MPIDI_MAD_begin_access(win, rank);
   MPIR_ERR_CHECK(mpi_errno);
-  mpi_errno = locate(place, displacement, at_target, &there);
+  mpi_errno = locate(place, atomic->displacement, atomic->target, &there);
   MPIR_ERR_CHECK(mpi_errno);
   if (there.bytes == 0) goto fn_exit;
-  if (origin.count == 0) op = MPI_NO_OP;
-  if (op != MPI_NO_OP) {
-    mpi_errno = read_source(op, origin, &there, &source);
-    MPIR_ERR_CHECK(mpi_errno);
-  }
-  if (result) {
-    mpi_errno = MPIDI_MAD_layout(result->address, result->count, result->datatype, &before);
-    MPIR_ERR_CHECK(mpi_errno);
-  }
-  at_target.address = MPIR_get_contig_ptr(place->base, displacement * place->unit);
+  mpi_errno = MPIDI_MAD_operands(atomic, &there, &from, &before, &element);
+  MPIR_ERR_CHECK(mpi_errno);
 
   MPIDI_MAD_enter(place->target);
-  if (result && before.bytes > 0) mpi_errno = copy(&there, &before);
-  if (mpi_errno == MPI_SUCCESS && op != MPI_NO_OP)
-    mpi_errno = combine(op, &source, &there, at_target);
+  if (atomic->compare) {
+    compare_and_swap(atomic, &there);
+  } else {
+    if (before.bytes > 0) mpi_errno = MPIDI_MAD_copy_part(&there, &before, 0, there.bytes);
+    if (mpi_errno == MPI_SUCCESS && from.bytes > 0)
+      mpi_errno = MPIDI_MAD_combine(atomic->op, element, &from, &there, 0, there.bytes);
+  }
   MPIDI_MAD_leave(place->target);
 
 fn_exit:
-  MPL_free(source.memory);
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
   return mpi_errno;
 fn_fail:
   goto fn_exit;
 }
 
+/* Whether it was done here, or by a message of ours. */
+static bool update_or_send(const MPIDI_MAD_atomic_t* atomic, int rank, MPIR_Win* win,
+                           MPIDI_winattr_t winattr, MPIR_Request** request, int* mpi_errno) {
+  place_t place;
+  bool done = true;
+
+  if (find_place(win, rank, winattr, &place))
+    *mpi_errno = end_request(update(atomic, rank, win, &place), request);
+  else
+    *mpi_errno = MPIDI_MAD_far_atomic(atomic, rank, win, request, &done);
+  return done;
+}
+
 int MPIDI_MAD_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
                          int target_rank, MPI_Aint target_disp, int target_count,
                          MPI_Datatype target_datatype, MPI_Op op, MPIR_Win* win,
                          MPIDI_winattr_t winattr, MPIR_Request** request) {
-  place_t place;
+  const MPIDI_MAD_atomic_t atomic = {.origin = {origin_addr, origin_count, origin_datatype},
+                                     .target = {NULL, target_count, target_datatype},
+                                     .displacement = target_disp,
+                                     .op = origin_count == 0 ? MPI_NO_OP : op};
+  int mpi_errno;
 
-  if (find_place(win, target_rank, winattr, &place))
-    return end_request(
-        update((MPIDI_MAD_buffer_t){origin_addr, origin_count, origin_datatype}, NULL, target_rank,
-               target_disp, (MPIDI_MAD_buffer_t){NULL, target_count, target_datatype}, op, win,
-               &place),
-        request);
+  if (update_or_send(&atomic, target_rank, win, winattr, request, &mpi_errno)) return mpi_errno;
   if (request)
     return MPIDIG_mpi_raccumulate(origin_addr, origin_count, origin_datatype, target_rank,
                                   target_disp, target_count, target_datatype, op, win, request);
@@ -326,15 +256,15 @@ int MPIDI_MAD_get_accumulate(const void* origin_addr, int origin_count,
                              MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
                              int target_count, MPI_Datatype target_datatype, MPI_Op op,
                              MPIR_Win* win, MPIDI_winattr_t winattr, MPIR_Request** request) {
-  const MPIDI_MAD_buffer_t result = {result_addr, result_count, result_datatype};
-  place_t place;
+  const MPIDI_MAD_atomic_t atomic = {.origin = {origin_addr, origin_count, origin_datatype},
+                                     .result = {result_addr, result_count, result_datatype},
+                                     .target = {NULL, target_count, target_datatype},
+                                     .displacement = target_disp,
+                                     .op = origin_count == 0 ? MPI_NO_OP : op,
+                                     .fetches = true};
+  int mpi_errno;
 
-  if (find_place(win, target_rank, winattr, &place))
-    return end_request(
-        update((MPIDI_MAD_buffer_t){origin_addr, origin_count, origin_datatype}, &result,
-               target_rank, target_disp, (MPIDI_MAD_buffer_t){NULL, target_count, target_datatype},
-               op, win, &place),
-        request);
+  if (update_or_send(&atomic, target_rank, win, winattr, request, &mpi_errno)) return mpi_errno;
   if (request)
     return MPIDIG_mpi_rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr,
                                       result_count, result_datatype, target_rank, target_disp,
@@ -347,31 +277,16 @@ int MPIDI_MAD_get_accumulate(const void* origin_addr, int origin_count,
 int MPIDI_MAD_compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
                                MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
                                MPIR_Win* win, MPIDI_winattr_t winattr) {
-  int mpi_errno = MPI_SUCCESS;
-  MPIDI_MAD_layout_t there;
-  place_t place;
-  int equal;
+  const MPIDI_MAD_atomic_t atomic = {.origin = {origin_addr, 1, datatype},
+                                     .result = {result_addr, 1, datatype},
+                                     .target = {NULL, 1, datatype},
+                                     .displacement = target_disp,
+                                     .compare = compare_addr,
+                                     .op = MPI_OP_NULL,
+                                     .fetches = true};
+  int mpi_errno;
 
-  if (!find_place(win, target_rank, winattr, &place))
-    return MPIDIG_mpi_compare_and_swap(origin_addr, compare_addr, result_addr, datatype,
-                                       target_rank, target_disp, win);
-  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-  mpi_errno = MPIDI_MAD_begin_access(win, target_rank);
-  MPIR_ERR_CHECK(mpi_errno);
-  mpi_errno = locate(&place, target_disp, (MPIDI_MAD_buffer_t){NULL, 1, datatype}, &there);
-  MPIR_ERR_CHECK(mpi_errno);
-
-  MPIDI_MAD_enter(place.target);
-  /* MPI has only integers, logicals and bytes here; the result may take the place of what is
-   * compared. */
-  equal = MPIR_Compare_equal(there.base, compare_addr, datatype);
-  MPIDI_MAD_copy_run(there.base, result_addr, there.bytes);
-  if (equal) MPIDI_MAD_copy_run(origin_addr, there.base, there.bytes);
-  MPIDI_MAD_leave(place.target);
-
-fn_exit:
-  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
-  return mpi_errno;
-fn_fail:
-  goto fn_exit;
+  if (update_or_send(&atomic, target_rank, win, winattr, NULL, &mpi_errno)) return mpi_errno;
+  return MPIDIG_mpi_compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank,
+                                     target_disp, win);
 }

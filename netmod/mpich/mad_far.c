@@ -22,7 +22,7 @@ mad_path MPIDI_MAD_far_path(MPIR_Win* win) {
   return path == MAD_PATH_OFF ? MAD_PATH_AUTO : path;
 }
 
-static void note_trouble(MPIR_Win* win, int error) {
+void MPIDI_MAD_note_trouble(MPIR_Win* win, int error) {
   if (win->dev.netmod.mad.trouble == MPI_SUCCESS) win->dev.netmod.mad.trouble = error;
 }
 
@@ -46,11 +46,11 @@ far_t* MPIDI_MAD_far_of(MPIR_Win* win, int rank, mad_peer* peer) {
 
 /* ---- what MPICH counts ---- */
 
-static void begin(far_t* far) {
+void MPIDI_MAD_far_begin(far_t* far) {
   if (far->pending++ == 0) MPIDIG_win_cmpl_cnts_incr(far->win, far->rank, &far->local);
 }
 
-static void end(far_t* far, uint32_t operations) {
+void MPIDI_MAD_far_end(far_t* far, uint32_t operations) {
   if (operations == 0 || (far->pending -= operations) > 0) return;
   MPIDIG_win_remote_cmpl_cnt_decr(far->win, far->rank);
   MPIR_cc_dec(far->local);
@@ -86,25 +86,18 @@ typedef struct {
 
 typedef enum { GO, NOTHING_TO_DO, MPICHS } outcome_t;
 
-static void forget_layout(mad_type** slot) {
-  mad_type_release(*slot);
-  *slot = NULL;
-}
-
-/* The layout's number at the target.  False: it has none, and its description is too long. */
-static bool name_layout(far_t* far, mad_type* type, MPIDI_MAD_operation_header_t* header) {
-  operation_t* operation = &header->operation;
-  const size_t most = mad_max_header_bytes(MPIDI_MAD_global.engine) - sizeof(*operation);
-  const size_t room = MPL_MIN(most, MPIDI_MAD_MOST_DESCRIBED);
+bool MPIDI_MAD_name_layout(far_t* far, mad_type* type, operation_t* operation, void* description,
+                           size_t room) {
   mad_type** slot;
   size_t bytes;
 
+  operation->described = 0;
   for (uint16_t i = 0; i < MPIDI_MAD_LAYOUTS; i++) {
     if (far->sent[i] != type) continue;
     operation->layout = (uint16_t)(i + 1);
     return true;
   }
-  if (mad_type_serialize(type, header->layout, room, &bytes) < 0 || bytes > room) return false;
+  if (mad_type_serialize(type, description, room, &bytes) < 0 || bytes > room) return false;
   slot = &far->sent[far->next_sent];
   operation->layout = (uint16_t)(far->next_sent + 1);
   operation->described = (uint16_t)bytes;
@@ -115,12 +108,22 @@ static bool name_layout(far_t* far, mad_type* type, MPIDI_MAD_operation_header_t
   return true;
 }
 
+void MPIDI_MAD_unname_layout(far_t* far, const operation_t* operation) {
+  mad_type** slot;
+
+  if (operation->described == 0) return;
+  slot = &far->sent[operation->layout - 1];
+  mad_type_release(*slot);
+  *slot = NULL;
+}
+
 static int prepare(bool is_put, MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
                    MPIDI_MAD_buffer_t target, MPIR_Win* win, attempt_t* out, outcome_t* outcome) {
   const MPIDI_MAD_layout_t *from = is_put ? &out->here : &out->there,
                            *to = is_put ? &out->there : &out->here;
   int mpi_errno = MPI_SUCCESS;
   operation_t* operation = &out->header.operation;
+  const size_t room = mad_max_header_bytes(MPIDI_MAD_global.engine) - sizeof(*operation);
 
   mpi_errno = MPIDI_MAD_begin_access(win, rank);
   MPIR_ERR_CHECK(mpi_errno);
@@ -147,7 +150,9 @@ static int prepare(bool is_put, MPIDI_MAD_buffer_t origin, int rank, MPI_Aint di
                              .skip = (int64_t)(intptr_t)out->there.base,
                              .count = (int64_t)out->there.count,
                              .rank = win->comm_ptr->rank};
-  if (out->there.type && !name_layout(out->far, (mad_type*)out->there.type, &out->header))
+  if (out->there.type &&
+      !MPIDI_MAD_name_layout(out->far, (mad_type*)out->there.type, operation, out->header.layout,
+                             MPL_MIN(room, MPIDI_MAD_MOST_DESCRIBED)))
     goto fn_exit;
   out->header_bytes = sizeof(*operation) + operation->described;
   *outcome = GO;
@@ -160,9 +165,7 @@ fn_fail:
 
 /* Nothing was sent: the request, and the number of a layout that the target does not have. */
 static int give_up(attempt_t* attempt, MPIR_Request* request, int rank, MPIR_Win* win, int status) {
-  const operation_t* operation = &attempt->header.operation;
-
-  if (operation->described) forget_layout(&attempt->far->sent[operation->layout - 1]);
+  MPIDI_MAD_unname_layout(attempt->far, &attempt->header.operation);
   if (request == NULL) return no_memory();
   MPIR_cc_set(request->cc_ptr, 0);
   for (int references = MPIR_Object_get_ref(request); references > 0; references--)
@@ -182,8 +185,8 @@ static int start_put(attempt_t* attempt, int rank, MPIR_Win* win, MPIR_Request**
                            MPIDI_MAD_op_of(request, &MPIDI_MAD_AM(request)->send.slot));
   if (request == NULL || status < 0) return give_up(attempt, request, rank, win, status);
   attempt->far->unanswered++;
-  begin(attempt->far);
-  if (status == MAD_IN_PROGRESS) begin(attempt->far); /* until it has left */
+  MPIDI_MAD_far_begin(attempt->far);
+  if (status == MAD_IN_PROGRESS) MPIDI_MAD_far_begin(attempt->far); /* until it has left */
   if (program != NULL) *program = request;
   return (status == MAD_IN_PROGRESS) ? MPI_SUCCESS : MPID_Request_complete(request);
 }
@@ -205,7 +208,7 @@ static int start_get(attempt_t* attempt, MPIDI_MAD_buffer_t origin, int rank, MP
   MPIDIG_REQUEST(request, count) = origin.count;
   MPIDIG_REQUEST(request, datatype) = origin.datatype;
   MPIR_Datatype_add_ref_if_not_builtin(origin.datatype);
-  begin(attempt->far);
+  MPIDI_MAD_far_begin(attempt->far);
   MPIDI_MAD_await_acknowledgement(request, attempt->peer);
   if (program != NULL) *program = request;
   return (status == MAD_IN_PROGRESS) ? MPI_SUCCESS : MPID_Request_complete(request);
@@ -242,7 +245,7 @@ fn_fail:
   goto fn_exit;
 }
 
-static int range_error(void) {
+int MPIDI_MAD_range_error(void) {
   return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                               MPI_ERR_RMA_RANGE, "**rmarange", 0);
 }
@@ -258,15 +261,18 @@ void MPIDI_MAD_finish_get(MPIR_Request* request, int error) {
 
   if (error) {
     request->status.MPI_ERROR = error;
-    note_trouble(request->u.rma.win, error);
+    MPIDI_MAD_note_trouble(request->u.rma.win, error);
   }
   MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(request, datatype));
-  end(far, 1);
+  MPIDI_MAD_far_end(far, 1);
   MPID_Request_complete(request);
 }
 
 void MPIDI_MAD_far_failed(MPIR_Request* request, int error) {
-  MPIDI_MAD_finish_get(request, error);
+  if (MPIDI_MAD_AM(request)->send.handler == MPIDI_MAD_HANDLER_GET)
+    MPIDI_MAD_finish_get(request, error);
+  else
+    MPIDI_MAD_update_failed(request, error);
 }
 
 void MPIDI_MAD_far_sent(MPIR_Request* request, int status) {
@@ -274,13 +280,17 @@ void MPIDI_MAD_far_sent(MPIR_Request* request, int status) {
     case MPIDI_MAD_HANDLER_PUT:
       if (status < 0) {
         request->status.MPI_ERROR = MPIDI_MAD_request_error(request, status);
-        note_trouble(request->u.rma.win, request->status.MPI_ERROR);
+        MPIDI_MAD_note_trouble(request->u.rma.win, request->status.MPI_ERROR);
       }
-      end(MPIDI_MAD_far_of_request(request), 1);
+      MPIDI_MAD_far_end(MPIDI_MAD_far_of_request(request), 1);
       break;
     case MPIDI_MAD_HANDLER_GOT:
       MPIDI_MAD_far_of_request(request)->serving--;
       break;
+    case MPIDI_MAD_HANDLER_ACCUMULATE:
+    case MPIDI_MAD_HANDLER_FETCH:
+      MPIDI_MAD_update_sent(request, status);
+      return;
     default:
       break;
   }
@@ -304,7 +314,7 @@ const char* MPIDI_MAD_data_came(mad_peer* from, const MPIDI_MAD_got_t* got, uint
     return "data of another length than was asked for";
   MPIDI_MAD_forget_acknowledgement(request);
   if (got->refused) {
-    MPIDI_MAD_finish_get(request, range_error());
+    MPIDI_MAD_finish_get(request, MPIDI_MAD_range_error());
     return NULL;
   }
   op = MPIDI_MAD_op_of(request, &MPIDI_MAD_AM(request)->recv.slot);
@@ -315,16 +325,19 @@ const char* MPIDI_MAD_data_came(mad_peer* from, const MPIDI_MAD_got_t* got, uint
   return NULL;
 }
 
-/* Puts that a target has taken, or refused. */
+/* Operations that a target has taken, or refused. */
 const char* MPIDI_MAD_answer_came(mad_peer* from, const MPIDI_MAD_answer_t* answer) {
   MPIR_Win* win = MPIDI_MAD_window_of(answer->window, answer->rank, from);
   far_t* far = win ? win->dev.netmod.mad.members[answer->rank].far : NULL;
-  const uint64_t puts = (uint64_t)answer->taken + answer->refused;
+  const uint64_t operations = (uint64_t)answer->taken + answer->refused;
 
-  if (far == NULL || puts > far->unanswered) return "an answer to puts that there were not";
-  far->unanswered -= (uint32_t)puts;
-  if (answer->refused) note_trouble(win, range_error());
-  end(far, (uint32_t)puts);
+  if (far == NULL || operations > far->unanswered || answer->done > far->owed)
+    return "an answer to operations that there were not";
+  far->unanswered -= (uint32_t)operations;
+  far->owed -= answer->done;
+  if (answer->refused) MPIDI_MAD_note_trouble(win, MPIDI_MAD_range_error());
+  MPIDI_MAD_far_end(far, (uint32_t)operations);
+  MPIDI_MAD_send_updates(far);
   return NULL;
 }
 
@@ -342,27 +355,46 @@ const char* MPIDI_MAD_far_message(mad_peer* from, int handler, const void* heade
     if (header_bytes != sizeof(MPIDI_MAD_got_t)) return "data with a header that is none";
     return MPIDI_MAD_data_came(from, header, payload_bytes, incoming);
   }
+  if (handler == MPIDI_MAD_HANDLER_FETCHED) {
+    if (header_bytes < sizeof(MPIDI_MAD_fetched_t) || payload_bytes > 0)
+      return "a result that is none";
+    return MPIDI_MAD_fetched_came(from, header, header_bytes);
+  }
+  if (handler == MPIDI_MAD_HANDLER_ACCUMULATE || handler == MPIDI_MAD_HANDLER_FETCH) {
+    if (header_bytes < sizeof(MPIDI_MAD_atomic_header_t)) return "an atomic operation that is none";
+    return MPIDI_MAD_atomic_came(from, handler, header, header_bytes, payload_bytes, incoming);
+  }
   if (header_bytes < sizeof(operation_t)) return "an operation with a header that is too short";
   return MPIDI_MAD_operation_came(from, handler, header, header_bytes, payload_bytes, incoming);
 }
 
 void MPIDI_MAD_far_received(MPIR_Request* request, int status) {
-  if (MPIDI_MAD_AM(request)->send.handler == MPIDI_MAD_HANDLER_GET)
-    MPIDI_MAD_finish_get(request, MPIDI_MAD_receive_error(request, status));
-  else
-    MPIDI_MAD_put_taken(request, status);
+  switch (MPIDI_MAD_AM(request)->send.handler) {
+    case MPIDI_MAD_HANDLER_GET:
+      MPIDI_MAD_finish_get(request, MPIDI_MAD_receive_error(request, status));
+      break;
+    case MPIDI_MAD_HANDLER_ACCUMULATE:
+      MPIDI_MAD_piece_came(request, status);
+      break;
+    default:
+      MPIDI_MAD_put_taken(request, status);
+      break;
+  }
 }
 
 void MPIDI_MAD_far_gone(const mad_peer* peer, int status) {
   far_t* far;
 
   DL_FOREACH(MPIDI_MAD_global.far, far) {
-    const uint32_t puts = far->unanswered;
+    const uint32_t operations = far->unanswered;
+    int error;
     if (far->peer != peer) continue;
+    error = MPIDI_MAD_failed_error(far->rank, far->win->comm_ptr, status);
     far->peer = NULL;
     far->unanswered = 0;
-    if (far->pending > 0)
-      note_trouble(far->win, MPIDI_MAD_failed_error(far->rank, far->win->comm_ptr, status));
-    end(far, puts);
+    far->owed = 0;
+    if (far->pending > 0) MPIDI_MAD_note_trouble(far->win, error);
+    MPIDI_MAD_updates_gone(far, error);
+    MPIDI_MAD_far_end(far, operations);
   }
 }

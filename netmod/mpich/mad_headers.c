@@ -114,8 +114,7 @@ MPIR_Win* MPIDI_MAD_window_of(uint64_t win_id, int64_t rank, const mad_peer* pee
   return (MPIDI_MAD_peer(win->comm_ptr, (int)rank) == peer) ? win : NULL;
 }
 
-/* Bytes of elements of a predefined type; -1: it is none, or their number is negative. */
-static MPI_Aint bytes_of(MPI_Aint count, MPI_Datatype datatype) {
+MPI_Aint MPIDI_MAD_predefined_bytes(MPI_Aint count, MPI_Datatype datatype) {
   MPI_Aint size;
 
   if (count < 0 || !MPIR_DATATYPE_IS_PREDEFINED(datatype)) return -1;
@@ -135,7 +134,8 @@ typedef struct {
 
 static bool is_target(const target_t* target, size_t header_bytes, size_t size) {
   if (target->follows < 0 || header_bytes != size + (size_t)target->follows) return false;
-  return target->follows > 0 ? target->count >= 0 : bytes_of(target->count, target->datatype) >= 0;
+  return target->follows > 0 ? target->count >= 0
+                             : MPIDI_MAD_predefined_bytes(target->count, target->datatype) >= 0;
 }
 
 static const char* wrong_put(const mad_peer* from, const MPIDIG_put_msg_t* msg, size_t header_bytes,
@@ -176,7 +176,7 @@ static const char* wrong_accumulate(const mad_peer* from, int handler,
                      described ? MPI_BYTE : msg->target_datatype};
   MPI_Aint bytes = (msg->op == MPI_NO_OP && msg->origin_count == 0)
                        ? 0
-                       : bytes_of(msg->origin_count, msg->origin_datatype);
+                       : MPIDI_MAD_predefined_bytes(msg->origin_count, msg->origin_datatype);
   int op = msg->op & 0xff;
 
   if (!MPIDI_MAD_window_of(msg->win_id, msg->src_rank, from))
@@ -194,7 +194,7 @@ static const char* wrong_accumulate(const mad_peer* from, int handler,
 
 static const char* wrong_compare(const mad_peer* from, const MPIDIG_cswap_req_msg_t* msg,
                                  uint64_t payload_bytes) {
-  MPI_Aint bytes = bytes_of(2, msg->datatype);
+  MPI_Aint bytes = MPIDI_MAD_predefined_bytes(2, msg->datatype);
 
   if (!MPIDI_MAD_window_of(msg->win_id, msg->src_rank, from))
     return "a compare and swap in a window that it is not of";

@@ -203,7 +203,7 @@ static void reject(mad_peer* from, const char* wrong, mad_incoming* incoming) {
 
 void MPIDI_MAD_on_message(void* context, mad_peer* from, uint8_t handler, void* header,
                           size_t header_bytes, uint64_t payload_bytes, mad_incoming* incoming) {
-  const bool far = (handler >= MPIDI_MAD_HANDLER_PUT && handler <= MPIDI_MAD_HANDLER_GOT);
+  const bool far = (handler >= MPIDI_MAD_HANDLER_ACCUMULATE && handler <= MPIDI_MAD_HANDLER_GOT);
   const char* wrong =
       far ? MPIDI_MAD_far_message(from, handler, header, header_bytes, payload_bytes, incoming)
           : MPIDI_MAD_wrong_header(from, handler, header, header_bytes, payload_bytes);

@@ -9,7 +9,7 @@ typedef MPIDI_MAD_operation_t operation_t;
 
 static const char unanswerable[] = "it sent operations that could not be answered";
 
-static void answer_later(far_t* far) {
+void MPIDI_MAD_answer_later(far_t* far) {
   if (far->to_answer) return;
   far->to_answer = true;
   far->next_to_answer = MPIDI_MAD_global.to_answer;
@@ -21,10 +21,10 @@ void MPIDI_MAD_answer_puts(void) {
 
   while ((far = MPIDI_MAD_global.to_answer) != NULL) {
     const MPIDI_MAD_answer_t answer = {MPIDIG_WIN(far->win, win_id), far->win->comm_ptr->rank,
-                                       far->taken, far->refused, 0};
+                                       far->taken, far->refused, far->done};
     MPIDI_MAD_global.to_answer = far->next_to_answer;
     far->to_answer = false;
-    far->taken = far->refused = 0;
+    far->taken = far->refused = far->done = 0;
     /* To one that is gone it does not matter; one that is not told would wait for ever. */
     if (far->peer && mad_send_header(MPIDI_MAD_global.engine, far->peer, MPIDI_MAD_HANDLER_TAKEN,
                                      &answer, sizeof(answer)) < 0)
@@ -32,9 +32,8 @@ void MPIDI_MAD_answer_puts(void) {
   }
 }
 
-/* Where in the window the operation is; false: not in it. */
-static bool locate(const MPIR_Win* win, const operation_t* operation, const mad_type* type,
-                   MPIDI_MAD_layout_t* out) {
+bool MPIDI_MAD_find_target(const MPIR_Win* win, const operation_t* operation, const mad_type* type,
+                           MPIDI_MAD_layout_t* out) {
   mad_type_info info = {.size = 1, .extent = 1, .true_extent = 1};
   MPI_Aint offset;
 
@@ -53,8 +52,8 @@ static bool locate(const MPIR_Win* win, const operation_t* operation, const mad_
                         info.extent, operation->count);
 }
 
-/* The layout that the operation names, which may have come with it; NULL, or what is wrong. */
-static const char* find_layout(far_t* far, const operation_t* operation, mad_type** type) {
+const char* MPIDI_MAD_find_layout(far_t* far, const operation_t* operation, const void* description,
+                                  mad_type** type) {
   mad_type** known;
 
   *type = NULL;
@@ -63,7 +62,7 @@ static const char* find_layout(far_t* far, const operation_t* operation, mad_typ
   known = &far->known[operation->layout - 1];
   if (operation->described) {
     mad_type* made;
-    const int status = mad_type_deserialize(operation + 1, operation->described, &made);
+    const int status = mad_type_deserialize(description, operation->described, &made);
     if (status == MAD_ERR_MEMORY) return "a layout for which there is no memory";
     if (status < 0) return "a layout that is none";
     mad_type_release(*known);
@@ -81,7 +80,7 @@ void MPIDI_MAD_put_taken(MPIR_Request* request, int status) {
     far->taken++;
   else
     far->refused++;
-  answer_later(far);
+  MPIDI_MAD_answer_later(far);
   MPID_Request_complete(request);
 }
 
@@ -142,16 +141,16 @@ const char* MPIDI_MAD_operation_came(mad_peer* from, int handler, const operatio
     return "an operation of another length than it says";
   far = MPIDI_MAD_far_of(win, operation->rank, from);
   if (far == NULL) return "an operation for which there is no memory";
-  wrong = find_layout(far, operation, &type);
+  wrong = MPIDI_MAD_find_layout(far, operation, operation + 1, &type);
   if (wrong) return wrong;
   MPIDIG_rma_set_am_flag();
-  if (locate(win, operation, type, &there))
+  if (MPIDI_MAD_find_target(win, operation, type, &there))
     return is_put ? take_put(far, &there, payload_bytes, incoming)
                   : serve_get(far, operation, &there);
   if (is_put) {
     mad_discard(MPIDI_MAD_global.engine, incoming);
     far->refused++;
-    answer_later(far);
+    MPIDI_MAD_answer_later(far);
   } else {
     refuse_get(far, operation->request);
   }

@@ -44,6 +44,17 @@ typedef struct {
   MPI_Datatype datatype;
 } MPIDI_MAD_buffer_t;
 
+/* An atomic operation: accumulate, the fetching ones, compare and swap. */
+typedef struct {
+  MPIDI_MAD_buffer_t origin; /* unless `op` is MPI_NO_OP */
+  MPIDI_MAD_buffer_t result; /* if it fetches */
+  MPIDI_MAD_buffer_t target; /* without an address */
+  MPI_Aint displacement;
+  const void* compare; /* NULL: what is there is not compared */
+  MPI_Op op;           /* MPI_OP_NULL: compare and swap */
+  bool fetches;
+} MPIDI_MAD_atomic_t;
+
 /* By rank, what this process keeps of another member of the window. */
 typedef struct MPIDI_MAD_member {
   unsigned posts, completes; /* that came and no epoch has waited for yet (mad_win.c) */
@@ -54,6 +65,9 @@ typedef struct MPIDI_MAD_member {
  * to MPICH's active messages. */
 int MPIDI_MAD_far(bool is_put, MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
                   MPIDI_MAD_buffer_t target, MPIR_Win* win, MPIR_Request** request, bool* done);
+/* mad_atomic.c: likewise. */
+int MPIDI_MAD_far_atomic(const MPIDI_MAD_atomic_t* atomic, int rank, MPIR_Win* win,
+                         MPIR_Request** request, bool* done);
 /* mad_serve.c: the window is freed. */
 void MPIDI_MAD_far_free(MPIR_Win* win);
 
@@ -69,6 +83,20 @@ static inline bool MPIDI_MAD_fits(MPI_Aint size, MPI_Aint offset, MPI_Aint low, 
          !__builtin_add_overflow(low, MPL_MIN(step, 0), &low) &&
          !__builtin_add_overflow(high, MPL_MAX(step, 0), &high) && low >= 0 && high <= size;
 }
+
+/* mad_combine.c: `bytes` of two layouts, counted as if packed, from `first` on; they have as many.
+ */
+int MPIDI_MAD_copy_part(const MPIDI_MAD_layout_t* from, const MPIDI_MAD_layout_t* to,
+                        uint64_t first, uint64_t bytes);
+/* `datatype` is predefined, and they are whole elements of it. */
+int MPIDI_MAD_combine(MPI_Op op, MPI_Datatype datatype, const MPIDI_MAD_layout_t* from,
+                      const MPIDI_MAD_layout_t* to, uint64_t first, uint64_t bytes);
+/* The predefined type of all elements. */
+int MPIDI_MAD_element_of(MPI_Datatype datatype, MPI_Datatype* element);
+/* The operands of an atomic operation, which have as many bytes each, the result perhaps more: an
+ * error if not.  `from` has none for MPI_NO_OP, `before` for one that does not fetch. */
+int MPIDI_MAD_operands(const MPIDI_MAD_atomic_t* atomic, const MPIDI_MAD_layout_t* there,
+                       MPIDI_MAD_layout_t* from, MPIDI_MAD_layout_t* before, MPI_Datatype* element);
 
 /* Before an operation on a rank: MPI's rules, and whether the process lives. */
 int MPIDI_MAD_begin_access(MPIR_Win* win, int rank);

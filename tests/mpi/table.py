@@ -179,6 +179,7 @@ TESTS = (
     Test("rma-allocated-nodes", "rma", 4, args=("allocated",), env=TWO_NODES, fabric=NONE),
     Test("windows", "windows", 3, fabric=NONE),
     Test("far", "far", 3),
+    Test("updates", "updates", 3),
     Test("far-threads", "far", 2, env={"MPIR_CVAR_ASYNC_PROGRESS": "1"}, fabric=NONE),
     Test("exclusion", "exclusion", 4),
     Test("exclusion-nodes", "exclusion", 4, env=TWO_NODES),

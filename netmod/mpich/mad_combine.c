@@ -1,0 +1,174 @@
+/* mad_combine.c: one-sided operations as work on two layouts: what is at one is copied to the
+ * other, or combined with it, element by element. */
+#include "mad_window.h"
+
+/* Bytes of elements that are collected at a time where a layout has holes: both lists of them and
+ * what they are read from stay in a core's first cache. */
+enum { TILE_BYTES = 8192 };
+
+int MPIDI_MAD_copy_part(const MPIDI_MAD_layout_t* from, const MPIDI_MAD_layout_t* to,
+                        uint64_t first, uint64_t bytes) {
+  size_t moved;
+  int status;
+
+  if (from->type == NULL && to->type == NULL) {
+    char* place = (char*)to->base + first;
+    if (from->base != to->base) MPIDI_MAD_copy_run((char*)from->base + first, place, bytes);
+    return MPI_SUCCESS;
+  }
+  status = mad_type_copy(from->base, from->count, from->type, to->base, to->count, to->type, first,
+                         bytes, &moved);
+  return likely(status >= 0) ? MPI_SUCCESS : MPIDI_MAD_error(status);
+}
+
+int MPIDI_MAD_element_of(MPI_Datatype datatype, MPI_Datatype* element) {
+  int mpi_errno = MPI_SUCCESS;
+  MPIR_Datatype* object;
+
+  *element = datatype;
+  if (MPIR_DATATYPE_IS_PREDEFINED(datatype)) return MPI_SUCCESS;
+  MPIR_Datatype_get_ptr(datatype, object);
+  *element = object->basic_type;
+  MPIR_ERR_CHKANDJUMP(*element == MPI_DATATYPE_NULL, mpi_errno, MPI_ERR_TYPE, "**dtype");
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+static void apply(MPI_Op op, MPI_Datatype element, const void* from, void* to, MPI_Aint count) {
+  (*MPIR_OP_HDL_TO_FN(op))((void*)from, to, &count, &element);
+}
+
+/* Elements one after the other, as part of a layout that begins before them. */
+typedef struct {
+  const MPIDI_MAD_layout_t* element;
+  MPI_Aint extent;
+  uint64_t first, bytes; /* of the layout, packed */
+} elements_t;
+
+static MPIDI_MAD_layout_t list_of(const elements_t* elements, char* list) {
+  const MPIDI_MAD_layout_t* element = elements->element;
+  const uint64_t end = elements->first + elements->bytes;
+
+  if (element->type == NULL) return (MPIDI_MAD_layout_t){list - elements->first, end, NULL, end};
+  return (MPIDI_MAD_layout_t){
+      list - (MPI_Aint)(elements->first / element->bytes) * elements->extent, end / element->bytes,
+      element->type, end};
+}
+
+static bool is_list(const elements_t* elements, const MPIDI_MAD_layout_t* layout) {
+  return layout->type == NULL && elements->element->type == NULL;
+}
+
+/* Where the elements are a list: in the layout, or in `list`, to which they are copied. */
+static int find_list(const elements_t* elements, const MPIDI_MAD_layout_t* layout, char* list,
+                     char** out) {
+  const MPIDI_MAD_layout_t copy = list_of(elements, list);
+
+  if (is_list(elements, layout)) {
+    *out = (char*)layout->base + elements->first;
+    return MPI_SUCCESS;
+  }
+  *out = list;
+  return MPIDI_MAD_copy_part(layout, &copy, elements->first, elements->bytes);
+}
+
+static __attribute__((noinline)) int combine_tile(MPI_Op op, MPI_Datatype datatype,
+                                                  const elements_t* elements,
+                                                  const MPIDI_MAD_layout_t* from,
+                                                  const MPIDI_MAD_layout_t* to) {
+  _Alignas(64) char theirs[TILE_BYTES], ours[TILE_BYTES];
+  const MPIDI_MAD_layout_t done = list_of(elements, ours);
+  int mpi_errno = MPI_SUCCESS;
+  char *source, *target;
+
+  mpi_errno = find_list(elements, from, theirs, &source);
+  MPIR_ERR_CHECK(mpi_errno);
+  mpi_errno = find_list(elements, to, ours, &target);
+  MPIR_ERR_CHECK(mpi_errno);
+  apply(op, datatype, source, target, (MPI_Aint)(elements->bytes / elements->element->bytes));
+  if (!is_list(elements, to))
+    mpi_errno = MPIDI_MAD_copy_part(&done, to, elements->first, elements->bytes);
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+int MPIDI_MAD_combine(MPI_Op op, MPI_Datatype datatype, const MPIDI_MAD_layout_t* from,
+                      const MPIDI_MAD_layout_t* to, uint64_t first, uint64_t bytes) {
+  int mpi_errno = MPI_SUCCESS;
+  MPIDI_MAD_layout_t element;
+  elements_t elements = {.element = &element, .first = first};
+  uint64_t step;
+
+  if (op == MPI_REPLACE) return MPIDI_MAD_copy_part(from, to, first, bytes);
+  mpi_errno = (*MPIR_OP_HDL_TO_DTYPE_FN(op))(datatype);
+  MPIR_ERR_CHECK(mpi_errno);
+  mpi_errno = MPIDI_MAD_layout(NULL, 1, datatype, &element);
+  MPIR_ERR_CHECK(mpi_errno);
+  if (is_list(&elements, from) && is_list(&elements, to)) {
+    apply(op, datatype, (char*)from->base + first, (char*)to->base + first,
+          (MPI_Aint)(bytes / element.bytes));
+    goto fn_exit;
+  }
+  MPIR_Datatype_get_extent_macro(datatype, elements.extent);
+  step = TILE_BYTES / (uint64_t)elements.extent * element.bytes;
+  for (uint64_t done = 0; done < bytes; done += elements.bytes) {
+    elements.first = first + done;
+    elements.bytes = MPL_MIN(step, bytes - done);
+    mpi_errno = combine_tile(op, datatype, &elements, from, to);
+    MPIR_ERR_CHECK(mpi_errno);
+  }
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+static int check_sizes(const MPIDI_MAD_layout_t* layout, const MPIDI_MAD_layout_t* there) {
+  int mpi_errno = MPI_SUCCESS;
+
+  MPIR_ERR_CHKANDJUMP2(layout->bytes != there->bytes, mpi_errno, MPI_ERR_ARG, "**mad_rma_sizes",
+                       "**mad_rma_sizes %d %d", (int)layout->bytes, (int)there->bytes);
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+int MPIDI_MAD_operands(const MPIDI_MAD_atomic_t* atomic, const MPIDI_MAD_layout_t* there,
+                       MPIDI_MAD_layout_t* from, MPIDI_MAD_layout_t* before,
+                       MPI_Datatype* element) {
+  const MPIDI_MAD_buffer_t *origin = &atomic->origin, *result = &atomic->result;
+  const bool replaces = (atomic->op == MPI_REPLACE || atomic->op == MPI_NO_OP);
+  int mpi_errno = MPI_SUCCESS;
+
+  *from = *before = (MPIDI_MAD_layout_t){NULL, 0, NULL, 0};
+  *element = MPI_BYTE;
+  if (atomic->op != MPI_NO_OP) {
+    mpi_errno = MPIDI_MAD_layout(origin->address, origin->count, origin->datatype, from);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = check_sizes(from, there);
+    MPIR_ERR_CHECK(mpi_errno);
+  }
+  if (atomic->fetches) {
+    mpi_errno = MPIDI_MAD_layout(result->address, result->count, result->datatype, before);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(before->bytes > 0 && before->bytes < there->bytes, mpi_errno,
+                        MPI_ERR_TRUNCATE, "**truncate");
+  }
+  if (replaces) goto fn_exit;
+  mpi_errno = MPIDI_MAD_element_of(origin->datatype, element);
+  MPIR_ERR_CHECK(mpi_errno);
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
