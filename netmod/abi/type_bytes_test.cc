@@ -101,4 +101,82 @@ TEST(TypeBytes, WhatIsNoTypeIsRefused) {
   mad_type_release(type);
 }
 
+// What the parts of `count` elements write, one after the other, each into its place from a stream
+// of letters; and how many they were.
+std::string by_parts(const mad_type* type, std::uint64_t count, std::size_t bytes, std::size_t unit,
+                     std::size_t capacity, int* parts) {
+  std::string place(32, '-');
+  const std::string stream = "abcdefghijklmnopqrstuvwxyz";
+  mad_type_info info;
+  EXPECT_EQ(mad_type_query(type, &info), MAD_SUCCESS);
+  *parts = 0;
+  for (std::uint64_t at = 0; at < info.size * count; ++*parts) {
+    std::vector<char> description(capacity);
+    std::size_t size = 0, covered = 0, moved = 0;
+    mad_type* part = nullptr;
+    EXPECT_EQ(mad_type_serialize_part(type, count, at, bytes, unit, description.data(), capacity,
+                                      &size, &covered),
+              MAD_SUCCESS)
+        << error();
+    EXPECT_EQ(mad_type_deserialize(description.data(), size, &part), MAD_SUCCESS) << error();
+    if (part == nullptr || covered == 0) break;
+    EXPECT_EQ(covered % unit, 0u);
+    EXPECT_EQ(mad_type_unpack(place.data(), 1, part, 0, stream.data() + at, covered, &moved),
+              MAD_SUCCESS);
+    EXPECT_EQ(moved, covered);
+    mad_type_release(part);
+    at += covered;
+  }
+  return place;
+}
+
+TEST(TypeBytes, PartsAreTheWhole) {
+  mad_type* const type = gapped();
+  const std::string whole = "ab---c--de---f--gh---i----------";
+  int parts = 0;
+  EXPECT_EQ(by_parts(type, 3, 100, 1, 4096, &parts), whole);
+  EXPECT_EQ(parts, 1);
+  EXPECT_EQ(by_parts(type, 3, 4, 1, 4096, &parts), whole) << "at most 4 bytes each";
+  EXPECT_EQ(parts, 3);
+  EXPECT_EQ(by_parts(type, 3, 8, 3, 4096, &parts), whole) << "of whole elements";
+  EXPECT_EQ(parts, 2);
+  mad_type_release(type);
+}
+
+TEST(TypeBytes, APartHasWhatThereIsRoomFor) {
+  mad_type* const type = gapped();
+  std::size_t size = 0, covered = 0;
+  std::vector<char> out(4096);
+  ASSERT_EQ(mad_type_serialize_part(type, 100, 0, 300, 3, out.data(), 4096, &size, &covered),
+            MAD_SUCCESS);
+  const std::size_t room = size - 1, all = covered;
+  ASSERT_EQ(mad_type_serialize_part(type, 100, 0, 300, 3, out.data(), room, &size, &covered),
+            MAD_SUCCESS)
+      << error();
+  EXPECT_LE(size, room);
+  EXPECT_LT(covered, all);
+  EXPECT_EQ(covered % 3, 0u);
+  EXPECT_EQ(mad_type_serialize_part(type, 100, 0, 300, 3, out.data(), 8, &size, &covered),
+            MAD_ERR_ARGUMENT);
+  EXPECT_NE(error().find("no room"), std::string::npos) << error();
+  mad_type_release(type);
+}
+
+TEST(TypeBytes, APartThatThereIsNot) {
+  mad_type* const type = gapped();
+  std::size_t size = 0, covered = 0;
+  std::vector<char> out(4096);
+  const auto part = [&](std::uint64_t offset, std::size_t bytes, std::size_t unit) {
+    return mad_type_serialize_part(type, 2, offset, bytes, unit, out.data(), out.size(), &size,
+                                   &covered);
+  };
+  EXPECT_EQ(part(6, 1, 1), MAD_ERR_ARGUMENT) << "after the end";
+  EXPECT_EQ(part(7, 1, 1), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(part(0, 2, 3), MAD_ERR_ARGUMENT) << "less than a unit";
+  EXPECT_EQ(part(0, 2, 0), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_type_serialize_part(nullptr, 2, 0, 1, 1, out.data(), 1, &size, &covered),
+            MAD_ERR_ARGUMENT);
+  mad_type_release(type);
+}
+
 }  // namespace

@@ -1,12 +1,11 @@
 /* mad_am.c: active messages on their way out.
  *
- * One-sided operations and partitioned communication are MPICH's, over active messages.  Every one
- * that has a request is one mad_send(): the engine decides about eager and rendezvous, and the
- * request is complete once nothing here has to look after it.  Only
- * am_send_hdr() has none: what MPICH sends by it answers a message, or asks for one that it waits
- * for, so their number is bounded by the requests and windows of both sides.  An error completes
- * the request with that error instead of leaving the caller with a request that nobody completes;
- * only one-sided operations, whose requests no one looks at, return it as well.
+ * Partitioned communication and the synchronisation of windows are MPICH's, over active messages.
+ * One with data is one mad_send(): the engine decides about eager and rendezvous, and the request
+ * is complete once nothing here has to look after it.  Only am_send_hdr() has none: what MPICH
+ * sends by it answers a message, or asks for one that it waits for, so their number is bounded by
+ * the requests and windows of both sides.  An error completes the request with that error instead
+ * of leaving the caller with a request that nobody completes.
  */
 #include "mad_core.h"
 
@@ -28,7 +27,6 @@ void MPIDI_MAD_am_request_finalize(MPIR_Request* req) {
   MPL_free(am->send.buffer);
   MPL_free(am->recv.buffer);
   if (am->incoming && MPIDI_MAD_global.engine) mad_discard(MPIDI_MAD_global.engine, am->incoming);
-  if (am->acknowledger) MPIDI_MAD_forget_acknowledgement(req);
   memset(am, 0, sizeof(*am));
 }
 
@@ -44,28 +42,15 @@ static void send_done(MPIR_Request* sreq, int error) {
     sreq->status.MPI_ERROR = error;
     if (sreq->kind == MPIR_REQUEST_KIND__PART)
       MPIDIG_REQUEST(sreq, req->part_am_req.part_req_ptr)->status.MPI_ERROR = error;
-    if (am->acknowledger) {
-      MPIDI_MAD_abandon_acknowledgement(sreq);
-      /* For the acknowledgements that will not come; the origin callback does its own part. */
-      while (MPIR_cc_get(sreq->cc) > 1) MPID_Request_complete(sreq);
-    }
   }
   MPIDIG_global.origin_cbs[handler](sreq);
-}
-
-/* Replies of one-sided operations do not know whom they go to, and nobody asks what became of them.
- */
-static int failed_send_error(MPIR_Request* sreq, int status) {
-  bool reply = (sreq->kind == MPIR_REQUEST_KIND__RMA && !MPIDI_MAD_AM(sreq)->acknowledger);
-
-  return reply ? MPIDI_MAD_error(status) : MPIDI_MAD_request_error(sreq, status);
 }
 
 void MPIDI_MAD_on_sent(void* context, mad_op* op, int status) {
   MPIR_Request* sreq = op->context;
 
   if (MPIDIG_REQUEST(sreq, req) != NULL)
-    send_done(sreq, status < 0 ? failed_send_error(sreq, status) : MPI_SUCCESS);
+    send_done(sreq, status < 0 ? MPIDI_MAD_request_error(sreq, status) : MPI_SUCCESS);
   else if (sreq->kind == MPIR_REQUEST_KIND__RMA)
     MPIDI_MAD_far_sent(sreq, status);
   else
@@ -132,44 +117,22 @@ fn_fail:
   goto fn_exit;
 }
 
-/* Whether the request ends with a message of the other side, which a dead process will not send. */
-static bool is_acknowledged(int handler_id) {
-  switch (handler_id) {
-    case MPIDIG_PUT_REQ:
-    case MPIDIG_PUT_DT_REQ:
-    case MPIDIG_GET_REQ:
-    case MPIDIG_ACC_REQ:
-    case MPIDIG_ACC_DT_REQ:
-    case MPIDIG_GET_ACC_REQ:
-    case MPIDIG_GET_ACC_DT_REQ:
-    case MPIDIG_CSWAP_REQ:
-      return true;
-    default:
-      return false;
-  }
-}
-
 int MPIDI_MAD_am_isend(int rank, MPIR_Comm* comm, int handler_id, const void* am_hdr,
                        MPI_Aint am_hdr_sz, const void* data, MPI_Aint count, MPI_Datatype datatype,
                        MPIR_Request* sreq) {
   int mpi_errno;
   mad_peer* peer = MPIDI_MAD_peer(comm, rank);
-  /* Read first: a send to self may complete the request on its way. */
-  bool is_rma = (sreq->kind == MPIR_REQUEST_KIND__RMA);
   bool done;
 
   MPIDI_MAD_AM(sreq)->send.handler = (uint8_t)handler_id;
   if (unlikely(!peer)) {
-    mpi_errno = MPIDI_MAD_global.why_nowhere;
-    send_done(sreq, mpi_errno);
-    return is_rma ? mpi_errno : MPI_SUCCESS;
+    send_done(sreq, MPIDI_MAD_global.why_nowhere);
+    return MPI_SUCCESS;
   }
-  if (is_acknowledged(handler_id)) MPIDI_MAD_await_acknowledgement(sreq, peer);
-
   mpi_errno = start_send(peer, rank, comm, handler_id, am_hdr, am_hdr_sz, data, count, datatype,
                          sreq, &done);
   if (done) send_done(sreq, mpi_errno);
-  return is_rma ? mpi_errno : MPI_SUCCESS;
+  return MPI_SUCCESS;
 }
 
 int MPIDI_MAD_am_send_hdr(int rank, MPIR_Comm* comm, int handler_id, const void* am_hdr,

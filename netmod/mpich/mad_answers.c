@@ -21,43 +21,17 @@ void MPIDI_MAD_forget_acknowledgement(MPIR_Request* sreq) {
   }
 }
 
-static bool is_accumulate(int handler_id) {
-  return handler_id == MPIDIG_ACC_REQ || handler_id == MPIDIG_ACC_DT_REQ ||
-         handler_id == MPIDIG_GET_ACC_REQ || handler_id == MPIDIG_GET_ACC_DT_REQ ||
-         handler_id == MPIDIG_CSWAP_REQ;
-}
-
-void MPIDI_MAD_abandon_acknowledgement(MPIR_Request* sreq) {
-  MPIDI_MAD_forget_acknowledgement(sreq);
-  if (sreq->kind == MPIR_REQUEST_KIND__RMA) {
-    MPIR_Win* win = sreq->u.rma.win;
-    int target = MPIDIG_REQUEST(sreq, u.origin.target_rank);
-
-    /* What the acknowledgement would have done; flushes wait for these. */
-    MPIDIG_win_remote_cmpl_cnt_decr(win, target);
-    if (is_accumulate(MPIDI_MAD_AM(sreq)->send.handler))
-      MPIDIG_win_remote_acc_cmpl_cnt_decr(win, target);
-  }
-}
-
 void MPIDI_MAD_fail_unacknowledged(const mad_peer* peer, int status) {
   MPIR_Request *sreq, *next;
 
   DL_FOREACH_SAFE(MPIDI_MAD_global.unacknowledged, sreq, next) {
-    int rank, error, missing = MPIR_cc_get(sreq->cc);
     MPIR_Comm* comm;
+    int rank;
 
     if (MPIDI_MAD_AM(sreq)->acknowledger != peer) continue;
     MPIDI_MAD_partner(sreq, &rank, &comm);
-    error = MPIDI_MAD_failed_error(rank, comm, status);
-    if (MPIDIG_REQUEST(sreq, req) == NULL) { /* no active message's */
-      MPIDI_MAD_forget_acknowledgement(sreq);
-      MPIDI_MAD_far_failed(sreq, error);
-      continue;
-    }
-    MPIDI_MAD_abandon_acknowledgement(sreq);
-    sreq->status.MPI_ERROR = error;
-    while (missing-- > 0) MPID_Request_complete(sreq);
+    MPIDI_MAD_forget_acknowledgement(sreq);
+    MPIDI_MAD_far_failed(sreq, MPIDI_MAD_failed_error(rank, comm, status));
   }
 }
 
@@ -174,21 +148,6 @@ static void forget_question(const mad_peer* peer, int answer, uint64_t subject) 
 
 void MPIDI_MAD_answered(mad_peer* peer, int handler_id, const void* am_hdr) {
   switch (handler_id) {
-    /* From here on MPICH counts the operation as done, or does when its data are here, even if what
-     * asked for it is still on its way out. */
-    case MPIDIG_PUT_ACK:
-      MPIDI_MAD_forget_acknowledgement(((const MPIDIG_put_ack_msg_t*)am_hdr)->preq_ptr);
-      break;
-    case MPIDIG_GET_ACK:
-      MPIDI_MAD_forget_acknowledgement(((const MPIDIG_get_ack_msg_t*)am_hdr)->greq_ptr);
-      break;
-    case MPIDIG_ACC_ACK:
-    case MPIDIG_GET_ACC_ACK:
-      MPIDI_MAD_forget_acknowledgement(((const MPIDIG_acc_ack_msg_t*)am_hdr)->req_ptr);
-      break;
-    case MPIDIG_CSWAP_ACK:
-      MPIDI_MAD_forget_acknowledgement(((const MPIDIG_cswap_ack_msg_t*)am_hdr)->req_ptr);
-      break;
     case MPIDIG_PART_CTS:
       forget_question(peer, handler_id,
                       (uintptr_t)((const MPIDIG_part_cts_msg_t*)am_hdr)->sreq_ptr);

@@ -145,11 +145,22 @@ void MPIDI_MAD_piece_came(MPIR_Request* request, int status) {
 
 /* ---- what comes ---- */
 
+/* Of a predefined type; 0: it is none. */
+static MPI_Aint element_bytes(MPI_Datatype element) {
+  MPI_Aint bytes;
+
+  if (!MPIR_DATATYPE_IS_PREDEFINED(element) ||
+      (HANDLE_IS_BUILTIN(element) && (element & 0xff) >= MPIR_DATATYPE_N_BUILTIN))
+    return 0;
+  MPIR_Datatype_get_size_macro(element, bytes);
+  return bytes;
+}
+
 /* Whether it is one that there is, of whole elements. */
 static bool is_operation(const header_t* header) {
   const MPI_Datatype element = (MPI_Datatype)header->element;
   const MPI_Op op = (MPI_Op)header->op;
-  const MPI_Aint bytes = MPIDI_MAD_predefined_bytes(1, element);
+  const MPI_Aint bytes = element_bytes(element);
 
   if (bytes <= 0 || header->bytes == 0 || header->bytes > MPIDI_MAD_MOST_PIECE ||
       header->bytes % bytes != 0 || header->first % (uint64_t)bytes != 0)

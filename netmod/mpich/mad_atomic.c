@@ -24,6 +24,7 @@ typedef struct MPIDI_MAD_update {
   MPI_Datatype element;
   uint64_t sent, fetched; /* bytes of `there` */
   char* piece;            /* packed, where the origin has holes; or NULL */
+  bool named;             /* the target's layout is, else each piece describes its part */
   bool leaving;           /* a piece is */
   bool waits;             /* not all of it is under way */
   bool gone;              /* the target is */
@@ -82,15 +83,24 @@ static size_t most_bytes(void) {
   return MPL_MIN(mad_max_header_bytes(MPIDI_MAD_global.engine), MPIDI_MAD_MOST_ATOMIC_HEADER);
 }
 
-/* How many bytes of it follow in a message that has `room` for data. */
+/* Of a description: as many bytes are left for data at least. */
+static size_t most_described(void) { return MPL_MIN(most_bytes() / 2, MPIDI_MAD_MOST_DESCRIBED); }
+
+/* Bytes that are not cut. */
+static uint64_t unit_of(const update_t* update) {
+  MPI_Aint unit;
+
+  MPIR_Datatype_get_size_macro(update->element, unit);
+  return (uint64_t)unit;
+}
+
+/* How many bytes of it follow in a message that has `room` for data.  What is only moved is not of
+ * one type: no basic type is cut that is aligned. */
 static uint32_t piece_of(const update_t* update, size_t room) {
   const uint64_t left = update->there.bytes - update->sent;
-  MPI_Aint unit = 64; /* of data that are only moved: no basic type is cut that is aligned */
+  const uint64_t unit = (update->element == MPI_BYTE && room > 64) ? 64 : unit_of(update);
 
-  if (left <= room) return (uint32_t)left;
-  if (update->atomic.op != MPI_REPLACE && update->atomic.op != MPI_NO_OP)
-    MPIR_Datatype_get_size_macro(update->element, unit);
-  return (uint32_t)(room / (uint64_t)unit * (uint64_t)unit);
+  return (uint32_t)(left <= room ? left : room / unit * unit);
 }
 
 /* The data of a piece in a list. */
@@ -130,8 +140,25 @@ typedef struct {
   header_t header;
   char rest[MPIDI_MAD_MOST_ATOMIC_HEADER];
   size_t header_bytes;
+  size_t most; /* bytes of data, by what is described */
   MPIDI_MAD_layout_t payload;
 } message_t;
+
+/* The next part of a layout that is not described as a whole. */
+static int describe_part(const update_t* update, message_t* message) {
+  MPIDI_MAD_operation_t* operation = &message->header.operation;
+  size_t described;
+  const int status = mad_type_serialize_part(update->there.type, update->there.count, update->sent,
+                                             MPIDI_MAD_MOST_PIECE, unit_of(update), message->rest,
+                                             most_described(), &described, &message->most);
+
+  if (status < 0) return MPIDI_MAD_error(status);
+  operation->layout = MPIDI_MAD_LAYOUT_ONCE;
+  operation->described = (uint16_t)described;
+  operation->count = 1;
+  message->header.first = 0;
+  return MPI_SUCCESS;
+}
 
 static int describe(const update_t* update, message_t* message) {
   header_t* header = &message->header;
@@ -150,10 +177,15 @@ static int describe(const update_t* update, message_t* message) {
       .element = (uint32_t)update->element,
       .op = (uint32_t)update->atomic.op,
   };
-  if (update->there.type) /* for which there was room before */
+  message->most = MPIDI_MAD_MOST_PIECE;
+  if (update->there.type && update->named) { /* for which there was room before */
     MPIR_ERR_CHKANDJUMP(!MPIDI_MAD_name_layout(far, (mad_type*)update->there.type, operation,
-                                               message->rest, MPIDI_MAD_MOST_DESCRIBED),
+                                               message->rest, most_described()),
                         mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+  } else if (update->there.type) {
+    mpi_errno = describe_part(update, message);
+    MPIR_ERR_CHECK(mpi_errno);
+  }
   message->header_bytes = sizeof(*header) + MPIDI_MAD_padded(operation->described);
 
 fn_exit:
@@ -169,7 +201,7 @@ static int add_data(update_t* update, message_t* message) {
   char* data = (char*)message + message->header_bytes;
 
   message->payload = (MPIDI_MAD_layout_t){NULL, 0, NULL, 0};
-  header->bytes = piece_of(update, short_one ? room : MPIDI_MAD_MOST_PIECE);
+  header->bytes = piece_of(update, MPL_MIN(message->most, short_one ? room : MPIDI_MAD_MOST_PIECE));
   header->more = (update->sent + header->bytes < update->there.bytes);
   if (!short_one) return find_payload(update, header->bytes, &message->payload);
   message->header_bytes += MPIDI_MAD_data_bytes(header->op, header->bytes);
@@ -261,7 +293,7 @@ const char* MPIDI_MAD_fetched_came(mad_peer* from, const MPIDI_MAD_fetched_t* fe
   uint64_t end;
   far_t* far;
 
-  if (!MPIDI_MAD_waits_for(request, from, MPIDI_MAD_HANDLER_FETCH, MPIDI_MAD_HANDLER_FETCH))
+  if (!MPIDI_MAD_waits_for(request, from, MPIDI_MAD_HANDLER_FETCH))
     return "a result that nobody waits for";
   update = update_of(request);
   far = update->far;
@@ -285,46 +317,16 @@ const char* MPIDI_MAD_fetched_came(mad_peer* from, const MPIDI_MAD_fetched_t* fe
 
 /* ---- its beginning ---- */
 
-/* MPICH's own accumulates, which may be longer than a message, are in order only among themselves.
- */
-static bool any_of_mpich(MPIR_Win* win, int rank) {
-  const MPIDIG_win_target_t* target = MPIDIG_win_target_find(win, rank);
-
-  return MPIR_cc_get(MPIDIG_WIN(win, remote_acc_cmpl_cnts)) > 0 ||
-         (target && MPIR_cc_get(target->remote_acc_cmpl_cnts) > 0);
-}
-
-static bool can_describe(const far_t* far, const mad_type* type) {
-  const size_t room = most_bytes() - sizeof(header_t);
-  size_t bytes;
-
-  if (type == NULL) return true;
-  for (int i = 0; i < MPIDI_MAD_LAYOUTS; i++)
-    if (far->sent[i] == type) return true;
-  /* And elements beside it. */
-  return mad_type_serialize(type, NULL, 0, &bytes) == MAD_SUCCESS &&
-         bytes <= MPIDI_MAD_MOST_DESCRIBED && MPIDI_MAD_padded(bytes) + 64 <= room;
-}
-
-/* Whether it can be by messages of ours; then all of *out but the request is filled in. */
-static int prepare(const MPIDI_MAD_atomic_t* atomic, int rank, MPIR_Win* win, update_t* out,
-                   bool* ours) {
+static int find_far(int rank, MPIR_Win* win, far_t** out) {
   int mpi_errno = MPI_SUCCESS;
-  mad_path path;
-  mad_peer* peer;
+  mad_peer* peer = MPIDI_MAD_peer(win->comm_ptr, rank);
 
-  *ours = false;
-  mpi_errno = MPIDI_MAD_comm_path(win->comm_ptr, &path);
-  MPIR_ERR_CHECK(mpi_errno);
-  if (path == MAD_PATH_OFF || rank == win->comm_ptr->rank) goto fn_exit;
-  peer = MPIDI_MAD_peer(win->comm_ptr, rank);
   if (unlikely(peer == NULL)) {
     mpi_errno = MPIDI_MAD_global.why_nowhere;
     goto fn_fail;
   }
-  out->far = MPIDI_MAD_far_of(win, rank, peer);
-  MPIR_ERR_CHKANDJUMP(out->far == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-  *ours = can_describe(out->far, out->there.type) && !any_of_mpich(win, rank);
+  *out = MPIDI_MAD_far_of(win, rank, peer);
+  MPIR_ERR_CHKANDJUMP(*out == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
 
 fn_exit:
   return mpi_errno;
@@ -358,21 +360,11 @@ fn_fail:
   goto fn_exit;
 }
 
-/* Before one of MPICH's: what is in order with it has to be under way. */
-static int send_all(far_t* far) {
-  int mpi_errno = MPI_SUCCESS;
-
-  while (far != NULL && far->waiting != NULL && mpi_errno == MPI_SUCCESS)
-    mpi_errno = MPIDI_MAD_progress(0);
-  return mpi_errno;
-}
-
 int MPIDI_MAD_far_atomic(const MPIDI_MAD_atomic_t* atomic, int rank, MPIR_Win* win,
-                         MPIR_Request** request, bool* done) {
+                         MPIR_Request** request) {
   int mpi_errno = MPI_SUCCESS;
   update_t update = {.atomic = *atomic};
 
-  *done = true;
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   mpi_errno = MPIDI_MAD_begin_access(win, rank);
   MPIR_ERR_CHECK(mpi_errno);
@@ -387,15 +379,16 @@ int MPIDI_MAD_far_atomic(const MPIDI_MAD_atomic_t* atomic, int rank, MPIR_Win* w
     if (request != NULL) *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__RMA);
     goto fn_exit;
   }
-  mpi_errno = prepare(atomic, rank, win, &update, done);
+  mpi_errno = find_far(rank, win, &update.far);
   MPIR_ERR_CHECK(mpi_errno);
-  mpi_errno = *done ? start(&update, rank, win, request) : send_all(update.far);
+  update.named = update.there.type == NULL ||
+                 MPIDI_MAD_can_name(update.far, update.there.type, most_described());
+  mpi_errno = start(&update, rank, win, request);
   MPIR_ERR_CHECK(mpi_errno);
 
 fn_exit:
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
   return mpi_errno;
 fn_fail:
-  *done = true;
   goto fn_exit;
 }

@@ -249,8 +249,6 @@ int MPIDI_MAD_rank_error(int rank, MPIR_Comm* comm);
 /* mad_answers.c */
 void MPIDI_MAD_await_acknowledgement(MPIR_Request* sreq, mad_peer* peer);
 void MPIDI_MAD_forget_acknowledgement(MPIR_Request* sreq);
-/* It will not come: what MPICH does when it comes is done now, but for completing the request. */
-void MPIDI_MAD_abandon_acknowledgement(MPIR_Request* sreq);
 /* The header has left, or could not. */
 int MPIDI_MAD_asked(mad_peer* peer, int rank, int handler_id, const void* am_hdr);
 void MPIDI_MAD_not_asked(int handler_id, const void* am_hdr, int error);
@@ -283,12 +281,9 @@ const char* MPIDI_MAD_wrong_header(const mad_peer* from, int handler, const void
                                    size_t header_bytes, uint64_t payload_bytes);
 /* The window, if the peer is its member of that rank; else NULL. */
 MPIR_Win* MPIDI_MAD_window_of(uint64_t win_id, int64_t rank, const mad_peer* peer);
-/* Bytes of elements of a predefined type; -1: it is none, or their number is negative. */
-MPI_Aint MPIDI_MAD_predefined_bytes(MPI_Aint count, MPI_Datatype datatype);
-/* Whether it is a one-sided operation of ours, begun by one of two messages, whose end is up to
- * this peer. */
-bool MPIDI_MAD_waits_for(const MPIR_Request* request, const mad_peer* peer, int begun_by,
-                         int or_by);
+/* Whether it is a one-sided operation of ours, begun by such a message, whose end is up to this
+ * peer. */
+bool MPIDI_MAD_waits_for(const MPIR_Request* request, const mad_peer* peer, int begun_by);
 
 /* mad_locks.c */
 void MPIDI_MAD_lock_granted(mad_peer* peer, int rank, uint64_t win_id);

@@ -2,7 +2,7 @@
  * MPICH allocates the memory of its neighbours on this node.
  *
  * They are done by the origin, at once, and complete when they return.  Where the target's memory
- * ends is known, hence nothing is written beside it.  All others are MPICH's active messages.
+ * ends is known, hence nothing is written beside it.  All others are messages (mad_far.c).
  */
 #include "mad_window.h"
 
@@ -27,7 +27,7 @@ static bool find_place(MPIR_Win* win, int rank, MPIDI_winattr_t winattr, place_t
                      (MPI_Aint)info[local].disp_unit, &win->dev.netmod.mad.shared->targets[local]};
     return true;
   }
-  if (rank != win->comm_ptr->rank || !MPIR_CVAR_CH4_MAD_SHARED_WINDOWS) return false;
+  if (rank != win->comm_ptr->rank) return false;
   *out = (place_t){win->base, win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC ? ANY_BYTES : win->size,
                    win->disp_unit, NULL};
   return true;
@@ -140,19 +140,11 @@ int MPIDI_MAD_put(const void* origin_addr, int origin_count, MPI_Datatype origin
   const MPIDI_MAD_buffer_t origin = {origin_addr, origin_count, origin_datatype};
   const MPIDI_MAD_buffer_t target = {NULL, target_count, target_datatype};
   place_t place;
-  bool done;
-  int mpi_errno;
 
   if (find_place(win, target_rank, winattr, &place))
     return end_request(move(TO_TARGET, origin, target_rank, target_disp, target, win, &place),
                        request);
-  mpi_errno = MPIDI_MAD_far(true, origin, target_rank, target_disp, target, win, request, &done);
-  if (done) return mpi_errno;
-  if (request)
-    return MPIDIG_mpi_rput(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                           target_count, target_datatype, win, request);
-  return MPIDIG_mpi_put(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                        target_count, target_datatype, win);
+  return MPIDI_MAD_far(true, origin, target_rank, target_disp, target, win, request);
 }
 
 int MPIDI_MAD_get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
@@ -162,19 +154,11 @@ int MPIDI_MAD_get(void* origin_addr, int origin_count, MPI_Datatype origin_datat
   const MPIDI_MAD_buffer_t origin = {origin_addr, origin_count, origin_datatype};
   const MPIDI_MAD_buffer_t target = {NULL, target_count, target_datatype};
   place_t place;
-  bool done;
-  int mpi_errno;
 
   if (find_place(win, target_rank, winattr, &place))
     return end_request(move(FROM_TARGET, origin, target_rank, target_disp, target, win, &place),
                        request);
-  mpi_errno = MPIDI_MAD_far(false, origin, target_rank, target_disp, target, win, request, &done);
-  if (done) return mpi_errno;
-  if (request)
-    return MPIDIG_mpi_rget(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                           target_count, target_datatype, win, request);
-  return MPIDIG_mpi_get(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                        target_count, target_datatype, win);
+  return MPIDI_MAD_far(false, origin, target_rank, target_disp, target, win, request);
 }
 
 /* ---- atomic operations ---- */
@@ -220,17 +204,13 @@ fn_fail:
   goto fn_exit;
 }
 
-/* Whether it was done here, or by a message of ours. */
-static bool update_or_send(const MPIDI_MAD_atomic_t* atomic, int rank, MPIR_Win* win,
-                           MPIDI_winattr_t winattr, MPIR_Request** request, int* mpi_errno) {
+static int update_or_send(const MPIDI_MAD_atomic_t* atomic, int rank, MPIR_Win* win,
+                          MPIDI_winattr_t winattr, MPIR_Request** request) {
   place_t place;
-  bool done = true;
 
   if (find_place(win, rank, winattr, &place))
-    *mpi_errno = end_request(update(atomic, rank, win, &place), request);
-  else
-    *mpi_errno = MPIDI_MAD_far_atomic(atomic, rank, win, request, &done);
-  return done;
+    return end_request(update(atomic, rank, win, &place), request);
+  return MPIDI_MAD_far_atomic(atomic, rank, win, request);
 }
 
 int MPIDI_MAD_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
@@ -241,14 +221,8 @@ int MPIDI_MAD_accumulate(const void* origin_addr, int origin_count, MPI_Datatype
                                      .target = {NULL, target_count, target_datatype},
                                      .displacement = target_disp,
                                      .op = origin_count == 0 ? MPI_NO_OP : op};
-  int mpi_errno;
 
-  if (update_or_send(&atomic, target_rank, win, winattr, request, &mpi_errno)) return mpi_errno;
-  if (request)
-    return MPIDIG_mpi_raccumulate(origin_addr, origin_count, origin_datatype, target_rank,
-                                  target_disp, target_count, target_datatype, op, win, request);
-  return MPIDIG_mpi_accumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                               target_count, target_datatype, op, win);
+  return update_or_send(&atomic, target_rank, win, winattr, request);
 }
 
 int MPIDI_MAD_get_accumulate(const void* origin_addr, int origin_count,
@@ -262,16 +236,8 @@ int MPIDI_MAD_get_accumulate(const void* origin_addr, int origin_count,
                                      .displacement = target_disp,
                                      .op = origin_count == 0 ? MPI_NO_OP : op,
                                      .fetches = true};
-  int mpi_errno;
 
-  if (update_or_send(&atomic, target_rank, win, winattr, request, &mpi_errno)) return mpi_errno;
-  if (request)
-    return MPIDIG_mpi_rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr,
-                                      result_count, result_datatype, target_rank, target_disp,
-                                      target_count, target_datatype, op, win, request);
-  return MPIDIG_mpi_get_accumulate(origin_addr, origin_count, origin_datatype, result_addr,
-                                   result_count, result_datatype, target_rank, target_disp,
-                                   target_count, target_datatype, op, win);
+  return update_or_send(&atomic, target_rank, win, winattr, request);
 }
 
 int MPIDI_MAD_compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
@@ -284,9 +250,6 @@ int MPIDI_MAD_compare_and_swap(const void* origin_addr, const void* compare_addr
                                      .compare = compare_addr,
                                      .op = MPI_OP_NULL,
                                      .fetches = true};
-  int mpi_errno;
 
-  if (update_or_send(&atomic, target_rank, win, winattr, NULL, &mpi_errno)) return mpi_errno;
-  return MPIDIG_mpi_compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank,
-                                     target_disp, win);
+  return update_or_send(&atomic, target_rank, win, winattr, NULL);
 }

@@ -5,7 +5,8 @@
  * puts it has taken; so an operation needs no acknowledgement of its own, and MPICH, which waits
  * for its counters at the end of an epoch, counts all that are under way to a target as one.  What
  * would lie outside of the window is refused by the target, and the origin's next synchronisation
- * says so.
+ * says so.  A layout that is too long to be described at once travels in pieces, as an atomic
+ * operation does (mad_atomic.c).
  */
 #include "mad_far.h"
 
@@ -20,6 +21,11 @@ mad_path MPIDI_MAD_far_path(MPIR_Win* win) {
   /* A wrong attribute is reported by who sends; "off" is the origin's choice. */
   (void)MPIDI_MAD_comm_path(win->comm_ptr, &path);
   return path == MAD_PATH_OFF ? MAD_PATH_AUTO : path;
+}
+
+/* Whether the origin's data are packed and unpacked by MPICH. */
+static bool by_mpich(const MPIDI_MAD_layout_t* layout, mad_path path) {
+  return path == MAD_PATH_OFF && layout->type != NULL;
 }
 
 void MPIDI_MAD_note_trouble(MPIR_Win* win, int error) {
@@ -84,7 +90,15 @@ typedef struct {
   size_t header_bytes;
 } attempt_t;
 
-typedef enum { GO, NOTHING_TO_DO, MPICHS } outcome_t;
+typedef enum { GO, NOTHING_TO_DO, IN_PIECES } outcome_t;
+
+bool MPIDI_MAD_can_name(const far_t* far, const mad_type* type, size_t room) {
+  size_t bytes;
+
+  for (int i = 0; i < MPIDI_MAD_LAYOUTS; i++)
+    if (far->sent[i] == type) return true;
+  return mad_type_serialize(type, NULL, 0, &bytes) == MAD_SUCCESS && bytes <= room;
+}
 
 bool MPIDI_MAD_name_layout(far_t* far, mad_type* type, operation_t* operation, void* description,
                            size_t room) {
@@ -111,7 +125,7 @@ bool MPIDI_MAD_name_layout(far_t* far, mad_type* type, operation_t* operation, v
 void MPIDI_MAD_unname_layout(far_t* far, const operation_t* operation) {
   mad_type** slot;
 
-  if (operation->described == 0) return;
+  if (operation->described == 0 || operation->layout == MPIDI_MAD_LAYOUT_ONCE) return;
   slot = &far->sent[operation->layout - 1];
   mad_type_release(*slot);
   *slot = NULL;
@@ -136,8 +150,6 @@ static int prepare(bool is_put, MPIDI_MAD_buffer_t origin, int rank, MPI_Aint di
   MPIR_ERR_CHKANDJUMP(from->bytes > to->bytes, mpi_errno, MPI_ERR_TRUNCATE, "**truncate");
   mpi_errno = MPIDI_MAD_comm_path(win->comm_ptr, &out->path);
   MPIR_ERR_CHECK(mpi_errno);
-  *outcome = MPICHS;
-  if (out->path == MAD_PATH_OFF || rank == win->comm_ptr->rank) goto fn_exit;
   out->peer = MPIDI_MAD_peer(win->comm_ptr, rank);
   if (unlikely(out->peer == NULL)) {
     mpi_errno = MPIDI_MAD_global.why_nowhere;
@@ -150,6 +162,7 @@ static int prepare(bool is_put, MPIDI_MAD_buffer_t origin, int rank, MPI_Aint di
                              .skip = (int64_t)(intptr_t)out->there.base,
                              .count = (int64_t)out->there.count,
                              .rank = win->comm_ptr->rank};
+  *outcome = IN_PIECES;
   if (out->there.type &&
       !MPIDI_MAD_name_layout(out->far, (mad_type*)out->there.type, operation, out->header.layout,
                              MPL_MIN(room, MPIDI_MAD_MOST_DESCRIBED)))
@@ -167,18 +180,24 @@ fn_fail:
 static int give_up(attempt_t* attempt, MPIR_Request* request, int rank, MPIR_Win* win, int status) {
   MPIDI_MAD_unname_layout(attempt->far, &attempt->header.operation);
   if (request == NULL) return no_memory();
+  MPL_free(MPIDI_MAD_AM(request)->send.buffer);
   MPIR_cc_set(request->cc_ptr, 0);
   for (int references = MPIR_Object_get_ref(request); references > 0; references--)
     MPIDI_CH4_REQUEST_FREE(request);
   return MPIDI_MAD_peer_error(status, rank, win->comm_ptr);
 }
 
-static int start_put(attempt_t* attempt, int rank, MPIR_Win* win, MPIR_Request** program) {
+static int start_put(attempt_t* attempt, MPIDI_MAD_buffer_t origin, int rank, MPIR_Win* win,
+                     MPIR_Request** program) {
   MPIR_Request* request =
       MPIDI_MAD_far_request(win, rank, MPIDI_MAD_HANDLER_PUT, 1, program != NULL);
   int status = MAD_SUCCESS;
 
-  if (request != NULL)
+  if (request != NULL && by_mpich(&attempt->here, attempt->path) &&
+      MPIDI_MAD_pack_whole(origin.address, origin.count, origin.datatype, &attempt->here,
+                           &MPIDI_MAD_AM(request)->send.buffer) != MPI_SUCCESS)
+    status = MAD_ERR_MEMORY;
+  if (request != NULL && status == MAD_SUCCESS)
     status = mad_send_soon(MPIDI_MAD_global.engine, attempt->peer, MPIDI_MAD_HANDLER_PUT,
                            &attempt->header, attempt->header_bytes, attempt->here.base,
                            attempt->here.count, attempt->here.type, attempt->path,
@@ -186,9 +205,13 @@ static int start_put(attempt_t* attempt, int rank, MPIR_Win* win, MPIR_Request**
   if (request == NULL || status < 0) return give_up(attempt, request, rank, win, status);
   attempt->far->unanswered++;
   MPIDI_MAD_far_begin(attempt->far);
-  if (status == MAD_IN_PROGRESS) MPIDI_MAD_far_begin(attempt->far); /* until it has left */
   if (program != NULL) *program = request;
-  return (status == MAD_IN_PROGRESS) ? MPI_SUCCESS : MPID_Request_complete(request);
+  if (status == MAD_IN_PROGRESS) {
+    MPIDI_MAD_far_begin(attempt->far); /* until it has left */
+    return MPI_SUCCESS;
+  }
+  MPL_free(MPIDI_MAD_AM(request)->send.buffer);
+  return MPID_Request_complete(request);
 }
 
 /* Its parts: the question has left, and the data are here. */
@@ -215,31 +238,37 @@ static int start_get(attempt_t* attempt, MPIDI_MAD_buffer_t origin, int rank, MP
 }
 
 int MPIDI_MAD_far(bool is_put, MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
-                  MPIDI_MAD_buffer_t target, MPIR_Win* win, MPIR_Request** request, bool* done) {
+                  MPIDI_MAD_buffer_t target, MPIR_Win* win, MPIR_Request** request) {
   int mpi_errno = MPI_SUCCESS;
-  outcome_t outcome = GO;
+  const MPIDI_MAD_atomic_t pieces = {.origin = origin,
+                                     .result = origin,
+                                     .target = target,
+                                     .displacement = displacement,
+                                     .op = is_put ? MPI_REPLACE : MPI_NO_OP,
+                                     .fetches = !is_put};
+  outcome_t outcome = NOTHING_TO_DO;
   attempt_t attempt;
 
-  *done = true;
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   mpi_errno = prepare(is_put, origin, rank, displacement, target, win, &attempt, &outcome);
   MPIR_ERR_CHECK(mpi_errno);
   switch (outcome) {
     case GO:
-      mpi_errno = is_put ? start_put(&attempt, rank, win, request)
+      mpi_errno = is_put ? start_put(&attempt, origin, rank, win, request)
                          : start_get(&attempt, origin, rank, win, request);
       MPIR_ERR_CHECK(mpi_errno);
       break;
     case NOTHING_TO_DO:
       if (request != NULL) *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__RMA);
       break;
-    case MPICHS:
-      *done = false;
+    case IN_PIECES:
       break;
   }
 
 fn_exit:
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  if (mpi_errno == MPI_SUCCESS && outcome == IN_PIECES)
+    return MPIDI_MAD_far_atomic(&pieces, rank, win, request);
   return mpi_errno;
 fn_fail:
   goto fn_exit;
@@ -258,7 +287,14 @@ int MPIDI_MAD_or_trouble(MPIR_Win* win, int mpi_errno) {
 
 void MPIDI_MAD_finish_get(MPIR_Request* request, int error) {
   far_t* far = MPIDI_MAD_far_of_request(request);
+  void* packed = MPIDI_MAD_AM(request)->recv.buffer;
+  MPI_Aint bytes;
 
+  if (packed != NULL && !error)
+    error = MPIDI_MAD_unpack_by_mpich(
+        packed, (MPI_Aint)MPIDI_MAD_AM(request)->incoming_bytes, MPIDIG_REQUEST(request, buffer),
+        MPIDIG_REQUEST(request, count), MPIDIG_REQUEST(request, datatype), &bytes);
+  MPL_free(packed);
   if (error) {
     request->status.MPI_ERROR = error;
     MPIDI_MAD_note_trouble(request->u.rma.win, error);
@@ -278,6 +314,7 @@ void MPIDI_MAD_far_failed(MPIR_Request* request, int error) {
 void MPIDI_MAD_far_sent(MPIR_Request* request, int status) {
   switch (MPIDI_MAD_AM(request)->send.handler) {
     case MPIDI_MAD_HANDLER_PUT:
+      MPL_free(MPIDI_MAD_AM(request)->send.buffer);
       if (status < 0) {
         request->status.MPI_ERROR = MPIDI_MAD_request_error(request, status);
         MPIDI_MAD_note_trouble(request->u.rma.win, request->status.MPI_ERROR);
@@ -302,10 +339,11 @@ const char* MPIDI_MAD_data_came(mad_peer* from, const MPIDI_MAD_got_t* got, uint
   MPIR_Request* request = (MPIR_Request*)(uintptr_t)got->request;
   mad_op* op;
   MPIDI_MAD_layout_t here;
+  mad_path path;
   uint64_t received = 0;
   int status;
 
-  if (!MPIDI_MAD_waits_for(request, from, MPIDI_MAD_HANDLER_GET, MPIDI_MAD_HANDLER_GET))
+  if (!MPIDI_MAD_waits_for(request, from, MPIDI_MAD_HANDLER_GET))
     return "data that nobody waits for";
   status = MPIDI_MAD_layout(MPIDIG_REQUEST(request, buffer), MPIDIG_REQUEST(request, count),
                             MPIDIG_REQUEST(request, datatype), &here);
@@ -316,6 +354,18 @@ const char* MPIDI_MAD_data_came(mad_peer* from, const MPIDI_MAD_got_t* got, uint
   if (got->refused) {
     MPIDI_MAD_finish_get(request, MPIDI_MAD_range_error());
     return NULL;
+  }
+  (void)MPIDI_MAD_comm_path(request->u.rma.win->comm_ptr, &path);
+  if (by_mpich(&here, path)) {
+    here = (MPIDI_MAD_layout_t){MPL_malloc(payload_bytes, MPL_MEM_RMA), payload_bytes, NULL,
+                                payload_bytes};
+    if (here.base == NULL) {
+      mad_discard(MPIDI_MAD_global.engine, incoming);
+      MPIDI_MAD_finish_get(request, no_memory());
+      return NULL;
+    }
+    MPIDI_MAD_AM(request)->recv.buffer = here.base;
+    MPIDI_MAD_AM(request)->incoming_bytes = payload_bytes;
   }
   op = MPIDI_MAD_op_of(request, &MPIDI_MAD_AM(request)->recv.slot);
   status = mad_recv(MPIDI_MAD_global.engine, incoming, here.base, here.count, here.type,

@@ -5,9 +5,9 @@
 
 #include "mad_window.h"
 
-/* Layouts of a window that have a number at each of two processes, and the bytes of a longer
- * description than which MPICH's active messages take. */
-enum { MPIDI_MAD_LAYOUTS = 16, MPIDI_MAD_MOST_DESCRIBED = 4096 };
+/* Layouts of a window that have a number at each of two processes, the number of a layout that is
+ * for its operation alone, and the bytes of a description at most. */
+enum { MPIDI_MAD_LAYOUTS = 16, MPIDI_MAD_LAYOUT_ONCE = 17, MPIDI_MAD_MOST_DESCRIBED = 4096 };
 
 /* Bytes of a piece of an atomic operation at most: in a header with its description, or behind it;
  * and how many of an origin's a target may have that are not done. */
@@ -40,7 +40,7 @@ typedef struct MPIDI_MAD_far {
   struct MPIDI_MAD_arrival* arrived; /* pieces that wait for data, of theirs or of one before */
   bool to_answer;
   struct MPIDI_MAD_far* next_to_answer;
-  mad_type* known[MPIDI_MAD_LAYOUTS];
+  mad_type* known[MPIDI_MAD_LAYOUT_ONCE]; /* the last one for its operation alone */
 } MPIDI_MAD_far_t;
 
 /* The header of a put and of a get. */
@@ -150,6 +150,8 @@ bool MPIDI_MAD_name_layout(MPIDI_MAD_far_t* far, mad_type* type, MPIDI_MAD_opera
 /* The operation was not sent, hence the target has not the layout that is described in it. */
 void MPIDI_MAD_unname_layout(MPIDI_MAD_far_t* far, const MPIDI_MAD_operation_t* operation);
 
+/* Whether the layout has a number at the target, or a description of at most `room` bytes. */
+bool MPIDI_MAD_can_name(const MPIDI_MAD_far_t* far, const mad_type* type, size_t room);
 /* mad_atomic.c: what the target of an atomic operation fetched. */
 const char* MPIDI_MAD_fetched_came(mad_peer* from, const MPIDI_MAD_fetched_t* fetched,
                                    size_t header_bytes);

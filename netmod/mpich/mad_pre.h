@@ -25,11 +25,10 @@ typedef struct {
  * an RMA reply overtakes the completion of the message that asked for it, hence one for each. */
 typedef struct {
   MPIDI_MAD_slot_t slot;
-  void* buffer;      /* of the whole message, on path "off" or for its fields, else NULL */
-  uint8_t handler;   /* sends: whose origin callback to call */
-  uint8_t partial;   /* receives by active message: it is shorter than a layout with holes */
-  uint8_t fields;    /* point-to-point receives: `buffer` is copied field by field */
-  uint8_t described; /* one-sided operations: the target's type is at the target */
+  void* buffer;    /* of the whole message, on path "off" or for its fields, else NULL */
+  uint8_t handler; /* sends: whose origin callback to call */
+  uint8_t partial; /* receives by active message: it is shorter than a layout with holes */
+  uint8_t fields;  /* point-to-point receives: `buffer` is copied field by field */
 } MPIDI_MAD_transfer_t;
 
 typedef struct {

@@ -5,12 +5,6 @@
  */
 #include "mad_core.h"
 
-/* The description of the wanted data is not complete, and MPICH would read it all the same. */
-static void give_up_get(MPIR_Request* rreq) {
-  MPL_free(MPIDIG_REQUEST(rreq, req->greq.flattened_dt));
-  MPID_Request_complete(rreq);
-}
-
 static int type_mismatch(void) {
   return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_TYPE,
                               "**dtypemismatch", 0);
@@ -50,12 +44,6 @@ int MPIDI_MAD_check_received(MPIR_Request* rreq, void* buffer, MPI_Aint* bytes) 
   return error;
 }
 
-/* The target's type of a one-sided operation, whose data follow once MPICH has it. */
-static bool is_description(int handler) {
-  return handler == MPIDIG_PUT_DT_REQ || handler == MPIDIG_ACC_DT_REQ ||
-         handler == MPIDIG_GET_ACC_DT_REQ;
-}
-
 /* Tells MPICH.  The completion callback may answer on this very request, so nothing of it is
  * touched afterwards. */
 static void receive_done(MPIR_Request* rreq, uint64_t received, int error) {
@@ -72,11 +60,6 @@ static void receive_done(MPIR_Request* rreq, uint64_t received, int error) {
     if (rreq->kind == MPIR_REQUEST_KIND__PART)
       MPIDIG_REQUEST(rreq, req->part_am_req.part_req_ptr)->status.MPI_ERROR = error;
   }
-  if (error && am->recv.handler == MPIDIG_GET_REQ) {
-    give_up_get(rreq);
-    return;
-  }
-  am->recv.described = is_description(am->recv.handler);
   MPIDIG_REQUEST(rreq, req->target_cmpl_cb)(rreq);
 }
 
@@ -119,18 +102,13 @@ static int receive_layout(MPIR_Request* rreq, MPIDI_MAD_layout_t* layout) {
   return MPI_SUCCESS;
 }
 
-/* NULL: none. */
-static MPIR_Comm* receive_comm(MPIR_Request* rreq) {
-  return (rreq->kind == MPIR_REQUEST_KIND__RMA) ? rreq->u.rma.win->comm_ptr : rreq->comm;
-}
-
 static void receive(MPIR_Request* rreq) {
   int mpi_errno = MPI_SUCCESS;
   MPIDI_MAD_am_request_t* am = MPIDI_MAD_AM(rreq);
   mad_incoming* incoming = am->incoming;
   uint64_t incoming_bytes = am->incoming_bytes, received = 0;
   mad_op* op = (mad_op*)&am->recv.slot;
-  MPIR_Comm* comm = receive_comm(rreq);
+  MPIR_Comm* comm = rreq->comm;
   mad_path path;
   MPIDI_MAD_layout_t layout;
   int status;
@@ -189,7 +167,6 @@ static void mpich_message(uint8_t handler, void* header, uint64_t payload_bytes,
   }
   MPIDI_MAD_AM(rreq)->incoming = incoming;
   MPIDI_MAD_AM(rreq)->incoming_bytes = payload_bytes;
-  MPIDI_MAD_AM(rreq)->recv.handler = handler;
   if (MPIDIG_recv_initialized(rreq)) receive(rreq);
 }
 

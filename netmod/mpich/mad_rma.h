@@ -2,15 +2,16 @@
  *
  * Operations on memory that this process has, its own or a neighbour's on this node, are done at
  * once (mad_direct.c), and where all of a window lies in one node, its locks are words in shared
- * memory (mad_turns.c).  Everything else is MPICH's generic one-sided communication over active
- * messages; its waits for the members of a group end when one of them has failed (mad_win.c).
+ * memory (mad_turns.c).  All others travel in messages (mad_far.c, mad_atomic.c).  Epochs are
+ * MPICH's over active messages; its waits for the members of a group end when one of them has
+ * failed (mad_win.c).
  */
 #ifndef MAD_RMA_H_INCLUDED
 #define MAD_RMA_H_INCLUDED
 
 #include "mad_impl.h"
 
-/* mad_direct.c: at once, or by MPICH's active messages.  `request` NULL: the operation has none. */
+/* mad_direct.c: at once, or by messages.  `request` NULL: the operation has none. */
 int MPIDI_MAD_put(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
                   int target_rank, MPI_Aint target_disp, int target_count,
                   MPI_Datatype target_datatype, MPIR_Win* win, MPIDI_winattr_t winattr,
@@ -31,11 +32,6 @@ int MPIDI_MAD_get_accumulate(const void* origin_addr, int origin_count,
 int MPIDI_MAD_compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
                                MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
                                MPIR_Win* win, MPIDI_winattr_t winattr);
-
-/* mad_window.c: around what MPICH does to this process's memory for an accumulate that came as a
- * message: nobody on this node is at it meanwhile.  An end without a begin does nothing. */
-void MPIDI_MAD_atomic_begin(MPIR_Win* win);
-void MPIDI_MAD_atomic_end(MPIR_Win* win);
 
 /* mad_turns.c */
 int MPIDI_MAD_win_lock(int lock_type, int rank, int assert, MPIR_Win* win);

@@ -58,7 +58,7 @@ const char* MPIDI_MAD_find_layout(far_t* far, const operation_t* operation, cons
 
   *type = NULL;
   if (operation->layout == 0) return NULL;
-  if (operation->layout > MPIDI_MAD_LAYOUTS) return "a layout with a number that none has";
+  if (operation->layout > MPIDI_MAD_LAYOUT_ONCE) return "a layout with a number that none has";
   known = &far->known[operation->layout - 1];
   if (operation->described) {
     mad_type* made;
@@ -181,10 +181,8 @@ void MPIDI_MAD_far_free(MPIR_Win* win) {
     far_t* far = win->dev.netmod.mad.members[rank].far;
     if (far == NULL) continue;
     if (far->serving > 0) stop_serving(far);
-    for (int i = 0; i < MPIDI_MAD_LAYOUTS; i++) {
-      mad_type_release(far->sent[i]);
-      mad_type_release(far->known[i]);
-    }
+    for (int i = 0; i < MPIDI_MAD_LAYOUTS; i++) mad_type_release(far->sent[i]);
+    for (int i = 0; i < MPIDI_MAD_LAYOUT_ONCE; i++) mad_type_release(far->known[i]);
     DL_DELETE(MPIDI_MAD_global.far, far);
     MPL_free(far);
   }

@@ -61,13 +61,12 @@ typedef struct MPIDI_MAD_member {
   struct MPIDI_MAD_far* far; /* operations by messages, from the first one on, else NULL */
 } MPIDI_MAD_member_t;
 
-/* mad_far.c: a put or a get by messages.  `request` NULL: it has none.  `*done` false: it is left
- * to MPICH's active messages. */
+/* mad_far.c: a put or a get by messages.  `request` NULL: it has none. */
 int MPIDI_MAD_far(bool is_put, MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
-                  MPIDI_MAD_buffer_t target, MPIR_Win* win, MPIR_Request** request, bool* done);
+                  MPIDI_MAD_buffer_t target, MPIR_Win* win, MPIR_Request** request);
 /* mad_atomic.c: likewise. */
 int MPIDI_MAD_far_atomic(const MPIDI_MAD_atomic_t* atomic, int rank, MPIR_Win* win,
-                         MPIR_Request** request, bool* done);
+                         MPIR_Request** request);
 /* mad_serve.c: the window is freed. */
 void MPIDI_MAD_far_free(MPIR_Win* win);
 
@@ -112,5 +111,8 @@ int MPIDI_MAD_poll_sometimes(void);
  * NULL: only this process ever is. */
 void MPIDI_MAD_enter(MPIDI_MAD_target_t* target);
 void MPIDI_MAD_leave(MPIDI_MAD_target_t* target);
+/* The same for this process's own memory. */
+void MPIDI_MAD_atomic_begin(MPIR_Win* win);
+void MPIDI_MAD_atomic_end(MPIR_Win* win);
 
 #endif /* MAD_WINDOW_H_INCLUDED */

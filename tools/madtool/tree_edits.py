@@ -11,8 +11,8 @@ the communicator that it did not make, and two keep an error's text within its b
 are for values that messages take along (ADR 50): a status has room for a number beside a count of 42 bits, and a
 communicator of one process leaves MPICH's own way for messages to itself once it carries some. Some have structs of
 few fields made by the netmod, and MPICH's datatype engine told of them when it needs them (ADR 52). Some have the
-engine pack, unpack and copy what MPICH moves within a process (ADR 54). Some have MPICH's accumulates exclude those
-in shared memory (ADR 53), one has reductions made by MPI's own operators, and one has those vectorized.
+engine pack, unpack and copy what MPICH moves within a process (ADR 54). One has reductions made by MPI's own
+operators, and one has those vectorized.
 An edit is applied once and recognised when already there.
 """
 
@@ -51,7 +51,6 @@ _YAKSA_TYPES = "src/mpi/datatype/typerep/src/typerep_yaksa_init.c"
 _FLATTENING = "src/mpi/datatype/typerep/src/typerep_flatten.c"
 _LOCAL_COPIES = "src/mpi/misc/utils.c"
 _NETMOD = "mpid/ch4/netmod/mad"
-_RMA_CALLBACKS = "src/mpid/ch4/src/mpidig_rma_callbacks.c"
 _TOPOLOGY = "src/util/mpir_hwtopo.c"
 _TOPOLOGY_LATE = ("every process read the whole machine's PCI configuration in MPI_Init, a third of the work of an empty job, "
                   "though only some hints of MPI_Comm_split_type and MPI_Alloc_mem ask for it")  # fmt: skip
@@ -182,17 +181,6 @@ def _struct_of_few_fields() -> Edit:
 def _characters(text: str) -> str:
     """As MPICH keeps its tables of collective algorithms: an array of them."""
     return "".join(f"'{character}'," for character in text)
-
-
-def _atomic(call: str, before: str, at: str, times: int) -> Edit:
-    """What MPICH does at the target for an accumulate that came as a message is one atomic operation among others."""
-    added = f"#ifdef HAVE_CH4_NETMOD_MAD\n    {call}(win);\n#endif\n"
-    return Edit(_RMA_CALLBACKS, before + at, before + added + at, True,
-                "an accumulate of a neighbour's, done at once in shared memory, fell in between", times)  # fmt: skip
-
-
-_ONLY_WITH_SHM = "#ifndef MPIDI_CH4_DIRECT_NETMOD\n"
-_IF_SHARED = f"{_ONLY_WITH_SHM}    if (MPIDI_WIN(win, winattr) & MPIDI_WINATTR_SHM_ALLOCATED) {{\n"
 
 
 EDITS = (
@@ -555,18 +543,6 @@ EDITS = (
         False,
         "the operators' loops were not vectorized",
     ),
-    _atomic("MPIDI_MAD_atomic_begin", "", _IF_SHARED + "        mpi_errno = MPIDI_SHM_rma_op_cs_enter_hook(win);\n", 2),
-    _atomic("MPIDI_MAD_atomic_end", "", _IF_SHARED + "        mpi_errno = MPIDI_SHM_rma_op_cs_exit_hook(win);\n", 3),
-    _atomic("MPIDI_MAD_atomic_end", "  fn_fail:\n",
-            _ONLY_WITH_SHM + "    /* release lock if error is reported inside CS. */\n", 2),
-    Edit(
-        _RMA_CALLBACKS,
-        f"{_ONLY_WITH_SHM}    win = rreq->u.rma.win;\n",
-        "    win = rreq->u.rma.win;\n#ifdef HAVE_CH4_NETMOD_MAD\n    MPIDI_MAD_atomic_begin(win);\n#endif\n"
-        f"{_ONLY_WITH_SHM}",
-        True,
-        "a compare-and-swap, likewise",
-    ),
 )
 
 
@@ -587,7 +563,7 @@ def apply_all(tree: Path, kept: Path) -> List[str]:
     In `kept` each file's text before the edits is kept with a digest of the text after them: when the edits of
     this project change, a file that nobody else has touched since is edited anew from what it was.
     """
-    by_path: Dict[str, List[Edit]] = {}
+    by_path: Dict[str, List[Edit]] = {name.stem.replace("+", "/"): [] for name in kept.glob("*.digest")}
     for edit in EDITS:
         by_path.setdefault(edit.path, []).append(edit)
     changed = []

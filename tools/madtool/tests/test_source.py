@@ -114,6 +114,18 @@ class Edits(CacheTest):
             self.assertEqual(self.apply(), [])
         self.assertIn("the user's own line", path.read_text())
 
+    def test_an_edit_that_is_no_more_is_taken_back(self) -> None:
+        edit = tree_edits.Edit("src/file.c", "old\n", "new\n", True, "")
+        path = self.tree / "src/file.c"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("a\nold\nb\n")
+        with mock.patch.object(tree_edits, "EDITS", (edit,)):
+            self.apply()
+        with mock.patch.object(tree_edits, "EDITS", ()):
+            self.assertEqual(self.apply(), ["src/file.c"])
+            self.assertEqual(path.read_text(), "a\nold\nb\n")
+            self.assertEqual(self.apply(), [])
+
 
 class AptSources(unittest.TestCase):
     def test_deb822(self) -> None:
