@@ -304,7 +304,7 @@ TEST_F(ToOneself, RandomProgramsMatchAsLiteralListsDo) {
     std::deque<Receive> receives;
     std::deque<Operation> sends;
     std::deque<Bytes> payloads;
-    const auto post = [&](const mad_envelope& what) {
+    const auto post = [&](const mad_envelope what) {
       Receive& receive = receives.emplace_back();
       const auto found = std::find_if(model.sent.begin(), model.sent.end(), [&](const auto& m) {
         return Model::matches(what, m.envelope);
