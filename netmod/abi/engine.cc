@@ -232,7 +232,10 @@ mad_engine::mad_engine(const mad_config& config, const mad::Architecture& told,
       context_(config.context),
       policies_(std::move(policies)),
       peers_(this, std::move(address), beyond_host(drivers), drivers.back()->address()),
-      fabric_names_(peers_.own().fabric_names()) {
+      fabric_names_(peers_.own().fabric_names()),
+      tagged_(*this, config.eager_limit != 0
+                         ? config.eager_limit
+                         : mad::default_eager_limit(drivers.back()->caps().links.front())) {
   for (const auto& driver : drivers) driver->watched_by(&epoll_sets_);
   auto& events = static_cast<mad::MessageEvents&>(*this);
   messenger_ =
@@ -274,6 +277,7 @@ Status mad_engine::send(mad_peer& to, std::uint8_t handler, mad::Segment header,
 
 Status mad_engine::send_tagged(mad_peer& to, const mad::TaggedHeader& header, bool answered,
                                const mad::Payload& payload, mad_path path, mad_op* op) {
+  if (is_self(to)) return tagged_.send_to_self(header, answered, payload, op);
   if (op == nullptr) {
     return answered ? Status(StatusCode::kAgain) : send_tagged_at_once(to, header, payload, path);
   }
@@ -506,10 +510,12 @@ const mad_counters& mad_engine::counters() {
   counters_.staged_bytes = of_messages.staged_bytes;
   counters_.referenced_bytes = of_messages.referenced_bytes;
   counters_.written_bytes = of_messages.written_bytes;
-  counters_.unexpected_bytes = of_messages.unexpected_bytes;
+  counters_.unexpected_bytes = of_messages.unexpected_bytes + tagged_.own().unexpected_bytes();
   counters_.checked_bytes = of_messages.checked_bytes;
   counters_.waiting_receives = tagged_.waiting_receives();
   counters_.waiting_messages = tagged_.waiting_messages();
+  counters_.self_messages = tagged_.own().messages();
+  counters_.self_bytes = tagged_.own().bytes();
   return counters_;
 }
 
@@ -578,6 +584,10 @@ void mad_engine::finish_send(mad::SendOperation& operation, const Status& status
   mad_op* const op = operation.op;
   if (trace_ != nullptr && status.ok()) trace_->done(operation.traced, false);
   sends_.release(&operation);
+  tell_sent(op, status);
+}
+
+void mad_engine::tell_sent(mad_op* op, const Status& status) {
   const int code = mad::to_abi(status);
   if (callbacks_.on_sent == nullptr) return;
   const InCallback scope(&callback_depth_);

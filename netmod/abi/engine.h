@@ -73,11 +73,9 @@ struct mad_engine final : private mad::MessageEvents {
   const mad::Policy& policy(const mad_peer& peer) const {
     return policies_[mad::route(*peer.endpoint).driver][mad::link(*peer.endpoint).kind];
   }
-  bool is_self(const mad_peer& peer) const {
-    return mad::route(*peer.endpoint).driver == peers_.self();
-  }
+  bool is_self(const mad_peer& peer) const { return peer.self; }
   std::size_t max_header_bytes() const { return messenger_->max_header_bytes(); }
-  bool idle() const { return messenger_->idle(); }
+  bool idle() const { return messenger_->idle() && tagged_.own().senders() == 0; }
   bool flushed() const { return messenger_->flushed(); }
   bool arrived() const { return messenger_->arrived(); }
   /// Inside a callback nothing may wait, progress or close.
@@ -106,7 +104,7 @@ struct mad_engine final : private mad::MessageEvents {
   void discard(mad_incoming* incoming);
 
   /// As send(); not before its receiver has taken it if `answered`.  kAgain: `op` is null, and it
-  /// takes an operation.
+  /// takes an operation.  To itself it is matched here, and the caller told of its receive.
   mad::Status send_tagged(mad_peer& to, const mad::TaggedHeader& header, bool answered,
                           const mad::Payload& payload, mad_path path, mad_op* op);
   mad::TaggedMessages& tagged() { return tagged_; }
@@ -118,6 +116,7 @@ struct mad_engine final : private mad::MessageEvents {
   mad::Status place_tagged(mad::Endpoint& from, mad::Segment bytes, const mad_receive& receive);
   void discard(const mad_incoming& incoming);
   void tell_tagged(mad_op* op, const mad_arrival* arrival, const mad::Status& status);
+  void tell_sent(mad_op* op, const mad::Status& status);
 
   const mad_counters& counters();
   mad_fabric_counters fabric_counters(std::size_t fabric) const;
@@ -204,7 +203,7 @@ struct mad_engine final : private mad::MessageEvents {
   mad::SlabPool<mad::SendOperation> sends_;
   mad::SlabPool<mad::ReceiveOperation> receives_;
   mad::SlabPool<mad_incoming> incoming_;
-  mad::TaggedMessages tagged_{*this};
+  mad::TaggedMessages tagged_;
   mad::ForeignReceives foreign_{*this};
   mad_counters counters_{};
   std::vector<mad::Endpoint*> gone_;  // that sessions may still name

@@ -282,7 +282,9 @@ typedef struct mad_arrival {
   size_t value_bytes;
 } mad_arrival;
 
-/* Callbacks run inside mad_engine_progress(), mad_engine_close() and the waiting Madeleine calls.
+/* Callbacks run inside mad_engine_progress(), mad_engine_close() and the waiting Madeleine calls;
+ * of a tagged message to oneself also inside the call that sends it (on_tagged(), of a receive that
+ * waited), and inside the one that receives or discards it (on_sent(), of a send that waited).
  * They may send, receive, discard and ask; mad_engine_progress() does nothing inside them,
  * mad_engine_close() and the Madeleine calls are refused.  While the engine closes nothing new
  * starts (MAD_ERR_CLOSED). */
@@ -513,7 +515,12 @@ MAD_API int mad_modex_agree(mad_modex* modex, uint32_t name, mad_modex_agreement
 /* Messages that find their receives by envelope, as MPI has it: of the receives that take a message
  * it goes to the one that was posted first; of the messages that a receive takes it gets the one
  * that arrived first, and of one peer's messages the one that was sent first.  Both are found by
- * hash, however many wait.  In order with each other, and with mad_send(). */
+ * hash, however many wait.  In order with each other, and with mad_send(), which one to oneself may
+ * overtake.
+ *
+ * One to oneself does not travel: it is matched by the call that sends it, and copied from the one
+ * layout to the other, whatever the paths.  Where no receive waits, a copy of a short one is kept;
+ * beyond the eager limit, and beyond 256 KiB of them, the send waits for its receive instead. */
 
 /* For `flags`, of which the low 8 bits are the caller's and travel along: the message has not left
  * before a receive has taken it. */
@@ -554,10 +561,10 @@ MAD_API int mad_tagged_each(mad_engine* engine,
                             void* context);
 
 /* Counters since open; read them any time.  Those by path, and `headers`, count the messages of
- * mad_send(), mad_recv() and mad_send_header(), and tagged ones.  Madeleine messages are not among
- * them, since each of their pieces is planned by itself and short ones travel together; the
- * counters of packets and bytes below have everything: these messages, those of Madeleine and
- * libmad's own frames. */
+ * mad_send(), mad_recv() and mad_send_header(), and tagged ones, but not those to oneself.
+ * Madeleine messages are not among them, since each of their pieces is planned by itself and short
+ * ones travel together; the counters of packets and bytes below have everything that travels: these
+ * messages, those of Madeleine and libmad's own frames. */
 typedef struct mad_counters {
   uint64_t sends[MAD_PATH_COUNT]; /* messages with payload, by the path taken; AUTO: contiguous */
   uint64_t send_bytes[MAD_PATH_COUNT];
@@ -573,6 +580,8 @@ typedef struct mad_counters {
   uint64_t checked_bytes;    /* payload received with a checksum */
   uint64_t waiting_receives; /* now: of tagged messages */
   uint64_t waiting_messages; /* now: tagged ones that nobody has asked for */
+  uint64_t self_messages; /* tagged ones to oneself that were received, with payload or without */
+  uint64_t self_bytes;    /* of their payload, copied */
 } mad_counters;
 MAD_API const mad_counters* mad_engine_counters(mad_engine* engine);
 

@@ -16,6 +16,7 @@ struct mad_peer {
   std::uint32_t number = 0;           // in the order in which the engine met them
   mad_status status = MAD_SUCCESS;    // how it went, once it is gone
   bool released = false;              // by the caller, who names it no more
+  bool self = false;                  // it is the engine itself
   mad::EngineAddress address;
 };
 

@@ -60,6 +60,7 @@ mad_peer& PeerTable::bind(Endpoint& endpoint, const EngineAddress& address) {
   peer.engine = engine_;
   peer.endpoint = &endpoint;
   peer.number = met_++;
+  peer.self = route(endpoint).driver == self();
   name(peer, address);
   all_.emplace(&peer, std::move(made));
   set_user_data(endpoint, &peer);

@@ -1,6 +1,8 @@
 #include "netmod/abi/tagged_messages.h"
 
 #include <algorithm>
+#include <new>
+#include <utility>
 
 #include "netmod/abi/engine.h"
 
@@ -21,6 +23,31 @@ mad_arrival arrival_of(const TaggedHeader& header, std::uint64_t payload_bytes) 
 
 }  // namespace
 
+Status TaggedMessages::send_to_self(const TaggedHeader& header, bool answered,
+                                    const Payload& payload, mad_op* op) {
+  mad_arrival arrival = arrival_of(header, payload.bytes);
+  if (PostedReceive* const found = matcher_.take(header.envelope)) {
+    auto& receive = static_cast<mad_receive&>(*found);
+    finish(receive, &arrival, own_.receive(payload, receive.payload.get()), {});
+    return {};
+  }
+  SelfMessage* waits = answered ? nullptr : own_.keep(payload);
+  const bool kept = waits != nullptr;
+  if (!kept && op == nullptr) return StatusCode::kAgain;
+  if (!kept) waits = own_.refer(payload, op);
+  mad_message* message = nullptr;
+  try {
+    KeptValue value = keep(&arrival);
+    message = messages_.acquire(waits, arrival);
+    message->value = std::move(value);
+  } catch (const std::bad_alloc&) {
+    (void)own_.release(*waits);
+    return {StatusCode::kNoMemory, "no memory for another message to oneself"};
+  }
+  matcher_.keep(*message, header.envelope);
+  return kept ? Status() : Status(StatusCode::kInProgress);
+}
+
 Status TaggedMessages::receive(const Envelope& wanted, const Payload& payload, mad_path path,
                                mad_op* op, mad_receive** receive, mad_arrival* arrival) {
   mad_message* const message = find(wanted);
@@ -36,6 +63,10 @@ Status TaggedMessages::receive(const Envelope& wanted, const Payload& payload, m
 
 Status TaggedMessages::receive(mad_message& message, const Payload& payload, mad_path path,
                                mad_op* op, mad_receive** receive, mad_arrival* arrival) {
+  if (message.own != nullptr) {
+    receive_own(message, payload, arrival);
+    return {};
+  }
   const mad_incoming incoming = message.incoming;
   *arrival = message.arrival;
   KeptValue value = std::move(message.value);
@@ -61,6 +92,22 @@ Status TaggedMessages::receive(mad_message& message, const Payload& payload, mad
   return status;
 }
 
+// The value is the caller's until the next call, whatever the sender does when it is told.
+void TaggedMessages::receive_own(mad_message& message, const Payload& payload,
+                                 mad_arrival* arrival) {
+  *arrival = message.arrival;
+  arrival->received = own_.receive(message.own->payload.get(), payload);
+  KeptValue value = std::move(message.value);
+  release_own(message);
+  if (value.data() != nullptr) told_ = std::move(value);
+}
+
+void TaggedMessages::release_own(mad_message& message) {
+  mad_op* const sender = own_.release(*message.own);
+  messages_.release(&message);
+  if (sender != nullptr) engine_.tell_sent(sender, {});
+}
+
 bool TaggedMessages::cancel(mad_receive& receive) {
   if (!receive.waits()) return false;
   matcher_.cancel(receive);
@@ -73,6 +120,7 @@ mad_message* TaggedMessages::find(const Envelope& wanted) {
 }
 
 void TaggedMessages::discard(mad_message& message) {
+  if (message.own != nullptr) return release_own(message);
   const mad_incoming incoming = message.incoming;
   messages_.release(&message);
   engine_.discard(incoming);
@@ -135,6 +183,7 @@ void TaggedMessages::give_back(const Status& why) {
     engine_.tell_tagged(op, nullptr, why);
   });
   matcher_.for_each_message([this](ArrivedMessage& message) { matcher_.remove(message); });
+  own_.give_back_senders([&](mad_op* sender) { engine_.tell_sent(sender, why); });
 }
 
 }  // namespace mad

@@ -1,8 +1,8 @@
 // TaggedMessages: the receives of one engine that wait for tagged messages, and the messages that
 // wait for receives.
 //
-// A Matcher says which belong together; how a message is moved to where its receive wants it is the
-// engine's.
+// A Matcher says which belong together; how a message of a peer is moved to where its receive wants
+// it is the engine's.  What the engine sends itself is matched as it is sent (SelfMessages).
 #ifndef NETMOD_ABI_TAGGED_MESSAGES_H_
 #define NETMOD_ABI_TAGGED_MESSAGES_H_
 
@@ -21,6 +21,7 @@
 #include "netmod/abi/mad.h"
 #include "netmod/abi/payload.h"
 #include "netmod/abi/peer.h"
+#include "netmod/abi/self_messages.h"
 #include "netmod/abi/slab_pool.h"
 
 /// A message that has come and is neither received nor discarded.
@@ -77,7 +78,10 @@ struct mad_receive final : mad::PostedReceive {
 struct mad_message final : mad::ArrivedMessage {
   mad_message(const mad_incoming& its_incoming, const mad_arrival& its_arrival)
       : incoming(its_incoming), arrival(its_arrival) {}
-  mad_incoming incoming;
+  mad_message(mad::SelfMessage* its_own, const mad_arrival& its_arrival)
+      : incoming(), own(its_own), arrival(its_arrival) {}
+  const mad_incoming incoming;            // of a peer's
+  mad::SelfMessage* const own = nullptr;  // of the engine's own; else null
   mad_arrival arrival;
   mad::KeptValue value;  // the arrival's
 };
@@ -86,7 +90,15 @@ namespace mad {
 
 class TaggedMessages {
  public:
-  explicit TaggedMessages(mad_engine& engine) : engine_(engine) {}
+  /// `longest_kept` is how many bytes of a message to oneself are kept at most.
+  TaggedMessages(mad_engine& engine, std::uint64_t longest_kept)
+      : engine_(engine), own_(longest_kept) {}
+
+  /// Sends a message to the engine itself.  ok: done, it was received or is kept; kInProgress: the
+  /// engine tells `op` when it was received, or will not be; kAgain: that would be so, and `op` is
+  /// null.  One that is `answered` is not kept.
+  Status send_to_self(const TaggedHeader& header, bool answered, const Payload& payload,
+                      mad_op* op);
 
   /// ok: `*arrival` was received; kInProgress: the engine tells when, until then `*receive` names
   /// it; error: of the message `*arrival`, which is gone.
@@ -121,17 +133,20 @@ class TaggedMessages {
   }
   std::size_t waiting_receives() const { return matcher_.receives(); }
   std::size_t waiting_messages() const { return matcher_.messages(); }
+  const SelfMessages& own() const { return own_; }
 
  private:
   void finish(mad_receive& receive, mad_arrival* arrival, std::uint64_t bytes,
               const Status& status);
-
+  void receive_own(mad_message& message, const Payload& payload, mad_arrival* arrival);
+  void release_own(mad_message& message);
   KeptValue keep(mad_arrival* arrival);
 
   mad_engine& engine_;
   Matcher matcher_;
   KeptValue::Pool values_;  // before what keeps some
   KeptValue told_;          // of the last receive that a call completed
+  SelfMessages own_;
   SlabPool<mad_receive> receives_;
   SlabPool<mad_message> messages_;
 };

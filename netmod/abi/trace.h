@@ -1,5 +1,5 @@
-// Trace: what an engine decides about each message with payload of mad_send() and mad_recv(), as
-// lines of text; at its end, a table.
+// Trace: what an engine decides about each message with payload of mad_send() and mad_recv(), and
+// each tagged one but those to itself, which have no plan, as lines of text; at its end, a table.
 //
 // The environment variable MAD_TRACE asks for it: the name of a file to append to, in which %p is
 // the process's id, or "-" or "stderr".  An engine without it has no Trace.  Lines are written one

@@ -114,6 +114,9 @@ static void add_all(void) {
          "receives that wait for their message");
   add_as(MPI_T_PVAR_CLASS_LEVEL, "mad_waiting_messages", offsetof(mad_counters, waiting_messages),
          "messages that wait for their receive");
+  add("mad_self_messages", offsetof(mad_counters, self_messages),
+      "messages of this process to itself received, in communicators of several");
+  add("mad_self_bytes", offsetof(mad_counters, self_bytes), "payload bytes of these, copied");
   add_local_bytes();
   add_by_fabric("mad_fabric_packets_sent", offsetof(mad_fabric_counters, packets_sent),
                 "packets sent by each fabric of the list");

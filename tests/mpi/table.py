@@ -131,6 +131,7 @@ TESTS = (
     Test("any-source", "any_source", 4),
     Test("self", "self", 2),
     Test("self-alone", "self", 1),
+    Test("to-oneself", "to_oneself", 2),
     Test("freed-types", "freed_types", 2),
     Test("structs", "structs", 2),
     Test("proto-types", "proto_types", 2, fabric=NONE),
