@@ -65,8 +65,8 @@ std::pmr::vector<Part> write_out_small_nests(std::pmr::vector<Part> parts) {
 // Pass: runs that touch in memory and follow one another in packed order are one run.
 void merge_touching_runs(std::pmr::vector<Part>& parts) {
   const auto touch = [](const Part& last, const Part& next) {
-    return last.offset + static_cast<std::int64_t>(last.size) == next.offset && last.is_run() &&
-           next.is_run();
+    return last.is_run() && next.is_run() &&
+           last.offset + static_cast<std::int64_t>(last.size) == next.offset;
   };
   auto last = std::adjacent_find(parts.begin(), parts.end(), touch);
   if (last == parts.end()) return;

@@ -46,18 +46,18 @@ struct Loop {
   std::uint64_t count = 1;
   std::int64_t stride = 0;  // 0 when count is 1
   std::pmr::vector<Part> parts;
-  // Of the parts; those of a loop that is not built are not known.
+  // Of the parts, once they are counted by measure().
   std::uint32_t height = 1;      // 1: all are runs
   std::uint64_t body_bytes = 0;  // packed bytes of one trip
   std::uint64_t min_part = 0;    // packed bytes
   std::uint64_t max_part = 0;
 
-  /// Counts the parts.
+  /// Counts the parts, once.
   void measure();
   bool uniform() const { return min_part == max_part; }
 };
 
-/// What is built lives in `memory`, in which nothing that it takes is given back to be used again.
+/// What is built lives in `memory`, which may be one that takes nothing back before its end.
 class LoopBuilder {
  public:
   explicit LoopBuilder(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
