@@ -15,7 +15,10 @@ namespace mad {
 /// Calls `visit(node)` for every node from `root` down; `visited(node)` is whether it was called.
 template <typename Visited, typename Visit>
 void children_first(const TypeDesc& root, Visited visited, Visit visit) {
-  std::vector<const TypeDesc*> todo{&root};
+  constexpr std::size_t kFewNodes = 16;
+  std::vector<const TypeDesc*> todo;
+  todo.reserve(kFewNodes);
+  todo.push_back(&root);
   while (!todo.empty()) {
     const TypeDesc& type = *todo.back();
     if (!visited(type)) {

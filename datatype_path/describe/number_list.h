@@ -22,15 +22,10 @@ class NumberList {
 
   NumberList() = default;
   explicit NumberList(std::vector<T> numbers) {
-    const auto fits = [](T number) {
-      return number >= std::numeric_limits<Narrow>::min() &&
-             number <= std::numeric_limits<Narrow>::max();
-    };
-    if (numbers.size() <= kShort || !std::all_of(numbers.begin(), numbers.end(), fits)) {
+    if (numbers.size() <= kShort || !all_fit(numbers)) {
       wide_ = std::move(numbers);
     } else {
-      narrow_.reserve(numbers.size());
-      for (const T number : numbers) narrow_.push_back(static_cast<Narrow>(number));
+      narrow_.assign(numbers.begin(), numbers.end());
     }
   }
 
@@ -41,6 +36,16 @@ class NumberList {
   }
 
  private:
+  // Without a way out, which compilers would not do several numbers at a time with.
+  static bool all_fit(const std::vector<T>& numbers) {
+    std::uint64_t beyond = 0;
+    for (const T number : numbers) {
+      beyond |= static_cast<std::uint64_t>(number) -
+                static_cast<std::uint64_t>(std::int64_t{std::numeric_limits<Narrow>::min()});
+    }
+    return beyond >> 32U == 0;
+  }
+
   std::vector<T> wide_;  // one of the two has them
   std::vector<Narrow> narrow_;
 };

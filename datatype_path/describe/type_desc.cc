@@ -48,10 +48,10 @@ class TypeDesc::Bounds {
     }
   }
 
-  // One block at each place, of `length(i)` children.  Lists are long and most blocks far from any
+  // One block at each place, of `lengths[i]` children.  Lists are long and most blocks far from any
   // overflow; those are added up in 64 bits.
-  template <typename Length>
-  void add_blocks(const std::vector<std::int64_t>& places, Length length, const TypeDesc& child) {
+  void add_blocks(const std::vector<std::int64_t>& places,
+                  const std::vector<std::uint64_t>& lengths, const TypeDesc& child) {
     constexpr std::int64_t kSmall = std::int64_t{1} << 30, kNear = std::int64_t{1} << 61;
     const bool small_child = child.extent_ > -kSmall && child.extent_ < kSmall;
     std::int64_t low = std::numeric_limits<std::int64_t>::max();
@@ -59,7 +59,7 @@ class TypeDesc::Bounds {
     std::uint64_t children = 0;  // fewer than 2^30 a place
     for (std::size_t i = 0; i < places.size(); ++i) {
       const std::int64_t at = places[i];
-      const std::uint64_t n = length(i);
+      const std::uint64_t n = lengths[i];
       if (!small_child || n >= kSmall || at <= -kNear || at >= kNear) {
         add(1, 0, at, n, child);
       } else if (n > 0) {
@@ -75,6 +75,25 @@ class TypeDesc::Bounds {
     // Their bounds are in; of their bytes, those of two children.
     size_ += product(static_cast<Wide>(children) - 2, child.size_);
     elements_ += (children - 2) * child.elements_;
+    if (size_ > kMax) overflow_ = true;
+  }
+
+  // One block of `n` children at each place.
+  void add_equal_blocks(const std::vector<std::int64_t>& places, std::uint64_t n,
+                        const TypeDesc& child) {
+    if (places.empty() || n == 0) return;
+    std::int64_t low = places.front(), high = low;
+    for (const std::int64_t at : places) {
+      low = std::min(low, at);
+      high = std::max(high, at);
+    }
+    add(1, 0, low, n, child);
+    if (places.size() == 1 || overflow_) return;
+    add(1, 0, high, n, child);
+    // The bounds of all are in; of their bytes, those of two.
+    const std::uint64_t others = places.size() - 2;
+    size_ += product(product(others, n), child.size_);
+    elements_ += others * n * child.elements_;
     if (size_ > kMax) overflow_ = true;
   }
 
@@ -126,57 +145,57 @@ TypeDesc::~TypeDesc() {
   }
 }
 
-Result<TypeDescPtr> TypeDesc::finish(std::unique_ptr<TypeDesc> node, const Bounds& bounds) {
+Result<TypeDescPtr> TypeDesc::finish(const std::shared_ptr<TypeDesc>& node, const Bounds& bounds) {
   if (bounds.overflow()) {
     return invalid("the datatype's size or bounds exceed 2^63 - 1 bytes");
   }
   bounds.store(*node);
-  return TypeDescPtr(std::move(node));
+  return TypeDescPtr(node);
 }
 
 Result<TypeDescPtr> TypeDesc::bytes(std::uint64_t size) {
   if (size > kMax) return invalid("a basic type's size exceeds 2^63 - 1 bytes");
-  std::unique_ptr<TypeDesc> node(new TypeDesc(Kind::kBytes));
+  const auto node = std::make_shared<TypeDesc>(Key(), Kind::kBytes);
   node->size_ = size;
   node->elements_ = size;
   node->extent_ = static_cast<std::int64_t>(size);
   node->true_extent_ = node->extent_;
-  return TypeDescPtr(std::move(node));
+  return TypeDescPtr(node);
 }
 
 Result<TypeDescPtr> TypeDesc::basic(BasicType type) {
   if (static_cast<std::size_t>(type) >= kBasicTypes) return invalid("no such basic type");
-  std::unique_ptr<TypeDesc> node(new TypeDesc(Kind::kBytes));
+  const auto node = std::make_shared<TypeDesc>(Key(), Kind::kBytes);
   node->basic_type_ = type;
   node->size_ = size_of(type);
   node->elements_ = 1;
   node->extent_ = static_cast<std::int64_t>(node->size_);
   node->true_extent_ = node->extent_;
-  return TypeDescPtr(std::move(node));
+  return TypeDescPtr(node);
 }
 
 Result<TypeDescPtr> TypeDesc::contiguous(std::uint64_t count, TypeDescPtr child) {
   if (!child) return invalid("contiguous: the child type is missing");
-  std::unique_ptr<TypeDesc> node(new TypeDesc(Kind::kContiguous));
+  const auto node = std::make_shared<TypeDesc>(Key(), Kind::kContiguous);
   Bounds bounds;
   bounds.add(count, child->extent_, 0, 1, *child);
   node->count_ = count;
   node->stride_ = child->extent_;
   node->children_.push_back(std::move(child));
-  return finish(std::move(node), bounds);
+  return finish(node, bounds);
 }
 
 Result<TypeDescPtr> TypeDesc::vector(std::uint64_t count, std::uint64_t blocklength,
                                      std::int64_t stride, TypeDescPtr child) {
   if (!child) return invalid("vector: the child type is missing");
-  std::unique_ptr<TypeDesc> node(new TypeDesc(Kind::kVector));
+  const auto node = std::make_shared<TypeDesc>(Key(), Kind::kVector);
   Bounds bounds;
   bounds.add(count, stride, 0, blocklength, *child);
   node->count_ = count;
   node->blocklength_ = blocklength;
   node->stride_ = stride;
   node->children_.push_back(std::move(child));
-  return finish(std::move(node), bounds);
+  return finish(node, bounds);
 }
 
 Result<TypeDescPtr> TypeDesc::indexed(std::vector<std::uint64_t> blocklengths,
@@ -185,30 +204,28 @@ Result<TypeDescPtr> TypeDesc::indexed(std::vector<std::uint64_t> blocklengths,
   if (blocklengths.size() != displacements.size()) {
     return invalid("indexed: as many displacements as block lengths are needed");
   }
-  std::unique_ptr<TypeDesc> node(new TypeDesc(Kind::kIndexed));
+  const auto node = std::make_shared<TypeDesc>(Key(), Kind::kIndexed);
   Bounds bounds;
-  bounds.add_blocks(
-      displacements, [&](std::size_t i) { return blocklengths[i]; }, *child);
+  bounds.add_blocks(displacements, blocklengths, *child);
   node->count_ = displacements.size();
   node->blocklengths_ = NumberList(std::move(blocklengths));
   node->displacements_ = NumberList(std::move(displacements));
   node->children_.push_back(std::move(child));
-  return finish(std::move(node), bounds);
+  return finish(node, bounds);
 }
 
 Result<TypeDescPtr> TypeDesc::indexed_block(std::uint64_t blocklength,
                                             std::vector<std::int64_t> displacements,
                                             TypeDescPtr child) {
   if (!child) return invalid("indexed_block: the child type is missing");
-  std::unique_ptr<TypeDesc> node(new TypeDesc(Kind::kIndexedBlock));
+  const auto node = std::make_shared<TypeDesc>(Key(), Kind::kIndexedBlock);
   Bounds bounds;
-  bounds.add_blocks(
-      displacements, [&](std::size_t) { return blocklength; }, *child);
+  bounds.add_equal_blocks(displacements, blocklength, *child);
   node->count_ = displacements.size();
   node->blocklength_ = blocklength;
   node->displacements_ = NumberList(std::move(displacements));
   node->children_.push_back(std::move(child));
-  return finish(std::move(node), bounds);
+  return finish(node, bounds);
 }
 
 Result<TypeDescPtr> TypeDesc::structure(std::vector<std::uint64_t> blocklengths,
@@ -217,7 +234,7 @@ Result<TypeDescPtr> TypeDesc::structure(std::vector<std::uint64_t> blocklengths,
   if (blocklengths.size() != displacements.size() || children.size() != displacements.size()) {
     return invalid("struct: as many displacements and types as block lengths are needed");
   }
-  std::unique_ptr<TypeDesc> node(new TypeDesc(Kind::kStruct));
+  const auto node = std::make_shared<TypeDesc>(Key(), Kind::kStruct);
   Bounds bounds;
   for (std::size_t i = 0; i < displacements.size(); ++i) {
     if (!children[i]) return invalid("struct: a child type is missing");
@@ -227,13 +244,13 @@ Result<TypeDescPtr> TypeDesc::structure(std::vector<std::uint64_t> blocklengths,
   node->blocklengths_ = NumberList(std::move(blocklengths));
   node->displacements_ = NumberList(std::move(displacements));
   node->children_ = std::move(children);
-  return finish(std::move(node), bounds);
+  return finish(node, bounds);
 }
 
 Result<TypeDescPtr> TypeDesc::resized(std::int64_t lb, std::int64_t extent, TypeDescPtr child) {
   if (!child) return invalid("resized: the child type is missing");
   if (!fits(static_cast<Wide>(lb) + extent)) return invalid("resized: the bounds overflow");
-  std::unique_ptr<TypeDesc> node(new TypeDesc(Kind::kResized));
+  const auto node = std::make_shared<TypeDesc>(Key(), Kind::kResized);
   node->size_ = child->size_;
   node->elements_ = child->elements_;
   node->lb_ = lb;
@@ -241,7 +258,7 @@ Result<TypeDescPtr> TypeDesc::resized(std::int64_t lb, std::int64_t extent, Type
   node->true_lb_ = child->true_lb_;
   node->true_extent_ = child->true_extent_;
   node->children_.push_back(std::move(child));
-  return TypeDescPtr(std::move(node));
+  return TypeDescPtr(node);
 }
 
 }  // namespace mad

@@ -32,6 +32,8 @@ class TypeDesc;
 using TypeDescPtr = std::shared_ptr<const TypeDesc>;
 
 class TypeDesc {
+  struct Key {};  // of the factories
+
  public:
   /// kBytes: a leaf, be it bytes() or basic().
   enum class Kind { kBytes, kContiguous, kVector, kIndexed, kIndexedBlock, kStruct, kResized };
@@ -55,6 +57,7 @@ class TypeDesc {
                                        std::vector<TypeDescPtr> children);
   static Result<TypeDescPtr> resized(std::int64_t lb, std::int64_t extent, TypeDescPtr child);
 
+  TypeDesc(Key, Kind kind) : kind_(kind) {}
   ~TypeDesc();
   TypeDesc(const TypeDesc&) = delete;
   TypeDesc& operator=(const TypeDesc&) = delete;
@@ -90,9 +93,7 @@ class TypeDesc {
 
  private:
   class Bounds;
-  explicit TypeDesc(Kind kind) : kind_(kind) {}
-
-  static Result<TypeDescPtr> finish(std::unique_ptr<TypeDesc> node, const Bounds& bounds);
+  static Result<TypeDescPtr> finish(const std::shared_ptr<TypeDesc>& node, const Bounds& bounds);
 
   Kind kind_;
   BasicType basic_type_ = BasicType::kByte;

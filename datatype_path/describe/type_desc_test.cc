@@ -128,6 +128,31 @@ TEST(TypeDesc, refuses_what_does_not_exist) {
   expect_invalid(TypeDesc::structure({1}, {}, {bytes(1)}));
 }
 
+TEST(TypeDesc, of_equal_blocks_is_that_of_blocks_of_one_length) {
+  const std::vector<TypeDescPtr> children = {
+      bytes(8), bytes(0), TypeDesc::resized(-4, -24, bytes(8)).value(),
+      TypeDesc::resized(INT64_MIN / 4, kMax / 2, bytes(3)).value()};
+  const std::vector<std::vector<std::int64_t>> lists = {
+      {}, {-16}, {40, -80}, {0, 800, -8, 16}, {kMax - 90, kMax - 99}};
+  const std::uint64_t big = std::uint64_t{1} << 61;
+  for (const TypeDescPtr& child : children) {
+    for (const std::vector<std::int64_t>& places : lists) {
+      for (const std::uint64_t length :
+           {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{3}, big}) {
+        const std::vector<std::uint64_t> lengths(places.size(), length);
+        const auto equal = TypeDesc::indexed_block(length, places, child);
+        const auto listed = TypeDesc::indexed(lengths, places, child);
+        ASSERT_EQ(equal.ok(), listed.ok());
+        if (!equal.ok()) continue;
+        expect_bounds(equal.value(), listed.value()->size(), listed.value()->lb(),
+                      listed.value()->extent(), listed.value()->true_lb(),
+                      listed.value()->true_extent());
+        EXPECT_EQ(equal.value()->elements(), listed.value()->elements());
+      }
+    }
+  }
+}
+
 TEST(TypeDesc, refuses_what_does_not_fit_63_bits) {
   const std::uint64_t big = std::uint64_t{1} << 62;
   expect_invalid(TypeDesc::bytes(std::uint64_t{1} << 63));

@@ -1,13 +1,16 @@
 #include "datatype_path/program/block_program.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <deque>
-#include <unordered_map>
+#include <memory_resource>
 #include <utility>
 
 #include "datatype_path/describe/children_first.h"
 #include "datatype_path/program/how_copied.h"
 #include "datatype_path/program/loop_builder.h"
+#include "datatype_path/program/pointer_map.h"
 
 namespace mad {
 namespace {
@@ -17,45 +20,57 @@ namespace {
 class ShapeCounter {
  public:
   // `inner_first`: every loop that `top` uses, before those that use it; others may be among them.
-  static Shape of_trips(const Loop& top, const std::deque<Loop>& inner_first) {
-    ShapeCounter counter;
+  static Shape of_trips(const Loop& top, const std::pmr::deque<Loop>& inner_first,
+                        std::pmr::memory_resource* memory) {
+    ShapeCounter counter(memory);
     counter.shape_.min_run = UINT64_MAX;
     counter.add(top, top.count);
     for (auto loop = inner_first.rbegin(); loop != inner_first.rend(); ++loop) {
-      const auto trips = counter.trips_.find(&*loop);
-      if (trips != counter.trips_.end()) counter.add(*loop, trips->second);
+      const std::uint64_t* const trips = counter.trips_.find(&*loop);
+      if (trips != nullptr) counter.add(*loop, *trips);
     }
     return counter.shape_;
   }
 
  private:
-  // No number exceeds the packed bytes, which fit 63 bits.
+  explicit ShapeCounter(std::pmr::memory_resource* memory) : trips_(memory) {}
+
   void add(const Loop& loop, std::uint64_t trips) {
+    if (loop.height == 1 && loop.uniform())
+      return add_runs(loop.min_part, trips * loop.parts.size());
     for (const Part& part : loop.parts) {
       if (part.is_run()) {
-        shape_.bytes += trips * part.size;
-        shape_.runs += trips;
-        shape_.min_run = std::min(shape_.min_run, part.size);
-        shape_.max_run = std::max(shape_.max_run, part.size);
-        shape_.histogram[63 - __builtin_clzll(part.size)] += trips;
+        add_runs(part.size, trips);
       } else {
-        trips_[part.loop] += trips * part.loop->count;
+        *trips_.insert(part.loop, 0).first += trips * part.loop->count;
       }
     }
   }
 
+  // No number exceeds the packed bytes, which fit 63 bits.
+  void add_runs(std::uint64_t size, std::uint64_t runs) {
+    shape_.bytes += runs * size;
+    shape_.runs += runs;
+    shape_.min_run = std::min(shape_.min_run, size);
+    shape_.max_run = std::max(shape_.max_run, size);
+    shape_.histogram[63 - __builtin_clzll(size)] += runs;
+  }
+
   Shape shape_;
-  std::unordered_map<const Loop*, std::uint64_t> trips_;
+  PointerMap<Loop, std::uint64_t> trips_;
 };
 
+using LoopNumbers = PointerMap<Loop, std::uint32_t>;
+
 // Numbers the loops that `top` uses, breadth first, so that equal programs have equal numbers.
-std::vector<const Loop*> in_order_of_use(const Loop& top,
-                                         std::unordered_map<const Loop*, std::uint32_t>& number) {
-  std::vector<const Loop*> order{&top};
+std::pmr::vector<const Loop*> in_order_of_use(const Loop& top, LoopNumbers& number,
+                                              std::pmr::memory_resource* memory) {
+  std::pmr::vector<const Loop*> order({&top}, memory);
   for (std::size_t i = 0; i < order.size(); ++i) {
+    if (order[i]->height == 1) continue;
     for (const Part& part : order[i]->parts) {
       if (part.is_run()) continue;
-      if (number.emplace(part.loop, static_cast<std::uint32_t>(order.size())).second) {
+      if (number.insert(part.loop, static_cast<std::uint32_t>(order.size())).second) {
         order.push_back(part.loop);
       }
     }
@@ -82,9 +97,10 @@ class BlockProgram::Compiler {
  public:
   Part build(const TypeDesc& root) {
     children_first(
-        root, [this](const TypeDesc& type) { return built_.count(&type) != 0; },
-        [this](const TypeDesc& type) { built_.emplace(&type, build_node(type)); });
-    return built_.at(&root);
+        root,
+        [this](const TypeDesc& type) { return is_leaf(type) || built_.find(&type) != nullptr; },
+        [this](const TypeDesc& type) { built_.insert(&type, build_node(type)); });
+    return built(root);
   }
 
   std::shared_ptr<BlockProgram> program(const TypeDesc& type, const Part& part) {
@@ -93,11 +109,8 @@ class BlockProgram::Compiler {
     out->true_lb_ = type.true_lb();
     out->true_extent_ = type.true_extent();
     if (part.size > 0) {
-      Loop top = builder_.body(part, type.extent());
-      for (const Part& p : top.parts) {
-        if (!p.is_run()) top.height = std::max(top.height, p.loop->height + 1);
-      }
-      out->shape_ = ShapeCounter::of_trips(top, builder_.loops());
+      const Loop top = builder_.body(part, type.extent());
+      out->shape_ = ShapeCounter::of_trips(top, builder_.loops(), &memory_);
       write_tables(top, *out);
     }
     out->shape_.extent = type.extent();
@@ -107,17 +120,24 @@ class BlockProgram::Compiler {
   }
 
  private:
+  static bool is_leaf(const TypeDesc& type) { return type.kind() == TypeDesc::Kind::kBytes; }
+
+  Part built(const TypeDesc& type) {
+    if (is_leaf(type)) return LoopBuilder::run(type.size());
+    return *built_.find(&type);
+  }
+
   Part build_node(const TypeDesc& type) {
     // Counts that pack nothing may have any product.
     if (type.size() == 0) return {};
     switch (type.kind()) {
       case TypeDesc::Kind::kBytes:
-        return LoopBuilder::run(type.size());
+        return built(type);
       case TypeDesc::Kind::kResized:
-        return built_.at(&type.child());
+        return built(type.child());
       case TypeDesc::Kind::kContiguous:
       case TypeDesc::Kind::kVector: {
-        const Part& child = built_.at(&type.child());
+        const Part child = built(type.child());
         const Part block = builder_.repeat(child, type.blocklength(0), type.child().extent());
         return builder_.repeat(block, type.count(), type.stride());
       }
@@ -130,10 +150,10 @@ class BlockProgram::Compiler {
   }
 
   Part build_list(const TypeDesc& type) {
-    std::vector<Part> parts;
+    std::pmr::vector<Part> parts = builder_.no_parts();
     parts.reserve(type.count());
     if (type.kind() != TypeDesc::Kind::kStruct && dense(type.child())) {
-      const Part element = built_.at(&type.child());
+      const Part element = built(type.child());
       for (std::size_t i = 0; i < type.count(); ++i) {
         const std::uint64_t bytes = element.size * type.blocklength(i);
         if (bytes > 0) parts.emplace_back(type.displacement(i) + element.offset, bytes, nullptr);
@@ -143,7 +163,7 @@ class BlockProgram::Compiler {
     if (type.kind() == TypeDesc::Kind::kIndexedBlock && type.count() > 0) {
       // The same block everywhere.
       const TypeDesc& child = type.child();
-      const Part block = builder_.repeat(built_.at(&child), type.blocklength(0), child.extent());
+      const Part block = builder_.repeat(built(child), type.blocklength(0), child.extent());
       if (block.size == 0) return {};
       for (std::size_t i = 0; i < type.count(); ++i) {
         parts.push_back(block.moved(type.displacement(i)));
@@ -152,30 +172,25 @@ class BlockProgram::Compiler {
     }
     for (std::size_t i = 0; i < type.count(); ++i) {
       const TypeDesc& child = type.child(i);
-      const Part block = builder_.repeat(built_.at(&child), type.blocklength(i), child.extent());
+      const Part block = builder_.repeat(built(child), type.blocklength(i), child.extent());
       if (block.size > 0) parts.push_back(block.moved(type.displacement(i)));
     }
     return builder_.sequence(std::move(parts));
   }
 
   // Any number of elements is one run.
-  bool dense(const TypeDesc& type) const {
-    const Part& element = built_.at(&type);
+  bool dense(const TypeDesc& type) {
+    const Part element = built(type);
     return element.is_run() && static_cast<std::int64_t>(element.size) == type.extent();
   }
 
-  static bool uniform(const Loop& loop) {
-    return std::all_of(loop.parts.begin(), loop.parts.end(),
-                       [&](const Part& p) { return p.size == loop.parts.front().size; });
-  }
-
-  static void write_tables(const Loop& top, BlockProgram& out) {
-    std::unordered_map<const Loop*, std::uint32_t> number;
-    const std::vector<const Loop*> order = in_order_of_use(top, number);
+  void write_tables(const Loop& top, BlockProgram& out) {
+    LoopNumbers number(&memory_);
+    const std::pmr::vector<const Loop*> order = in_order_of_use(top, number, &memory_);
     std::size_t offsets = 0, ends = 0, children = 0;
     for (const Loop* loop : order) {
       offsets += loop->parts.size();
-      if (!uniform(*loop)) ends += loop->parts.size();
+      if (!loop->uniform()) ends += loop->parts.size();
       if (loop->height > 1) children += loop->parts.size();
     }
     // Reserved at once: the nodes point into the lists.
@@ -186,37 +201,49 @@ class BlockProgram::Compiler {
     for (const Loop* loop : order) out.nodes_.push_back(write_node(*loop, number, out));
   }
 
-  static LoopNode write_node(const Loop& loop,
-                             const std::unordered_map<const Loop*, std::uint32_t>& number,
-                             BlockProgram& out) {
+  static LoopNode write_node(const Loop& loop, LoopNumbers& number, BlockProgram& out) {
     LoopNode node;
     node.count = loop.count;
     node.stride = loop.stride;
     node.parts = loop.parts.size();
     node.height = loop.height;
     node.offsets = out.offsets_.data() + out.offsets_.size();
-    const bool same = uniform(loop);
-    if (same) node.uniform = loop.parts.front().size;
-    if (!same) node.ends = out.ends_.data() + out.ends_.size();
-    if (loop.height > 1) node.children = out.children_.data() + out.children_.size();
-    node.min_run = UINT64_MAX;
-    std::uint64_t end = 0;
-    for (const Part& part : loop.parts) {
-      out.offsets_.push_back(part.offset);
-      end += part.size;
-      if (!same) out.ends_.push_back(end);
-      if (loop.height > 1) {
-        out.children_.push_back(part.is_run() ? LoopNode::kRun : number.at(part.loop));
-      }
-      node.min_run = std::min(node.min_run, part.size);
-      node.max_run = std::max(node.max_run, part.size);
+    node.body_bytes = loop.body_bytes;
+    node.min_run = loop.min_part;
+    node.max_run = loop.max_part;
+    append(
+        loop.parts, [](const Part& part) { return part.offset; }, &out.offsets_);
+    if (loop.uniform()) {
+      node.uniform = loop.min_part;
+    } else {
+      node.ends = out.ends_.data() + out.ends_.size();
+      std::uint64_t end = 0;
+      append(
+          loop.parts, [&](const Part& part) { return end += part.size; }, &out.ends_);
     }
-    node.body_bytes = end;
+    if (loop.height > 1) {
+      node.children = out.children_.data() + out.children_.size();
+      for (const Part& part : loop.parts) {
+        out.children_.push_back(part.is_run() ? LoopNode::kRun : *number.find(part.loop));
+      }
+    }
     return node;
   }
 
-  LoopBuilder builder_;
-  std::unordered_map<const TypeDesc*, Part> built_;
+  // Appends a number of each part to `list`, which does not move.
+  template <typename T, typename Number>
+  static void append(const std::pmr::vector<Part>& parts, Number number, std::vector<T>* list) {
+    const std::size_t before = list->size();
+    list->resize(before + parts.size());
+    std::transform(parts.begin(), parts.end(), list->data() + before, number);
+  }
+
+  // Of everything but the program: most types need no more than the first bytes.
+  static constexpr std::size_t kFirstBytes = 8 * 1024;
+  std::array<std::byte, kFirstBytes> first_;
+  std::pmr::monotonic_buffer_resource memory_{first_.data(), first_.size()};
+  LoopBuilder builder_{&memory_};
+  PointerMap<TypeDesc, Part> built_{&memory_};  // all but leaves
 };
 
 Result<std::shared_ptr<const BlockProgram>> BlockProgram::compile(const TypeDesc& type,

@@ -34,8 +34,12 @@ constexpr auto fits_narrow = [](std::int64_t offset) {
 };
 
 bool narrow_offsets_fit(const LoopNode& node) {
-  return node.parts > LoopNode::kShortBody &&
-         std::all_of(node.offsets, node.offsets + node.parts, fits_narrow);
+  if (node.parts <= LoopNode::kShortBody) return false;
+  std::uint64_t beyond = 0;  // no way out of the loop, so that it takes several at a time
+  for (std::uint64_t p = 0; p < node.parts; ++p) {
+    beyond |= static_cast<std::uint64_t>(node.offsets[p]) + (std::uint64_t{1} << 31U);
+  }
+  return beyond >> 32U == 0;
 }
 
 bool narrow_ends_fit(const LoopNode& node) {

@@ -18,7 +18,7 @@ constexpr std::size_t kMaxPeriod = 64;
 constexpr std::size_t kWorthwhileShrink = 4;
 
 // Of a longer list some parts are hashed.
-constexpr std::size_t kHashedParts = 256;
+constexpr std::size_t kHashedParts = 32;
 
 bool multiply(std::uint64_t a, std::int64_t b, std::int64_t* product) {
   return !__builtin_mul_overflow(a, b, product);
@@ -28,7 +28,7 @@ std::uint64_t trips_written_out(const Loop& loop) {
   return loop.count > kSmallNest ? loop.count : loop.count * loop.parts.size();
 }
 
-void append_trips(const Loop& loop, std::int64_t at, std::vector<Part>& out) {
+void append_trips(const Loop& loop, std::int64_t at, std::pmr::vector<Part>& out) {
   for (std::uint64_t i = 0; i < loop.count; ++i) {
     for (const Part& part : loop.parts) {
       out.push_back(part.moved(at + static_cast<std::int64_t>(i) * loop.stride));
@@ -41,11 +41,16 @@ bool is_small(const Part& part) {
 }
 
 // Pass: parts that pack nothing go, small nests (loops of one trip among them) are written out.
-std::vector<Part> write_out_small_nests(std::vector<Part> parts) {
-  const bool nothing_to_do = std::none_of(parts.begin(), parts.end(),
-                                          [](const Part& p) { return p.size == 0 || is_small(p); });
-  if (nothing_to_do) return parts;
-  std::vector<Part> out;
+std::pmr::vector<Part> write_out_small_nests(std::pmr::vector<Part> parts) {
+  std::size_t left = 0, written_out = 0;
+  for (const Part& part : parts) {
+    if (part.size == 0) continue;
+    ++left;
+    if (is_small(part)) written_out += part.loop->count * part.loop->parts.size() - 1;
+  }
+  if (left == parts.size() && written_out == 0) return parts;
+  std::pmr::vector<Part> out(parts.get_allocator());
+  out.reserve(left + written_out);
   for (const Part& part : parts) {
     if (part.size == 0) continue;
     if (is_small(part)) {
@@ -58,19 +63,21 @@ std::vector<Part> write_out_small_nests(std::vector<Part> parts) {
 }
 
 // Pass: runs that touch in memory and follow one another in packed order are one run.
-void merge_touching_runs(std::vector<Part>& parts) {
-  std::size_t kept = 0;
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    Part& last = parts[kept];
-    const Part& next = parts[i];
-    if (last.is_run() && next.is_run() &&
-        next.offset == last.offset + static_cast<std::int64_t>(last.size)) {
-      last.size += next.size;
+void merge_touching_runs(std::pmr::vector<Part>& parts) {
+  const auto touch = [](const Part& last, const Part& next) {
+    return last.is_run() && next.is_run() &&
+           last.offset + static_cast<std::int64_t>(last.size) == next.offset;
+  };
+  auto last = std::adjacent_find(parts.begin(), parts.end(), touch);
+  if (last == parts.end()) return;
+  for (auto next = last + 1; next != parts.end(); ++next) {
+    if (touch(*last, *next)) {
+      last->size += next->size;
     } else {
-      parts[++kept] = next;
+      *++last = *next;
     }
   }
-  parts.resize(parts.empty() ? 0 : kept + 1);
+  parts.erase(last + 1, parts.end());
 }
 
 bool equal_but_moved(const Part& a, const Part& b, std::int64_t by) {
@@ -79,7 +86,7 @@ bool equal_but_moved(const Part& a, const Part& b, std::int64_t by) {
 
 // The least p such that the list is its first p parts over and over at one stride; 0: there is
 // none.
-std::size_t period(const std::vector<Part>& parts) {
+std::size_t period(const std::pmr::vector<Part>& parts) {
   const std::size_t n = parts.size();
   for (std::size_t p = 1; p <= std::min(kMaxPeriod, n / 2); ++p) {
     if (n % p != 0) continue;
@@ -93,7 +100,7 @@ std::size_t period(const std::vector<Part>& parts) {
 
 // End of the longest stretch from `from` on of equal parts at one stride; one of few parts is taken
 // part by part.
-std::size_t stretch_end(const std::vector<Part>& parts, std::size_t from) {
+std::size_t stretch_end(const std::pmr::vector<Part>& parts, std::size_t from) {
   std::size_t end = from + 1;
   if (end == parts.size()) return end;
   const std::int64_t stride = parts[end].offset - parts[from].offset;
@@ -121,11 +128,22 @@ std::uint64_t hash(const Loop& loop) {
 
 }  // namespace
 
+void Loop::measure() {
+  min_part = UINT64_MAX;
+  for (const Part& part : parts) {
+    body_bytes += part.size;
+    min_part = std::min(min_part, part.size);
+    max_part = std::max(max_part, part.size);
+    if (!part.is_run()) height = std::max(height, part.loop->height + 1);
+  }
+}
+
 Loop LoopBuilder::body(const Part& part, std::int64_t stride) const {
-  Loop out;
+  Loop out(no_parts());
   out.stride = stride;
   if (part.is_run()) {
     out.parts.push_back(part);
+    out.measure();
     return out;
   }
   const Loop& inner = *part.loop;
@@ -134,13 +152,16 @@ Loop LoopBuilder::body(const Part& part, std::int64_t stride) const {
     // Pass: a loop that goes on where its last trip ended is one longer loop.
     out.count = inner.count;
     out.stride = inner.stride;
+    out.parts.reserve(inner.parts.size());
     for (const Part& p : inner.parts) out.parts.push_back(p.moved(part.offset));
   } else if ((inner.count == 1 && inner.parts.size() <= kMaxPeriod) || is_small(part)) {
+    out.parts.reserve(inner.count * inner.parts.size());
     append_trips(inner, part.offset, out.parts);
     if (inner.count > 1) merge_touching_runs(out.parts);
   } else {
     out.parts.push_back(part);
   }
+  out.measure();
   return out;
 }
 
@@ -155,7 +176,7 @@ Part LoopBuilder::repeat(const Part& part, std::uint64_t count, std::int64_t str
   return loop(std::move(out));
 }
 
-Part LoopBuilder::sequence(std::vector<Part> parts) {
+Part LoopBuilder::sequence(std::pmr::vector<Part> parts) {
   parts = write_out_small_nests(std::move(parts));
   merge_touching_runs(parts);
   if (parts.empty()) return {};
@@ -174,7 +195,7 @@ Part LoopBuilder::sequence(std::vector<Part> parts) {
     i = stretch_end(parts, i);
   }
   if (stretches <= worthwhile) {  // pass: long equal-stride stretches become loops
-    std::vector<Part> stretched;
+    std::pmr::vector<Part> stretched = no_parts();
     stretched.reserve(stretches);
     for (std::size_t i = 0; i < parts.size();) {
       const std::size_t end = stretch_end(parts, i);
@@ -185,21 +206,18 @@ Part LoopBuilder::sequence(std::vector<Part> parts) {
     return sequence(std::move(stretched));
   }
 
-  Loop list;
-  list.parts = std::move(parts);
+  Loop list(std::move(parts));
+  list.measure();
   return loop(std::move(list));
 }
 
 Part LoopBuilder::loop(Loop loop) {
   const std::int64_t origin = loop.parts.front().offset;
-  std::uint64_t size = 0;
-  for (Part& part : loop.parts) {
-    part.offset -= origin;
-    size += part.size;
-    if (!part.is_run()) loop.height = std::max(loop.height, part.loop->height + 1);
+  if (origin != 0) {
+    for (Part& part : loop.parts) part.offset -= origin;
   }
   if (loop.count == 1) loop.stride = 0;
-  size *= loop.count;
+  const std::uint64_t size = loop.body_bytes * loop.count;
 
   const std::uint64_t h = hash(loop);
   const auto [first, last] = known_.equal_range(h);

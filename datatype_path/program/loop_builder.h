@@ -12,7 +12,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory_resource>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace mad {
@@ -39,29 +41,45 @@ struct Part {
 /// `count` times the parts in order, `stride` bytes further each time.  A part that is a loop has
 /// its own first byte at its offset, and the first part of a built loop is at offset 0.
 struct Loop {
+  explicit Loop(std::pmr::vector<Part> parts) : parts(std::move(parts)) {}
+
   std::uint64_t count = 1;
   std::int64_t stride = 0;  // 0 when count is 1
-  std::vector<Part> parts;
-  std::uint32_t height = 1;  // 1: all parts are runs
+  std::pmr::vector<Part> parts;
+  // Of the parts, once they are counted by measure().
+  std::uint32_t height = 1;      // 1: all are runs
+  std::uint64_t body_bytes = 0;  // packed bytes of one trip
+  std::uint64_t min_part = 0;    // packed bytes
+  std::uint64_t max_part = 0;
+
+  /// Counts the parts, once.
+  void measure();
+  bool uniform() const { return min_part == max_part; }
 };
 
+/// What is built lives in `memory`, which may be one that takes nothing back before its end.
 class LoopBuilder {
  public:
+  explicit LoopBuilder(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+      : memory_(memory), loops_(memory), known_(memory) {}
+
+  std::pmr::vector<Part> no_parts() const { return std::pmr::vector<Part>(memory_); }
   static Part run(std::uint64_t size) { return {0, size, nullptr}; }
   Part repeat(const Part& part, std::uint64_t count, std::int64_t stride);
-  Part sequence(std::vector<Part> parts);
+  Part sequence(std::pmr::vector<Part> parts);
 
-  /// What repeat(part, n, stride) loops over, for any n: n times `count` trips.
+  /// What repeat(part, n, stride) loops over, for any n: n times `count` trips; measured.
   Loop body(const Part& part, std::int64_t stride) const;
 
   /// Everything built so far, inner loops before those that use them.
-  const std::deque<Loop>& loops() const { return loops_; }
+  const std::pmr::deque<Loop>& loops() const { return loops_; }
 
  private:
   Part loop(Loop loop);
 
-  std::deque<Loop> loops_;
-  std::unordered_multimap<std::uint64_t, const Loop*> known_;
+  std::pmr::memory_resource* memory_;
+  std::pmr::deque<Loop> loops_;
+  std::pmr::unordered_multimap<std::uint64_t, const Loop*> known_;
 };
 
 }  // namespace mad

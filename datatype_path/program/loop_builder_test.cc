@@ -91,7 +91,7 @@ TEST(Sequence, keeps_packed_order) {
 
 TEST(Sequence, finds_the_period_of_a_list) {
   LoopBuilder b;
-  std::vector<Part> parts;
+  std::pmr::vector<Part> parts;
   for (int i = 0; i < 50; ++i) {
     parts.push_back(at(100 * i, LoopBuilder::run(8)));
     parts.push_back(at(100 * i + 20, LoopBuilder::run(4)));
@@ -105,7 +105,7 @@ TEST(Sequence, finds_the_period_of_a_list) {
 
 TEST(Sequence, finds_long_stretches) {
   LoopBuilder b;
-  std::vector<Part> parts;
+  std::pmr::vector<Part> parts;
   for (int i = 0; i < 100; ++i) parts.push_back(at(16 * i, LoopBuilder::run(8)));
   parts.push_back(at(-100, LoopBuilder::run(5)));
   const Part list = b.sequence(parts);
@@ -117,7 +117,7 @@ TEST(Sequence, finds_long_stretches) {
 
 TEST(Sequence, leaves_irregular_lists_alone) {
   LoopBuilder b;
-  std::vector<Part> parts;
+  std::pmr::vector<Part> parts;
   for (int i = 0; i < 100; ++i) parts.push_back(at(i * i * 16, LoopBuilder::run(8)));
   const Part list = b.sequence(parts);
   EXPECT_EQ(list.loop->count, 1u);
@@ -126,8 +126,8 @@ TEST(Sequence, leaves_irregular_lists_alone) {
 }
 
 // Runs of 8 bytes, no two of them touching, at places that no stride describes.
-std::vector<Part> irregular(std::size_t parts) {
-  std::vector<Part> out;
+std::pmr::vector<Part> irregular(std::size_t parts) {
+  std::pmr::vector<Part> out;
   for (std::size_t i = 0; i < parts; ++i) {
     out.push_back(at(static_cast<std::int64_t>(16 * i * i), LoopBuilder::run(8)));
   }
@@ -165,7 +165,7 @@ TEST(SmallNests, have_eight_parts_at_most) {
 TEST(Sequence, finds_periods_of_64_parts_at_most) {
   LoopBuilder b;
   for (const std::size_t parts : {63, 64, 65}) {
-    std::vector<Part> twice = irregular(parts);
+    std::pmr::vector<Part> twice = irregular(parts);
     for (const Part& part : irregular(parts)) twice.push_back(at(1'000'000, part));
     const Part list = b.sequence(twice);
     EXPECT_EQ(list.loop->count, parts <= 64 ? 2u : 1u);
@@ -188,7 +188,7 @@ TEST(Repeat, refers_to_lists_of_more_than_64_parts) {
 TEST(Sequence, makes_loops_of_stretches_of_more_than_eight) {
   LoopBuilder b;
   for (const std::int64_t length : {7, 8, 9}) {
-    std::vector<Part> parts;
+    std::pmr::vector<Part> parts;
     for (std::int64_t i = 0; i < length; ++i) parts.push_back(at(24 * i, LoopBuilder::run(8)));
     for (std::int64_t i = 0; i < length; ++i) parts.push_back(at(900 + 32 * i, parts[0]));
     const Part list = b.sequence(parts);
@@ -200,7 +200,7 @@ TEST(Sequence, makes_loops_of_stretches_of_more_than_eight) {
 TEST(Sequence, makes_loops_where_a_quarter_of_the_list_is_left) {
   LoopBuilder b;
   for (const std::int64_t length : {12, 13, 14}) {
-    std::vector<Part> parts;
+    std::pmr::vector<Part> parts;
     for (std::int64_t i = 0; i < length; ++i) parts.push_back(at(24 * i, LoopBuilder::run(8)));
     for (const std::uint64_t other : {1, 2, 3}) parts.push_back(at(-900, LoopBuilder::run(other)));
     const Part list = b.sequence(parts);  // 4 of 15, of 16, of 17
@@ -222,11 +222,11 @@ TEST(Loops, that_are_equal_are_stored_once) {
 // Of so long a list not every part is in the hash.
 TEST(Loops, of_long_lists_differ_in_any_part) {
   LoopBuilder b;
-  const std::vector<Part> parts = irregular(1000);
+  const std::pmr::vector<Part> parts = irregular(1000);
   const Part list = b.sequence(parts);
   EXPECT_EQ(b.sequence(parts).loop, list.loop);
   for (const std::size_t other : {1u, 2u, 3u, 4u, 999u}) {
-    std::vector<Part> changed = parts;
+    std::pmr::vector<Part> changed = parts;
     changed[other] = at(4, changed[other]);
     EXPECT_NE(b.sequence(changed).loop, list.loop) << other;
   }

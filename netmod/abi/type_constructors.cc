@@ -201,5 +201,8 @@ extern "C" int mad_type_darray(int size, int rank, int ndims, const uint64_t* gs
 
 extern "C" int mad_type_resized(int64_t lb, int64_t extent, mad_type* child, mad_type** out) {
   return construct("mad_type_resized", child, out,
-                   [&](const TypeDescPtr& desc) { return TypeDesc::resized(lb, extent, desc); });
+                   [&](const TypeDescPtr& desc) -> mad::Result<TypeDescPtr> {
+                     if (lb == desc->lb() && extent == desc->extent()) return TypeDescPtr(desc);
+                     return TypeDesc::resized(lb, extent, desc);
+                   });
 }
