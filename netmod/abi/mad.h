@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-#define MAD_ABI_VERSION 8
+#define MAD_ABI_VERSION 9
 #define MAD_ADDRESS_MAX 110   /* bytes of an engine's address; MPI's port names can carry as much */
 #define MAD_FABRICS_MAX 4     /* fabrics of one engine */
 #define MAD_FABRICS_BYTES 128 /* their names, as one text with its end */
@@ -222,6 +222,15 @@ MAD_API int mad_type_unpack(void* base, uint64_t count, const mad_type* type, ui
 MAD_API int mad_type_copy(const void* from, uint64_t from_count, const mad_type* from_type,
                           void* to, uint64_t to_count, const mad_type* to_type, uint64_t offset,
                           size_t size, size_t* moved);
+
+typedef struct mad_run {
+  void* base;
+  size_t bytes;
+} mad_run;
+/* Where the next bytes of `count` elements at `base` are, from the packed byte `offset` on: at most
+ * `bytes`, in at most `capacity` runs.  *found is how many runs there are, 0 at the end. */
+MAD_API int mad_type_runs(const void* base, uint64_t count, const mad_type* type, uint64_t offset,
+                          size_t bytes, mad_run* runs, size_t capacity, size_t* found);
 
 /* The compiled layout as bytes, for a process of any machine that runs the same version of libmad
  * (docs/program_format.md).  *size is how many they are; if that is more than `capacity`, nothing

@@ -206,6 +206,30 @@ extern "C" int mad_type_unpack(void* base, uint64_t count, const mad_type* type,
   });
 }
 
+extern "C" int mad_type_runs(const void* base, uint64_t count, const mad_type* type,
+                             uint64_t offset, size_t bytes, mad_run* runs, size_t capacity,
+                             size_t* found) {
+  return guarded([&]() -> int {
+    const char* const function = "mad_type_runs";
+    std::uint64_t total = 0;
+    if (const int bad = mad::check_committed(type, function)) return bad;
+    if (const int bad = check_offset(function, count, type, offset, &total)) return bad;
+    if (found == nullptr || (runs == nullptr && capacity > 0)) {
+      return fail(MAD_ERR_ARGUMENT, "mad_type_runs: runs or found is NULL");
+    }
+    *found = 0;
+    if (total == 0) return MAD_SUCCESS;
+    mad::Cursor cursor = cursor_at(offset, base, count, *type);
+    for (; *found < capacity && bytes > 0 && cursor.position() < total; ++*found) {
+      const mad::Segment run = cursor.next_run(bytes);
+      runs[*found] = {run.data, run.size};
+      cursor.advance(run.size);
+      bytes -= run.size;
+    }
+    return MAD_SUCCESS;
+  });
+}
+
 extern "C" int mad_type_copy(const void* from, uint64_t from_count, const mad_type* from_type,
                              void* to, uint64_t to_count, const mad_type* to_type, uint64_t offset,
                              size_t size, size_t* moved) {

@@ -196,6 +196,36 @@ TEST(Types, CopyEndsWhereTheShorterOneDoesAndChecksItsArguments) {
   mad_type_release(type);
 }
 
+TEST(Types, RunsAreWhereTheBytesAre) {
+  mad_type* const type = gapped();  // "abc..def" an element
+  std::string memory(16, '-');
+  std::array<mad_run, 8> runs{};
+  std::size_t found = 0;
+  const auto at = [&](std::size_t i) { return static_cast<char*>(runs[i].base) - memory.data(); };
+  ASSERT_EQ(mad_type_runs(memory.data(), 2, type, 1, 100, runs.data(), runs.size(), &found),
+            MAD_SUCCESS);
+  ASSERT_EQ(found, 3u) << "the second and the third touch";
+  EXPECT_EQ(at(0), 1);
+  EXPECT_EQ(runs[0].bytes, 2u);
+  EXPECT_EQ(at(1), 5);
+  EXPECT_EQ(runs[1].bytes, 6u);
+  EXPECT_EQ(at(2), 13);
+  EXPECT_EQ(runs[2].bytes, 3u);
+  ASSERT_EQ(mad_type_runs(memory.data(), 2, type, 1, 4, runs.data(), runs.size(), &found),
+            MAD_SUCCESS);
+  ASSERT_EQ(found, 2u) << "no more bytes than asked for";
+  EXPECT_EQ(runs[1].bytes, 2u);
+  ASSERT_EQ(mad_type_runs(memory.data(), 2, type, 0, 100, runs.data(), 1, &found), MAD_SUCCESS);
+  EXPECT_EQ(found, 1u) << "nor more runs";
+  ASSERT_EQ(mad_type_runs(memory.data(), 2, type, 12, 100, runs.data(), 1, &found), MAD_SUCCESS);
+  EXPECT_EQ(found, 0u) << "at the end";
+  EXPECT_EQ(mad_type_runs(memory.data(), 2, type, 13, 1, runs.data(), 1, &found), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_type_runs(memory.data(), 2, type, 0, 1, nullptr, 1, &found), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(mad_type_runs(memory.data(), 2, nullptr, 0, 1, runs.data(), 1, &found),
+            MAD_ERR_ARGUMENT);
+  mad_type_release(type);
+}
+
 TEST(Types, NullHandlesAreRefusedOrIgnored) {
   mad_type_info info;
   EXPECT_EQ(mad_type_commit(nullptr), MAD_ERR_ARGUMENT);

@@ -81,18 +81,33 @@ static int update(const header_t* header, char* data, const MPIDI_MAD_layout_t* 
   return MPIDI_MAD_copy_part(&from, there, header->first, header->bytes);
 }
 
+/* What was there, in as many messages as it takes here. */
+static int answer(far_t* far, const header_t* header, MPIDI_MAD_fetched_message_t* message,
+                  bool refused) {
+  const size_t room = mad_max_header_bytes(MPIDI_MAD_global.engine) - sizeof(message->fetched);
+  const uint32_t most = (uint32_t)(room & ~(size_t)7);
+  int status = MAD_SUCCESS;
+
+  for (uint32_t done = 0, now; done < header->bytes && status >= 0; done += now) {
+    /* In the place of what has been sent. */
+    MPIDI_MAD_fetched_t* fetched = (MPIDI_MAD_fetched_t*)((char*)message + done);
+    now = refused ? header->bytes : MPL_MIN(most, header->bytes - done);
+    *fetched = (MPIDI_MAD_fetched_t){header->operation.request, now, refused ? 1 : 0};
+    status = mad_send_header(MPIDI_MAD_global.engine, far->peer, MPIDI_MAD_HANDLER_FETCHED, fetched,
+                             sizeof(*fetched) + (refused ? 0 : now));
+  }
+  return status;
+}
+
 static void fetch(far_t* far, const arrival_t* piece, char* data) {
   const header_t* header = &piece->header;
   const uint64_t end = header->first + header->bytes;
-  MPIDI_MAD_fetched_message_t answer;
-  const MPIDI_MAD_layout_t before = {answer.data - header->first, end, NULL, end};
+  MPIDI_MAD_fetched_message_t message;
+  const MPIDI_MAD_layout_t before = {message.data - header->first, end, NULL, end};
   const bool refused =
       !piece->within || update(header, data, &piece->there, &before) != MPI_SUCCESS;
-  const size_t bytes = sizeof(answer.fetched) + (refused ? 0 : header->bytes);
 
-  answer.fetched = (MPIDI_MAD_fetched_t){header->operation.request, header->bytes, refused ? 1 : 0};
-  if (far->peer && mad_send_header(MPIDI_MAD_global.engine, far->peer, MPIDI_MAD_HANDLER_FETCHED,
-                                   &answer, bytes) < 0)
+  if (far->peer && answer(far, header, &message, refused) < 0)
     (void)mad_peer_reject(MPIDI_MAD_global.engine, far->peer,
                           "it sent operations that could not be answered");
 }
@@ -100,13 +115,13 @@ static void fetch(far_t* far, const arrival_t* piece, char* data) {
 static void accumulate(far_t* far, const arrival_t* piece, char* data) {
   const header_t* header = &piece->header;
 
+  if (header->begins) far->part_refused = false;
   if (!piece->within || update(header, data, &piece->there, NULL) != MPI_SUCCESS)
     far->part_refused = true;
   far->done += MPIDI_MAD_piece_bytes(header->op, header->bytes, false);
   if (!header->more) {
     far->taken += !far->part_refused;
     far->refused += far->part_refused;
-    far->part_refused = false;
   }
   MPIDI_MAD_answer_later(far);
 }
@@ -121,11 +136,16 @@ static void apply(far_t* far, const arrival_t* piece, char* data) {
   MPIDI_MAD_atomic_end(far->win);
 }
 
+static uint32_t held_by(const arrival_t* arrival) {
+  return MPIDI_MAD_piece_bytes(arrival->header.op, arrival->header.bytes, arrival->fetches);
+}
+
 static void apply_arrived(far_t* far) {
   arrival_t* arrival;
 
   while ((arrival = far->arrived) != NULL && arrival->here) {
     DL_DELETE(far->arrived, arrival);
+    far->held -= held_by(arrival);
     apply(far, arrival, arrival->data);
     give_back(arrival);
     far->serving--;
@@ -208,6 +228,7 @@ static const char* await(far_t* far, const arrival_t* piece, const char* data,
   }
   if (arrival->type) mad_type_retain(arrival->type);
   far->serving++;
+  far->held += held_by(arrival);
   DL_APPEND(far->arrived, arrival);
   if (request != NULL) receive(far, arrival, request, incoming);
   return NULL;
@@ -241,6 +262,8 @@ const char* MPIDI_MAD_atomic_came(mad_peer* from, int handler, const header_t* h
   if (piece.within &&
       (header->first > piece.there.bytes || header->bytes > piece.there.bytes - header->first))
     return "an atomic operation longer than its place";
+  if (far->held > MPIDI_MAD_MOST_OWED + sizeof(*header) + MPIDI_MAD_MOST_PIECE)
+    return "more than it may have under way";
   if (incoming != NULL || far->arrived != NULL) return await(far, &piece, data, incoming);
   apply(far, &piece, data);
   return NULL;

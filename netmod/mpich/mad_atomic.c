@@ -160,7 +160,7 @@ static int describe_part(const update_t* update, message_t* message) {
   return MPI_SUCCESS;
 }
 
-static int describe(const update_t* update, message_t* message) {
+static int describe(update_t* update, message_t* message) {
   header_t* header = &message->header;
   MPIDI_MAD_operation_t* operation = &header->operation;
   int mpi_errno = MPI_SUCCESS;
@@ -178,11 +178,10 @@ static int describe(const update_t* update, message_t* message) {
       .op = (uint32_t)update->atomic.op,
   };
   message->most = MPIDI_MAD_MOST_PIECE;
-  if (update->there.type && update->named) { /* for which there was room before */
-    MPIR_ERR_CHKANDJUMP(!MPIDI_MAD_name_layout(far, (mad_type*)update->there.type, operation,
-                                               message->rest, most_described()),
-                        mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-  } else if (update->there.type) {
+  if (update->there.type && update->named)
+    update->named = MPIDI_MAD_name_layout(far, (mad_type*)update->there.type, operation,
+                                          message->rest, most_described());
+  if (update->there.type && !update->named) {
     mpi_errno = describe_part(update, message);
     MPIR_ERR_CHECK(mpi_errno);
   }
@@ -202,6 +201,7 @@ static int add_data(update_t* update, message_t* message) {
 
   message->payload = (MPIDI_MAD_layout_t){NULL, 0, NULL, 0};
   header->bytes = piece_of(update, MPL_MIN(message->most, short_one ? room : MPIDI_MAD_MOST_PIECE));
+  header->begins = (update->sent == 0);
   header->more = (update->sent + header->bytes < update->there.bytes);
   if (!short_one) return find_payload(update, header->bytes, &message->payload);
   message->header_bytes += MPIDI_MAD_data_bytes(header->op, header->bytes);
@@ -304,10 +304,10 @@ const char* MPIDI_MAD_fetched_came(mad_peer* from, const MPIDI_MAD_fetched_t* fe
   packed = (MPIDI_MAD_layout_t){(char*)(fetched + 1) - update->fetched, end, NULL, end};
   if (fetched->refused && !update->error) {
     update->error = MPIDI_MAD_range_error();
-    wait_no_more(update);
   } else if (!update->error) {
     update->error = MPIDI_MAD_copy_part(&packed, &update->before, update->fetched, fetched->bytes);
   }
+  if (update->error) wait_no_more(update);
   update->fetched = end;
   far->owed -= MPIDI_MAD_piece_bytes((uint32_t)update->atomic.op, fetched->bytes, true);
   settle(update);
@@ -374,6 +374,7 @@ int MPIDI_MAD_far_atomic(const MPIDI_MAD_atomic_t* atomic, int rank, MPIR_Win* w
     mpi_errno =
         MPIDI_MAD_operands(atomic, &update.there, &update.from, &update.before, &update.element);
     MPIR_ERR_CHECK(mpi_errno);
+    if (atomic->is_put) update.there.bytes = update.from.bytes;
   }
   if (update.from.bytes == 0 && !fetches(&update)) {
     if (request != NULL) *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__RMA);

@@ -6,6 +6,10 @@
  * what they are read from stay in a core's first cache. */
 enum { TILE_BYTES = 8192 };
 
+/* Bytes of a run from which on an operator's call for it costs less than to collect it and put it
+ * back; and runs that are looked up at a time. */
+enum { LONG_RUN_BYTES = 256, RUNS_AT_ONCE = 32 };
+
 int MPIDI_MAD_copy_part(const MPIDI_MAD_layout_t* from, const MPIDI_MAD_layout_t* to,
                         uint64_t first, uint64_t bytes) {
   size_t moved;
@@ -75,6 +79,41 @@ static int find_list(const elements_t* elements, const MPIDI_MAD_layout_t* layou
   return MPIDI_MAD_copy_part(layout, &copy, elements->first, elements->bytes);
 }
 
+/* Whether the operator is called for each run of the layout. */
+static bool has_long_runs(const elements_t* elements, const MPIDI_MAD_layout_t* layout) {
+  mad_type_info info;
+
+  return layout->type != NULL && elements->element->type == NULL &&
+         mad_type_query(layout->type, &info) == MAD_SUCCESS &&
+         info.size >= info.runs * LONG_RUN_BYTES;
+}
+
+/* Combines a list with the runs of a layout, of which either is the source. */
+static int combine_runs(MPI_Op op, MPI_Datatype datatype, const elements_t* elements, char* list,
+                        const MPIDI_MAD_layout_t* layout, bool list_is_source) {
+  uint64_t done = 0;
+
+  while (done < elements->bytes) {
+    mad_run runs[RUNS_AT_ONCE];
+    size_t found;
+    const int status =
+        mad_type_runs(layout->base, layout->count, layout->type, elements->first + done,
+                      elements->bytes - done, runs, RUNS_AT_ONCE, &found);
+
+    if (status < 0) return MPIDI_MAD_error(status);
+    MPIR_Assert(found > 0); /* the layout has so many bytes */
+    for (size_t i = 0; i < found; i++) {
+      const MPI_Aint count = (MPI_Aint)(runs[i].bytes / elements->element->bytes);
+      if (list_is_source)
+        apply(op, datatype, list + done, runs[i].base, count);
+      else
+        apply(op, datatype, runs[i].base, list + done, count);
+      done += runs[i].bytes;
+    }
+  }
+  return MPI_SUCCESS;
+}
+
 static __attribute__((noinline)) int combine_tile(MPI_Op op, MPI_Datatype datatype,
                                                   const elements_t* elements,
                                                   const MPIDI_MAD_layout_t* from,
@@ -86,6 +125,10 @@ static __attribute__((noinline)) int combine_tile(MPI_Op op, MPI_Datatype dataty
 
   mpi_errno = find_list(elements, from, theirs, &source);
   MPIR_ERR_CHECK(mpi_errno);
+  if (has_long_runs(elements, to)) {
+    mpi_errno = combine_runs(op, datatype, elements, source, to, true);
+    goto fn_exit;
+  }
   mpi_errno = find_list(elements, to, ours, &target);
   MPIR_ERR_CHECK(mpi_errno);
   apply(op, datatype, source, target, (MPI_Aint)(elements->bytes / elements->element->bytes));
@@ -115,6 +158,11 @@ int MPIDI_MAD_combine(MPI_Op op, MPI_Datatype datatype, const MPIDI_MAD_layout_t
           (MPI_Aint)(bytes / element.bytes));
     goto fn_exit;
   }
+  if (is_list(&elements, to) && has_long_runs(&elements, from)) {
+    elements.bytes = bytes;
+    mpi_errno = combine_runs(op, datatype, &elements, (char*)to->base + first, from, false);
+    goto fn_exit;
+  }
   MPIR_Datatype_get_extent_macro(datatype, elements.extent);
   step = TILE_BYTES / (uint64_t)elements.extent * element.bytes;
   for (uint64_t done = 0; done < bytes; done += elements.bytes) {
@@ -142,6 +190,15 @@ fn_fail:
   goto fn_exit;
 }
 
+/* What is not torn of data that are only moved. */
+static MPI_Datatype moved_element(MPI_Datatype datatype) {
+  MPIR_Datatype* object;
+
+  if (MPIR_DATATYPE_IS_PREDEFINED(datatype)) return datatype;
+  MPIR_Datatype_get_ptr(datatype, object);
+  return MPIR_DATATYPE_IS_PREDEFINED(object->basic_type) ? object->basic_type : MPI_BYTE;
+}
+
 int MPIDI_MAD_operands(const MPIDI_MAD_atomic_t* atomic, const MPIDI_MAD_layout_t* there,
                        MPIDI_MAD_layout_t* from, MPIDI_MAD_layout_t* before,
                        MPI_Datatype* element) {
@@ -150,11 +207,11 @@ int MPIDI_MAD_operands(const MPIDI_MAD_atomic_t* atomic, const MPIDI_MAD_layout_
   int mpi_errno = MPI_SUCCESS;
 
   *from = *before = (MPIDI_MAD_layout_t){NULL, 0, NULL, 0};
-  *element = MPI_BYTE;
+  *element = moved_element(atomic->target.datatype);
   if (atomic->op != MPI_NO_OP) {
     mpi_errno = MPIDI_MAD_layout(origin->address, origin->count, origin->datatype, from);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = check_sizes(from, there);
+    if (!atomic->is_put) mpi_errno = check_sizes(from, there);
     MPIR_ERR_CHECK(mpi_errno);
   }
   if (atomic->fetches) {

@@ -245,7 +245,8 @@ int MPIDI_MAD_far(bool is_put, MPIDI_MAD_buffer_t origin, int rank, MPI_Aint dis
                                      .target = target,
                                      .displacement = displacement,
                                      .op = is_put ? MPI_REPLACE : MPI_NO_OP,
-                                     .fetches = !is_put};
+                                     .fetches = !is_put,
+                                     .is_put = is_put};
   outcome_t outcome = NOTHING_TO_DO;
   attempt_t attempt;
 

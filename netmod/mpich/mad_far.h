@@ -38,6 +38,7 @@ typedef struct MPIDI_MAD_far {
   uint32_t done;                     /* bytes of accumulates, likewise */
   bool part_refused;                 /* a piece of the accumulate that is coming in */
   struct MPIDI_MAD_arrival* arrived; /* pieces that wait for data, of theirs or of one before */
+  uint64_t held;                     /* bytes of these */
   bool to_answer;
   struct MPIDI_MAD_far* next_to_answer;
   mad_type* known[MPIDI_MAD_LAYOUT_ONCE]; /* the last one for its operation alone */
@@ -68,7 +69,8 @@ typedef struct {
   uint32_t bytes;   /* of it: whole elements */
   uint32_t element; /* an MPI_Datatype, predefined */
   uint32_t op;      /* an MPI_Op, predefined; MPI_OP_NULL: compare and swap */
-  uint32_t more;    /* 1: another piece of the operation follows */
+  uint16_t begins;  /* 1: with this one its operation begins */
+  uint16_t more;    /* 1: another piece of it follows */
 } MPIDI_MAD_atomic_header_t;
 
 /* Data of a piece of so many bytes: none for MPI_NO_OP; to compare and swap the new and the
@@ -84,13 +86,14 @@ static inline uint32_t MPIDI_MAD_data_bytes(uint32_t op, uint32_t bytes) {
   }
 }
 
-/* What it takes at the target, with its answer if it fetches. */
+/* What it counts for of what is under way; of one that fetches in proportion to its bytes, since an
+ * answer may be one to a part of it. */
 static inline uint32_t MPIDI_MAD_piece_bytes(uint32_t op, uint32_t bytes, bool fetches) {
-  return (uint32_t)sizeof(MPIDI_MAD_atomic_header_t) + MPIDI_MAD_data_bytes(op, bytes) +
-         (fetches ? bytes : 0);
+  return MPIDI_MAD_data_bytes(op, bytes) +
+         (fetches ? bytes : (uint32_t)sizeof(MPIDI_MAD_atomic_header_t));
 }
 
-/* The answer to one that fetches, which what was there follows. */
+/* The answer to one that fetches, or to a part of it, which what was there follows. */
 typedef struct {
   uint64_t request;
   uint32_t bytes;   /* of those that were asked for and are not here the next ones */

@@ -58,6 +58,7 @@ const char* MPIDI_MAD_find_layout(far_t* far, const operation_t* operation, cons
 
   *type = NULL;
   if (operation->layout == 0) return NULL;
+  if (operation->described > MPIDI_MAD_MOST_DESCRIBED) return "a layout that is too long";
   if (operation->layout > MPIDI_MAD_LAYOUT_ONCE) return "a layout with a number that none has";
   known = &far->known[operation->layout - 1];
   if (operation->described) {
@@ -176,14 +177,27 @@ static void stop_serving(far_t* far) {
   if (MPIDI_MAD_global.to_answer) MPIDI_MAD_answer_puts();
 }
 
+/* One whose operations go on, or NULL. */
+static far_t* find_served(const MPIR_Win* win) {
+  for (int rank = 0; rank < win->comm_ptr->local_size; rank++) {
+    far_t* far = win->dev.netmod.mad.members[rank].far;
+    if (far != NULL && far->serving > 0) return far;
+  }
+  return NULL;
+}
+
 void MPIDI_MAD_far_free(MPIR_Win* win) {
+  far_t* served;
+
+  while ((served = find_served(win)) != NULL) stop_serving(served);
+  if (MPIDI_MAD_global.to_answer) MPIDI_MAD_answer_puts();
   for (int rank = 0; rank < win->comm_ptr->local_size; rank++) {
     far_t* far = win->dev.netmod.mad.members[rank].far;
     if (far == NULL) continue;
-    if (far->serving > 0) stop_serving(far);
     for (int i = 0; i < MPIDI_MAD_LAYOUTS; i++) mad_type_release(far->sent[i]);
     for (int i = 0; i < MPIDI_MAD_LAYOUT_ONCE; i++) mad_type_release(far->known[i]);
     DL_DELETE(MPIDI_MAD_global.far, far);
+    win->dev.netmod.mad.members[rank].far = NULL;
     MPL_free(far);
   }
 }

@@ -53,6 +53,7 @@ typedef struct {
   const void* compare; /* NULL: what is there is not compared */
   MPI_Op op;           /* MPI_OP_NULL: compare and swap */
   bool fetches;
+  bool is_put; /* which may have less data than the target has room for */
 } MPIDI_MAD_atomic_t;
 
 /* By rank, what this process keeps of another member of the window. */

@@ -164,6 +164,14 @@ static void long_description(void) {
       CHECK(false, "get by a long description: byte %d", i);
       break;
     }
+  /* Less than there is room for. */
+  for (int i = 0; i < kBlocks / 3; i++) {
+    data[i] = value(rank, (size_t)i + 5);
+    expected[kAt + places[i]] = value(left, (size_t)i + 5);
+  }
+  CHECK_MPI(MPI_Put(data, kBlocks / 3, MPI_BYTE, right, kAt, 1, type, win));
+  CHECK_MPI(MPI_Win_fence(0, win));
+  check_memory("a short put by a long description");
   MPI_Type_free(&type);
   free(places);
   free(data);
