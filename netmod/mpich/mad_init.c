@@ -255,9 +255,8 @@ static void leave_to_parent(void) {
   MPIDI_MAD_global.engine = NULL;
 }
 
-/* MPICH takes a buffer for each accumulate and for each step of a reduction.  glibc returns free
- * memory to the system above twice the longest mapping that was ever freed: with buffers of two
- * origins at once after nearly every message, and each page of the next one faults again.  This
+/* MPICH takes a buffer for each step of a reduction.  glibc returns free memory to the system above
+ * twice the longest mapping that was ever freed, and each page of the next one faults again.  This
  * frees the longest there is, so that up to 64 MiB stay with the process (ADR 41).  Where the user
  * has set malloc's thresholds it changes nothing. */
 static void keep_freed_memory(void) {
