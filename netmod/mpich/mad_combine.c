@@ -25,22 +25,6 @@ int MPIDI_MAD_copy_part(const MPIDI_MAD_layout_t* from, const MPIDI_MAD_layout_t
   return likely(status >= 0) ? MPI_SUCCESS : MPIDI_MAD_error(status);
 }
 
-int MPIDI_MAD_element_of(MPI_Datatype datatype, MPI_Datatype* element) {
-  int mpi_errno = MPI_SUCCESS;
-  MPIR_Datatype* object;
-
-  *element = datatype;
-  if (MPIR_DATATYPE_IS_PREDEFINED(datatype)) return MPI_SUCCESS;
-  MPIR_Datatype_get_ptr(datatype, object);
-  *element = object->basic_type;
-  MPIR_ERR_CHKANDJUMP(*element == MPI_DATATYPE_NULL, mpi_errno, MPI_ERR_TYPE, "**dtype");
-
-fn_exit:
-  return mpi_errno;
-fn_fail:
-  goto fn_exit;
-}
-
 static void apply(MPI_Op op, MPI_Datatype element, const void* from, void* to, MPI_Aint count) {
   (*MPIR_OP_HDL_TO_FN(op))((void*)from, to, &count, &element);
 }
@@ -190,13 +174,13 @@ fn_fail:
   goto fn_exit;
 }
 
-/* What is not torn of data that are only moved. */
-static MPI_Datatype moved_element(MPI_Datatype datatype) {
+/* The predefined type of all elements, or MPI_DATATYPE_NULL. */
+static MPI_Datatype element_of(MPI_Datatype datatype) {
   MPIR_Datatype* object;
 
   if (MPIR_DATATYPE_IS_PREDEFINED(datatype)) return datatype;
   MPIR_Datatype_get_ptr(datatype, object);
-  return MPIR_DATATYPE_IS_PREDEFINED(object->basic_type) ? object->basic_type : MPI_BYTE;
+  return MPIR_DATATYPE_IS_PREDEFINED(object->basic_type) ? object->basic_type : MPI_DATATYPE_NULL;
 }
 
 int MPIDI_MAD_operands(const MPIDI_MAD_atomic_t* atomic, const MPIDI_MAD_layout_t* there,
@@ -207,7 +191,9 @@ int MPIDI_MAD_operands(const MPIDI_MAD_atomic_t* atomic, const MPIDI_MAD_layout_
   int mpi_errno = MPI_SUCCESS;
 
   *from = *before = (MPIDI_MAD_layout_t){NULL, 0, NULL, 0};
-  *element = moved_element(atomic->target.datatype);
+  *element = element_of(replaces ? atomic->target.datatype : origin->datatype);
+  if (*element == MPI_DATATYPE_NULL && replaces) *element = MPI_BYTE; /* they are only moved */
+  MPIR_ERR_CHKANDJUMP(*element == MPI_DATATYPE_NULL, mpi_errno, MPI_ERR_TYPE, "**dtype");
   if (atomic->op != MPI_NO_OP) {
     mpi_errno = MPIDI_MAD_layout(origin->address, origin->count, origin->datatype, from);
     MPIR_ERR_CHECK(mpi_errno);
@@ -220,9 +206,6 @@ int MPIDI_MAD_operands(const MPIDI_MAD_atomic_t* atomic, const MPIDI_MAD_layout_
     MPIR_ERR_CHKANDJUMP(before->bytes > 0 && before->bytes < there->bytes, mpi_errno,
                         MPI_ERR_TRUNCATE, "**truncate");
   }
-  if (replaces) goto fn_exit;
-  mpi_errno = MPIDI_MAD_element_of(origin->datatype, element);
-  MPIR_ERR_CHECK(mpi_errno);
 
 fn_exit:
   return mpi_errno;

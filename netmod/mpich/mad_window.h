@@ -91,10 +91,9 @@ int MPIDI_MAD_copy_part(const MPIDI_MAD_layout_t* from, const MPIDI_MAD_layout_t
 /* `datatype` is predefined, and they are whole elements of it. */
 int MPIDI_MAD_combine(MPI_Op op, MPI_Datatype datatype, const MPIDI_MAD_layout_t* from,
                       const MPIDI_MAD_layout_t* to, uint64_t first, uint64_t bytes);
-/* The predefined type of all elements. */
-int MPIDI_MAD_element_of(MPI_Datatype datatype, MPI_Datatype* element);
 /* The operands of an atomic operation, which have as many bytes each, the result perhaps more: an
- * error if not.  `from` has none for MPI_NO_OP, `before` for one that does not fetch. */
+ * error if not.  `from` has none for MPI_NO_OP, `before` for one that does not fetch; `*element` is
+ * the predefined type of all elements. */
 int MPIDI_MAD_operands(const MPIDI_MAD_atomic_t* atomic, const MPIDI_MAD_layout_t* there,
                        MPIDI_MAD_layout_t* from, MPIDI_MAD_layout_t* before, MPI_Datatype* element);
 
