@@ -11,20 +11,12 @@
 #include <vector>
 
 #include "tests/engine/node.h"
+#include "tests/support/bytes.h"
 
 namespace mad::test {
 namespace {
 
-using Bytes = std::vector<unsigned char>;
-
 constexpr std::size_t kLong = 1 << 20;  // too long to be kept
-
-Bytes pattern(std::size_t size, unsigned seed) {
-  Bytes out(size);
-  std::minstd_rand random(seed + 1);
-  for (unsigned char& byte : out) byte = static_cast<unsigned char>(random() >> 8);
-  return out;
-}
 
 mad_envelope envelope(int source, int tag, std::uint16_t context = 1) {
   return {source, tag, context};
@@ -85,7 +77,7 @@ TEST_F(ToOneself, AShortOneIsKeptForItsReceive) {
   send(envelope(0, 1), out, &sent);
   EXPECT_TRUE(sent.done) << "nobody has to receive it for that";
   const Bytes as_sent = out;
-  std::fill(out.begin(), out.end(), 0);
+  std::fill(out.begin(), out.end(), std::byte{0});
   EXPECT_EQ(node.counters().waiting_messages, 1u);
   EXPECT_EQ(node.counters().unexpected_bytes, 8u);
   EXPECT_TRUE(mad_engine_idle(node.engine()));
@@ -151,7 +143,7 @@ TEST_F(ToOneself, LayoutsOnBothSidesOnEveryPath) {
     for (const bool receive_first : {true, false}) {
       SCOPED_TRACE(testing::Message() << "path " << path << ", first " << receive_first);
       const Bytes out = pattern(10000, static_cast<unsigned>(path));
-      Bytes in(8000, 0xee);
+      Bytes in(8000, std::byte{0xee});
       Operation sent, received;
       const auto receive = [&] {
         node.receive_tagged(envelope(0, 1), in.data(), 1, into.get(), static_cast<mad_path>(path),
@@ -166,7 +158,7 @@ TEST_F(ToOneself, LayoutsOnBothSidesOnEveryPath) {
       for (std::size_t i = 0; i < 6000; ++i) {
         ASSERT_EQ(in[i / 3 * 4 + i % 3], out[i / 6 * 10 + i % 6]) << i;
       }
-      for (std::size_t i = 3; i < in.size(); i += 4) ASSERT_EQ(in[i], 0xee) << i;
+      for (std::size_t i = 3; i < in.size(); i += 4) ASSERT_EQ(in[i], std::byte{0xee}) << i;
     }
   }
 }

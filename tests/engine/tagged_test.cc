@@ -9,18 +9,10 @@
 #include <vector>
 
 #include "tests/engine/node.h"
+#include "tests/support/bytes.h"
 
 namespace mad::test {
 namespace {
-
-using Bytes = std::vector<unsigned char>;
-
-Bytes pattern(std::size_t size, unsigned seed) {
-  Bytes out(size);
-  std::minstd_rand random(seed + 1);
-  for (unsigned char& byte : out) byte = static_cast<unsigned char>(random() >> 8);
-  return out;
-}
 
 mad_envelope envelope(int source, int tag, std::uint16_t context = 1) {
   return {source, tag, context};
@@ -66,7 +58,7 @@ TEST_P(Tagged, EveryLayoutArrivesWhoeverIsFirst) {
         SCOPED_TRACE(testing::Message() << size.count << " blocks of " << size.block << ", path "
                                         << mad_path_name(path) << ", first " << receive_first);
         const Bytes out = pattern(extent, ++seed);
-        Bytes in(extent, 0xee);
+        Bytes in(extent, std::byte{0xee});
         Operation sent, received;
         const auto receive = [&] {
           b.receive_tagged(envelope(5, 6), in.data(), 1, type.get(), path, &received);
@@ -87,7 +79,7 @@ TEST_P(Tagged, EveryLayoutArrivesWhoeverIsFirst) {
         EXPECT_EQ(received.arrival.flags, 3);
         for (std::size_t i = 0; i < extent - 3; ++i) {
           const bool hole = i % (size.block + 3) >= size.block;
-          ASSERT_EQ(in[i], hole ? 0xee : out[i]) << i;
+          ASSERT_EQ(in[i], hole ? std::byte{0xee} : out[i]) << i;
         }
       }
     }
@@ -108,7 +100,7 @@ TEST_P(Tagged, ValuesComeWithTheirMessagesWhoeverIsFirst) {
           const Bytes out = pattern(bytes, ++seed);
           const Bytes value = pattern(length, ++seed);
           const mad_extension extension{seed % 4 < 2 ? note : nullptr, value.data(), value.size()};
-          Bytes in(bytes, 0xee);
+          Bytes in(bytes, std::byte{0xee});
           Operation sent, received;
           const auto receive = [&] {
             b.receive_tagged(envelope(5, 6), in.data(), bytes, nullptr, MAD_PATH_AUTO, &received);
@@ -124,7 +116,8 @@ TEST_P(Tagged, ValuesComeWithTheirMessagesWhoeverIsFirst) {
           EXPECT_EQ(received.status, MAD_SUCCESS);
           EXPECT_EQ(in, out);
           EXPECT_EQ(received.arrival.noted != 0, extension.note != nullptr);
-          EXPECT_EQ(received.value, std::string(value.begin(), value.end()));
+          EXPECT_EQ(received.value,
+                    std::string(reinterpret_cast<const char*>(value.data()), value.size()));
         }
       }
     }
@@ -167,7 +160,7 @@ TEST_P(Tagged, WhatHasNoRoomIsLeftOut) {
       for (const bool receive_first : {true, false}) {
         SCOPED_TRACE(testing::Message() << sent_bytes << " into " << room << receive_first);
         const Bytes out = pattern(sent_bytes, 7);
-        Bytes in(sent_bytes, 0xee);
+        Bytes in(sent_bytes, std::byte{0xee});
         Operation sent, received;
         const auto receive = [&] {
           b.receive_tagged(envelope(0, 1), in.data(), room, nullptr, MAD_PATH_AUTO, &received);
@@ -184,7 +177,7 @@ TEST_P(Tagged, WhatHasNoRoomIsLeftOut) {
         EXPECT_EQ(received.arrival.received, room);
         EXPECT_TRUE(
             std::equal(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(room), out.begin()));
-        EXPECT_EQ(in[room], 0xee);
+        EXPECT_EQ(in[room], std::byte{0xee});
       }
     }
   }
@@ -251,7 +244,7 @@ TEST_P(Tagged, DiscardedOnesLetTheirSenderGo) {
 }
 
 TEST_P(Tagged, CancelledReceivesTakeNothing) {
-  Bytes in(8, 0xee), other(8);
+  Bytes in(8, std::byte{0xee}), other(8);
   const Bytes out = pattern(8, 4);
   Operation cancelled, received, sent;
   b.receive_tagged(envelope(0, 1), in.data(), 8, nullptr, MAD_PATH_AUTO, &cancelled);
@@ -262,7 +255,7 @@ TEST_P(Tagged, CancelledReceivesTakeNothing) {
   a.send_tagged(to_b, envelope(0, 1), out.data(), 8, nullptr, MAD_PATH_AUTO, &sent);
   ASSERT_TRUE(both_until([&] { return received.done && sent.done; }));
   EXPECT_EQ(other, out);
-  EXPECT_EQ(in, Bytes(8, 0xee));
+  EXPECT_EQ(in, Bytes(8, std::byte{0xee}));
   EXPECT_EQ(cancelled.callbacks, 0);
 }
 
