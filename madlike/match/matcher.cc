@@ -18,8 +18,7 @@ ArrivedMessage* Matcher::post(PostedReceive& receive, const Envelope& wanted) {
 }
 
 // Of each kind the one that was posted first; of those the same.
-PostedReceive* Matcher::take(const Envelope& envelope) {
-  if (receives_ == receives_of_kind_[kExact]) return take_exact(envelope);
+PostedReceive* Matcher::take_first(const Envelope& envelope) {
   PostedReceive::Place* first = nullptr;
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     if (receives_of_kind_[kind] == 0) continue;

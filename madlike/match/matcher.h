@@ -74,7 +74,10 @@ class Matcher {
     return receive;
   }
   /// The receive that a message of this envelope goes to, which waits no more; null: there is none.
-  PostedReceive* take(const Envelope& envelope);
+  PostedReceive* take(const Envelope& envelope) {
+    const bool exact = receives_ == receives_of_kind_[kExact];
+    return exact ? take_exact(envelope) : take_first(envelope);
+  }
   /// A message that no receive waits for waits itself.
   void keep(ArrivedMessage& message, const Envelope& envelope);
   /// The message that a receive of `wanted` would get, which goes on waiting; null: there is none.
@@ -111,6 +114,7 @@ class Matcher {
             (kind & kAnyOfTag) != 0 ? kAnyTag : envelope.tag};
   }
   PostedReceive* take_exact(const Envelope& envelope);
+  PostedReceive* take_first(const Envelope& envelope);
   void list_all(std::size_t kind);
 
   EnvelopeQueues waiting_receives_, waiting_messages_;

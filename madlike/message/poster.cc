@@ -123,9 +123,8 @@ bool Poster::retry_unposted(Endpoint& to) {
   return true;
 }
 
-// Whether the driver took what was built in its memory.
-bool Poster::lent(Endpoint& to, const Status& posted) {
-  if (posted.ok()) return true;
+// False: the driver took nothing that was to be built in its memory.
+bool Poster::not_lent(Endpoint& to, const Status& posted) {
   if (posted.again()) {
     core_.activate(to);
   } else {
@@ -149,7 +148,8 @@ bool Poster::finish_lent(Endpoint& to) {
   };
   while (left > 0) {
     LentPacket<decltype(build)> piece(&core_.lent, left, message->run_bytes, build);
-    if (!lent(to, to.driver->post_lent(to.state.connection(), piece))) return false;
+    const Status posted = to.driver->post_lent(to.state.connection(), piece);
+    if (!posted.ok()) return not_lent(to, posted);
     left = piece.left();
   }
   if (message != nullptr) forget_pieces(to);

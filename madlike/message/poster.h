@@ -42,7 +42,8 @@ class Poster {
              OutgoingMessage& message, const Build& build);
   /// Has `packet`, of `bytes`, written to lent memory.  False: it was not, as send() has it.
   bool post_lent(Endpoint& to, PacketWriter& packet, std::size_t bytes) {
-    if (!lent(to, to.driver->post_lent(to.state.connection(), packet))) return false;
+    const Status posted = to.driver->post_lent(to.state.connection(), packet);
+    if (!posted.ok()) return not_lent(to, posted);
     count_sent(to, bytes);
     return true;
   }
@@ -69,7 +70,7 @@ class Poster {
   bool build_and_post(OutgoingPacket& packet, OutgoingMessage* message, const Build& build);
   void post(OutgoingPacket& packet);
   bool retry_unposted(Endpoint& to);
-  bool lent(Endpoint& to, const Status& posted);
+  bool not_lent(Endpoint& to, const Status& posted);
   bool finish_lent(Endpoint& to);
   void forget_pieces(Endpoint& to);
   void wait_for_pieces(Endpoint& to, OutgoingMessage& message, std::uint64_t left);

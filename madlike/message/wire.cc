@@ -246,16 +246,11 @@ Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
   return {};
 }
 
-void encode_tagged_header(const TaggedHeader& header, std::byte* out) {
-  const Envelope& envelope = header.envelope;
+namespace {
+
+// What follows the part that all headers have: room for the credit, a note, a value.
+[[gnu::noinline]] void encode_parts(const TaggedHeader& header, unsigned parts, std::byte* out) {
   const std::size_t value_bytes = header.value.size;
-  const unsigned parts = (header.noted ? kNoteBit : 0) | (value_bytes > 0 ? kValueBit : 0);
-  const WireTagged wire{static_cast<std::uint8_t>(kTaggedMagic + parts), header.flags,
-                        htole16(static_cast<std::uint16_t>(envelope.context)),
-                        htole32(static_cast<std::uint32_t>(envelope.source)),
-                        htole32(static_cast<std::uint32_t>(envelope.tag))};
-  std::memcpy(out, &wire, sizeof(wire));
-  if (parts == 0) return;
   std::memset(out + kCreditAt, 0, kNoteAt - kCreditAt);
   for (std::size_t i = 0; header.noted && i < header.note.size(); ++i) {
     const std::uint64_t word = htole64(header.note[i]);
@@ -267,6 +262,19 @@ void encode_tagged_header(const TaggedHeader& header, std::byte* out) {
   std::memset(field + field_bytes - 8, 0, 8);
   field[0] = static_cast<std::byte>(value_bytes - 1);
   std::memcpy(field + 1, header.value.data, value_bytes);
+}
+
+}  // namespace
+
+void encode_tagged_header(const TaggedHeader& header, std::byte* out) {
+  const Envelope& envelope = header.envelope;
+  const unsigned parts = (header.noted ? kNoteBit : 0) | (header.value.size > 0 ? kValueBit : 0);
+  const WireTagged wire{static_cast<std::uint8_t>(kTaggedMagic + parts), header.flags,
+                        htole16(static_cast<std::uint16_t>(envelope.context)),
+                        htole32(static_cast<std::uint32_t>(envelope.source)),
+                        htole32(static_cast<std::uint32_t>(envelope.tag))};
+  std::memcpy(out, &wire, sizeof(wire));
+  if (parts != 0) encode_parts(header, parts, out);
 }
 
 void encode_short_frame(Segment header, std::uint32_t credit, std::byte* out) {
@@ -297,6 +305,23 @@ bool decode_value(Segment header, unsigned parts, Segment* value) {
   return std::all_of(value->end(), header.end(), [](std::byte b) { return b == std::byte{0}; });
 }
 
+// What follows the part that all headers have; false: it is none of a tagged message.
+[[gnu::noinline]] bool decode_parts(Segment header, unsigned parts, TaggedHeader* out) {
+  if (parts > (kNoteBit | kValueBit)) return false;
+  if ((parts & kValueBit) != 0) {
+    if (!decode_value(header, parts, &out->value)) return false;
+  } else if (header.size != kNotedHeaderBytes) {
+    return false;
+  }
+  out->noted = (parts & kNoteBit) != 0;
+  for (std::size_t i = 0; out->noted && i < out->note.size(); ++i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, header.begin() + kNoteAt + i * sizeof(word), sizeof(word));
+    out->note[i] = le64toh(word);
+  }
+  return true;
+}
+
 }  // namespace
 
 std::size_t short_header_bytes(Segment packet) {
@@ -318,24 +343,16 @@ bool decode_tagged_header(Segment header, TaggedHeader* out) {
   WireTagged wire;
   if (header.size < sizeof(wire)) return false;
   std::memcpy(&wire, header.data, sizeof(wire));
-  const unsigned parts = unsigned{wire.magic} - kTaggedMagic;
-  out->noted = parts == kNoteBit || parts == (kNoteBit | kValueBit);
-  out->value = {};
-  if (parts > kNoteBit) {
-    if (parts > (kNoteBit | kValueBit) || !decode_value(header, parts, &out->value)) return false;
-  } else if (header.size != (out->noted ? kNotedHeaderBytes : kTaggedHeaderBytes)) {
-    return false;
-  }
-  for (std::size_t i = 0; out->noted && i < out->note.size(); ++i) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, header.begin() + kNoteAt + i * sizeof(word), sizeof(word));
-    out->note[i] = le64toh(word);
-  }
   out->envelope.context = le16toh(wire.context);
   out->envelope.source = static_cast<std::int32_t>(le32toh(wire.source));
   out->envelope.tag = static_cast<std::int32_t>(le32toh(wire.tag));
   out->flags = wire.flags;
-  return out->envelope.source >= 0 && out->envelope.tag >= 0;
+  out->noted = false;
+  out->value = {};
+  const unsigned parts = unsigned{wire.magic} - kTaggedMagic;
+  const bool whole =
+      parts == 0 ? header.size == kTaggedHeaderBytes : decode_parts(header, parts, out);
+  return whole && out->envelope.source >= 0 && out->envelope.tag >= 0;
 }
 
 Status decode_window(Segment body, Window* out) {

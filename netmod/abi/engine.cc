@@ -289,23 +289,30 @@ Status mad_engine::send_tagged(mad_peer& to, const mad::TaggedHeader& header, bo
                         op);
 }
 
-// One run needs no plan, and what is too much is known without one.
+// What is too much is known without a plan.
 Status mad_engine::send_tagged_at_once(mad_peer& to, const mad::TaggedHeader& header,
                                        const mad::Payload& payload, mad_path path) {
-  const bool one_run = payload.program == nullptr;
-  if (trace_ != nullptr || payload.bytes >= mad::Messenger::max_at_once(*to.endpoint, one_run)) {
+  if (payload.program == nullptr) {
+    const mad::Segment run{payload.base, static_cast<std::size_t>(payload.bytes)};
+    return send_short(to, header, run, path) ? StatusCode::kOk : StatusCode::kAgain;
+  }
+  if (trace_ != nullptr || payload.bytes >= mad::Messenger::max_at_once(*to.endpoint, false)) {
     return StatusCode::kAgain;
   }
-  if (!one_run) {
-    std::byte encoded[mad::kMostTaggedHeaderBytes];
-    mad::encode_tagged_header(header, encoded);
-    return send_at_once(to, mad::kTaggedHandler, {encoded, mad::bytes_of(header)}, payload, path,
-                        send_plan(policy(to), payload, path));
-  }
-  const mad::Segment run{payload.base, static_cast<std::size_t>(payload.bytes)};
-  if (!messenger_->send_short(*to.endpoint, header, run)) return StatusCode::kAgain;
-  count_send(mad::Path::kContiguous, path, payload.bytes);
-  return {};
+  std::byte encoded[mad::kMostTaggedHeaderBytes];
+  mad::encode_tagged_header(header, encoded);
+  return send_at_once(to, mad::kTaggedHandler, {encoded, mad::bytes_of(header)}, payload, path,
+                      send_plan(policy(to), payload, path));
+}
+
+// One run needs no plan.
+bool mad_engine::send_short(mad_peer& to, const mad::TaggedHeader& header, mad::Segment run,
+                            mad_path path) {
+  const bool may_be = !is_self(to) && trace_ == nullptr &&
+                      run.size < mad::Messenger::max_at_once(*to.endpoint, true);
+  if (!may_be || !messenger_->send_short(*to.endpoint, header, run)) return false;
+  count_send(mad::Path::kContiguous, path, run.size);
+  return true;
 }
 
 Status mad_engine::send_operation(mad_peer& to, std::uint8_t handler, mad::Segment header,

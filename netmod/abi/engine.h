@@ -107,6 +107,10 @@ struct mad_engine final : private mad::MessageEvents {
   /// takes an operation.  To itself it is matched here, and the caller told of its receive.
   mad::Status send_tagged(mad_peer& to, const mad::TaggedHeader& header, bool answered,
                           const mad::Payload& payload, mad_path path, mad_op* op);
+  /// Sends a tagged message of one run to another engine, if all of it can leave at once in a short
+  /// frame.  False: nothing was done.
+  bool send_short(mad_peer& to, const mad::TaggedHeader& header, mad::Segment run,
+                  mad_path path = MAD_PATH_AUTO);
   mad::TaggedMessages& tagged() { return tagged_; }
   /// What a receive of a tagged message does with one that has come, and of which it names the
   /// operation.  As receive().

@@ -31,7 +31,7 @@ mad_status to_mad_status(StatusCode code);
 
 /// Runs a function of the C interface; an exception (memory, in practice) becomes an error code.
 template <typename Function>
-int guarded(Function&& function) noexcept {
+[[gnu::always_inline]] inline int guarded(Function&& function) noexcept {
   try {
     return function();
   } catch (const std::bad_alloc&) {

@@ -101,6 +101,22 @@ extern "C" int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_env
   });
 }
 
+// Of errors it says nothing: mad_tagged_send() does.
+extern "C" int mad_tagged_send_short(mad_engine* engine, mad_peer* peer,
+                                     const mad_envelope* envelope, uint32_t flags, const void* base,
+                                     uint64_t bytes) {
+  const bool right = engine != nullptr && peer != nullptr && peer->engine == engine &&
+                     !engine->closing() && peer->status == MAD_SUCCESS && envelope != nullptr &&
+                     envelope->source >= 0 && envelope->tag >= 0 && flags <= kFlagBits &&
+                     (base != nullptr || bytes == 0);
+  if (!right) return MAD_NOT_NOW;
+  return guarded([&]() __attribute__((always_inline))->int {
+    const mad::TaggedHeader header{envelope_of(*envelope), static_cast<std::uint8_t>(flags)};
+    const mad::Segment run{const_cast<void*>(base), static_cast<std::size_t>(bytes)};
+    return engine->send_short(*peer, header, run) ? MAD_SUCCESS : MAD_NOT_NOW;
+  });
+}
+
 extern "C" int mad_peer_is_full(const mad_peer* peer, uint64_t bytes) {
   return peer != nullptr && peer->endpoint != nullptr &&
                  mad::Messenger::waits_for_credit(*peer->endpoint, bytes)

@@ -58,6 +58,20 @@ class TaggedApi : public ::testing::Test {
 const mad_envelope kAny{MAD_ANY_SOURCE, MAD_ANY_TAG, 0};
 const mad_envelope kAny2{MAD_ANY_SOURCE, MAD_ANY_TAG, 2};
 
+// mad_tagged_send() says what is wrong.
+TEST_F(TaggedApi, WhatIsWrongDoesNotLeaveTheShortWay) {
+  const mad_envelope to{0, 0, 0}, no_source{-1, 0, 0}, no_tag{0, -1, 0};
+  EXPECT_EQ(mad_tagged_send_short(nullptr, me, &to, 0, "x", 1), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_send_short(engine, nullptr, &to, 0, "x", 1), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_send_short(engine, me, nullptr, 0, "x", 1), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_send_short(engine, me, &no_source, 0, "x", 1), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_send_short(engine, me, &no_tag, 0, "x", 1), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_send_short(engine, me, &to, 0x200, "x", 1), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_send_short(engine, me, &to, 0, nullptr, 1), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_send_short(engine, me, &to, 0, "x", 1), MAD_NOT_NOW) << "to oneself";
+  EXPECT_EQ(mad_engine_counters(engine)->waiting_messages, 0u);
+}
+
 TEST_F(TaggedApi, SendsAreChecked) {
   const mad_envelope to{0, 0, 0};
   EXPECT_EQ(mad_tagged_send(nullptr, me, &to, 0, nullptr, "x", 1, nullptr, MAD_PATH_AUTO, &op),

@@ -225,9 +225,17 @@ int MPIDI_MAD_switch_init(void);
 void MPIDI_MAD_switch_finalize(void);
 void MPIDI_MAD_comm_init(MPIR_Comm* comm);
 void MPIDI_MAD_comm_hints(MPIR_Comm* comm, MPIR_Info* info);
+extern int MPIDI_MAD_path_hint; /* its place among a communicator's hints */
+/* What a communicator's attribute says, if it has one of ours; as MPIDI_MAD_comm_path(). */
+int MPIDI_MAD_attribute_path(MPIR_Comm* comm, mad_path* path);
 /* The path in effect; comm NULL: the default.  Fails, with the default in *path, if the attribute's
  * value names none. */
-int MPIDI_MAD_comm_path(MPIR_Comm* comm, mad_path* path);
+static inline int MPIDI_MAD_comm_path(MPIR_Comm* comm, mad_path* path) {
+  *path = MPIDI_MAD_global.default_path;
+  if (comm == NULL) return MPI_SUCCESS;
+  if (comm->hints[MPIDI_MAD_path_hint] >= 0) *path = (mad_path)comm->hints[MPIDI_MAD_path_hint];
+  return likely(comm->attributes == NULL) ? MPI_SUCCESS : MPIDI_MAD_attribute_path(comm, path);
+}
 /* To the communicators of nodes that MPICH's collective operations use inside. */
 void MPIDI_MAD_pass_hints_on(MPIR_Comm* comm);
 /* Whether the communicator's hint wants types checked: 1, 0, or -1 for no such hint. */

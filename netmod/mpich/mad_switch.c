@@ -13,7 +13,8 @@
 #define COLLECTIVES_KEY "mad_piggyback_collectives"
 
 /* MPICH keeps hints for the life of the process: registered once */
-static int hint_index = -1, check_index = -1, collectives_index = -1;
+int MPIDI_MAD_path_hint = -1;
+static int check_index = -1, collectives_index = -1;
 
 static int copy_attribute(MPI_Comm comm, int keyval, void* extra, void* in, void* out, int* flag) {
   *(void**)out = in;
@@ -34,7 +35,7 @@ static int register_hint(const char* key) {
 }
 
 int MPIDI_MAD_switch_init(void) {
-  if (hint_index < 0) hint_index = register_hint(HINT_KEY);
+  if (MPIDI_MAD_path_hint < 0) MPIDI_MAD_path_hint = register_hint(HINT_KEY);
   if (check_index < 0) check_index = register_hint(CHECK_KEY);
   if (collectives_index < 0) collectives_index = register_hint(COLLECTIVES_KEY);
   return MPIR_Comm_create_keyval_impl(copy_attribute, delete_attribute, &MPIDI_MAD_global.keyval,
@@ -84,7 +85,7 @@ void MPIDI_MAD_pass_hints_on(MPIR_Comm* comm) {
 
   for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
     if (parts[i] == NULL) continue;
-    parts[i]->hints[hint_index] = comm->hints[hint_index];
+    parts[i]->hints[MPIDI_MAD_path_hint] = comm->hints[MPIDI_MAD_path_hint];
     parts[i]->hints[check_index] = comm->hints[check_index];
   }
 }
@@ -93,8 +94,8 @@ void MPIDI_MAD_pass_hints_on(MPIR_Comm* comm) {
 void MPIDI_MAD_comm_hints(MPIR_Comm* comm, MPIR_Info* info) {
   for (MPIR_Info* entry = info; entry; entry = entry->next) {
     if (entry->key && strcmp(entry->key, HINT_KEY) == 0) {
-      comm->hints[hint_index] = parse_hint(entry->value);
-      if (comm->hints[hint_index] < 0) tell_ignored(entry, "paths", mad_path_names());
+      comm->hints[MPIDI_MAD_path_hint] = parse_hint(entry->value);
+      if (comm->hints[MPIDI_MAD_path_hint] < 0) tell_ignored(entry, "paths", mad_path_names());
     } else if (entry->key && strcmp(entry->key, CHECK_KEY) == 0) {
       comm->hints[check_index] = parse_flag(entry->value);
       if (comm->hints[check_index] < 0) tell_ignored(entry, "values", "true, false");
@@ -119,7 +120,7 @@ static const MPIR_Attribute* find_attribute(const MPIR_Comm* comm) {
   return attribute;
 }
 
-static int attribute_path(MPIR_Comm* comm, const MPIR_Attribute* attribute, mad_path* path) {
+static int path_named_by(MPIR_Comm* comm, const MPIR_Attribute* attribute, mad_path* path) {
   MPIDI_MAD_comm_t* cache = MPIDI_MAD_COMM(comm);
   const char* name = (attribute->attrType == MPIR_ATTR_PTR) ? (const char*)attribute->value : NULL;
 
@@ -136,15 +137,10 @@ static int attribute_path(MPIR_Comm* comm, const MPIR_Attribute* attribute, mad_
   return MPI_SUCCESS;
 }
 
-int MPIDI_MAD_comm_path(MPIR_Comm* comm, mad_path* path) {
-  const MPIR_Attribute* attribute;
+int MPIDI_MAD_attribute_path(MPIR_Comm* comm, mad_path* path) {
+  const MPIR_Attribute* attribute = find_attribute(comm);
 
-  *path = MPIDI_MAD_global.default_path;
-  if (comm == NULL) return MPI_SUCCESS;
-  if (comm->hints[hint_index] >= 0) *path = (mad_path)comm->hints[hint_index];
-  if (likely(comm->attributes == NULL)) return MPI_SUCCESS;
-  attribute = find_attribute(comm);
-  return attribute ? attribute_path(comm, attribute, path) : MPI_SUCCESS;
+  return attribute ? path_named_by(comm, attribute, path) : MPI_SUCCESS;
 }
 
 /* ---- the application's functions ---- */

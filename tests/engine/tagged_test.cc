@@ -327,6 +327,36 @@ TEST_P(Tagged, WithoutASlotTheyLeaveAtOnceOrNotAtAll) {
   EXPECT_EQ(b.counters().waiting_messages, 0u) << "nothing was sent twice";
 }
 
+TEST_P(Tagged, OneRunLeavesTheShortWayOrNotAtAll) {
+  const Bytes out = pattern(1 << 20, 6);
+  const mad_envelope to = envelope(3, 1);
+  const auto send = [&](std::size_t bytes, std::uint32_t flags) {
+    return mad_tagged_send_short(a.engine(), to_b, &to, flags, out.data(), bytes);
+  };
+  EXPECT_EQ(send(8, MAD_SYNCHRONOUS), MAD_NOT_NOW);
+  EXPECT_EQ(send(out.size(), 0), MAD_NOT_NOW);
+  const bool lends = std::string(GetParam()) == "shm" || std::string(GetParam()) == "ucx:posix,cma";
+  const int expected = lends ? MAD_SUCCESS : MAD_NOT_NOW;
+  EXPECT_EQ(send(24, 5), expected);
+  EXPECT_EQ(mad_tagged_send_short(a.engine(), to_b, &to, 0, nullptr, 0), expected);
+  Operation at_least;
+  a.send_tagged(to_b, to, out.data(), 1, nullptr, MAD_PATH_AUTO, &at_least);
+  Bytes in(24);
+  Operation received[3];
+  for (int i = lends ? 0 : 2; i < 3; ++i) {
+    b.receive_tagged(to, in.data(), in.size(), nullptr, MAD_PATH_AUTO, &received[i]);
+    ASSERT_TRUE(both_until([&] { return received[i].done; }));
+    if (i > 0) continue;
+    EXPECT_EQ(received[0].bytes, 24u);
+    EXPECT_EQ(received[0].arrival.flags, 5);
+    EXPECT_EQ(received[0].arrival.envelope.source, 3);
+    EXPECT_TRUE(std::equal(in.begin(), in.end(), out.begin()));
+  }
+  EXPECT_EQ(received[1].bytes, 0u);
+  EXPECT_EQ(received[2].bytes, 1u);
+  EXPECT_EQ(b.counters().waiting_messages, 0u) << "what did not leave was not sent";
+}
+
 TEST_P(Tagged, APeerIsFullUntilItsWordThatItTookThemIsRead) {
   const Bytes out = pattern(8192, 5);
   const mad_envelope to = envelope(0, 1);

@@ -121,7 +121,8 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   void check_deadlines();
 
   // post.cc
-  Status reserve(ShmConnection& connection, std::size_t content);
+  bool reserve(ShmConnection& connection, std::size_t content);
+  [[gnu::noinline]] Status no_room(const ShmConnection& connection);
 
   // pulls.cc
   LinkCaps link_of(const ShmConnection& connection) const;

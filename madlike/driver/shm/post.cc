@@ -16,12 +16,14 @@ constexpr std::size_t kStagedFrom = 2048, kStagedRuns = 4096;
 
 }  // namespace
 
-Status ShmDriver::reserve(ShmConnection& connection, std::size_t content) {
+bool ShmDriver::reserve(ShmConnection& connection, std::size_t content) {
   const bool is_long = content > kShmSmallLimit / 4;
-  if (find_room(connection, content, is_long)) {
-    if (is_long) count_long(connection, content);
-    return {};
-  }
+  if (!find_room(connection, content, is_long)) return false;
+  if (is_long) count_long(connection, content);
+  return true;
+}
+
+Status ShmDriver::no_room(const ShmConnection& connection) {
   if (!connection.out->corrupt()) return StatusCode::kAgain;
   Status why(StatusCode::kProtocol, "shm: process " + std::to_string(connection.peer.pid) +
                                         " wrote to its words what no engine writes");
@@ -36,8 +38,7 @@ Status ShmDriver::post_send(ConnectionId id, SegmentList packet, void* /*context
   if (packet.count > found->link.max_iov || bytes > found->link.max_packet_bytes || bytes == 0) {
     return {StatusCode::kInvalidArgument, "packet beyond the limits of shm"};
   }
-  Status reserved = reserve(*found, bytes);
-  if (!reserved.ok()) return reserved;
+  if (!reserve(*found, bytes)) return no_room(*found);
   ShmWriter& out = *found->out;
   std::byte* to = out.memory().at(out.content());
   for (const Segment& segment : packet) {
@@ -63,8 +64,7 @@ Status ShmDriver::post_lent(ConnectionId id, PacketWriter& writer) {
     const std::size_t pieces = (left + kShmPieceBytes - 1) / kShmPieceBytes;
     bytes = ((left + pieces - 1) / pieces + kAlignment - 1) / kAlignment * kAlignment;
   }
-  Status reserved = reserve(*found, bytes);
-  if (!reserved.ok()) return reserved;
+  if (!reserve(*found, bytes)) return no_room(*found);
   ShmWriter& out = *found->out;
   std::byte* const to = out.memory().at(out.content());
   if (bytes >= kStagedFrom && writer.run_bytes() <= kStagedRuns) {

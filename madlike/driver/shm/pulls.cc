@@ -57,8 +57,7 @@ Status ShmDriver::post_write(ConnectionId id, SegmentList packet, const Exposure
   if (found->pulls.size() == ShmPulls::kMost) return StatusCode::kAgain;
   const PullHead head{token.key, token.address + offset};
   const std::size_t list_bytes = packet.count * sizeof(Segment);
-  Status reserved = reserve(*found, sizeof(head) + list_bytes);
-  if (!reserved.ok()) return reserved;
+  if (!reserve(*found, sizeof(head) + list_bytes)) return no_room(*found);
   ShmWriter& out = *found->out;
   std::byte* const to = out.memory().at(out.content());
   std::memcpy(to, &head, sizeof(head));

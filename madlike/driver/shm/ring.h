@@ -2,8 +2,10 @@
 //
 // A record begins at a multiple of kLine with a mark of 8 bytes: its kind, the bytes of its content
 // and how many follow in later records.  A mark that is 0 is not written yet.  Before the writer
-// publishes a mark it writes 0 to the next record's, so that the reader never takes old content for
-// a mark; the reader thus needs no index of the writer's, and a small record is one cache line.
+// writes a record it writes 0 to the next one's mark, so that the reader never takes old content
+// for a mark; the reader thus needs no index of the writer's, and a small record is one cache line,
+// whose content and mark are written one right after the other: the reader, who looks at the line
+// all the time, takes it from the writer once, not twice.
 // The reader says how far it has come in one word, the tail.
 //
 // Positions count bytes for ever; a lap has `capacity` of them.  The writer may begin the next lap
@@ -78,13 +80,13 @@ class RingWriter {
     const std::size_t skipped = wraps ? capacity_ - offset_ : 0;
     if (!has_room(skipped + needed)) return false;
     if (wraps) wrap();
+    memory_.store_mark_relaxed(offset_ + RingShape::record_bytes(content), 0);
     return true;
   }
   /// Where the content of the record stands that was reserved.
   std::size_t content() const { return offset_ + RingShape::kMarkBytes; }
   void publish(const RingMark& mark) {
     const std::size_t size = RingShape::record_bytes(mark.bytes);
-    memory_.store_mark_relaxed(offset_ + size, 0);
     memory_.store_mark(offset_, mark.word());
     offset_ += size;
     head_ += size;
