@@ -540,9 +540,9 @@ MAD_API int mad_modex_agree(mad_modex* modex, uint32_t name, mad_modex_agreement
 MAD_API int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_envelope* envelope,
                             uint32_t flags, const mad_extension* extension, const void* base,
                             uint64_t count, const mad_type* type, mad_path path, mad_op* op);
-/* The short way of most messages: sends `bytes` of one run, of path MAD_PATH_AUTO, with nothing that
- * travels along, if all of it can leave at once in one packet.  MAD_NOT_NOW: nothing was done, and
- * mad_tagged_send() sends it, or says what is wrong. */
+/* The short way of most messages: sends `bytes` of one run, of path MAD_PATH_AUTO, with nothing
+ * that travels along, if all of it can leave at once in one packet.  MAD_NOT_NOW: nothing was done,
+ * and mad_tagged_send() sends it, or says what is wrong. */
 MAD_API int mad_tagged_send_short(mad_engine* engine, mad_peer* peer, const mad_envelope* envelope,
                                   uint32_t flags, const void* base, uint64_t bytes);
 /* Whether the peer has granted what a message of `bytes` needs to leave at once, but has not yet
