@@ -204,13 +204,78 @@ fn_fail:
   goto fn_exit;
 }
 
-static int update_or_send(const MPIDI_MAD_atomic_t* atomic, int rank, MPIR_Win* win,
-                          MPIDI_winattr_t winattr, MPIR_Request** request) {
+/* Whether it is of one element of one of the language's types, on all sides. */
+static inline bool is_element(const MPIDI_MAD_atomic_t* atomic) {
+  const MPIDI_MAD_buffer_t *origin = &atomic->origin, *result = &atomic->result;
+  const MPIDI_MAD_buffer_t* target = &atomic->target;
+
+  return target->count == 1 && HANDLE_IS_BUILTIN(target->datatype) &&
+         MPIR_Datatype_get_basic_size(target->datatype) > 0 &&
+         (atomic->op == MPI_NO_OP ||
+          (origin->count == 1 && origin->datatype == target->datatype)) &&
+         (!atomic->fetches || (result->count == 1 && result->datatype == target->datatype));
+}
+
+/* What is at `there` becomes what the operator makes of it and of the origin's. */
+static inline void combine_element(const MPIDI_MAD_atomic_t* atomic, void* there, MPI_Aint bytes) {
+  MPI_Datatype datatype = atomic->target.datatype;
+  MPI_Aint count = 1;
+
+  if (atomic->op == MPI_REPLACE)
+    MPIDI_MAD_copy_run(atomic->origin.address, there, (size_t)bytes);
+  else if (atomic->op != MPI_NO_OP)
+    (*MPIR_OP_HDL_TO_FN(atomic->op))((void*)atomic->origin.address, there, &count, &datatype);
+}
+
+/* update(), without layouts. */
+static inline int update_element(const MPIDI_MAD_atomic_t* atomic, int rank, MPIR_Win* win,
+                                 const place_t* place) {
+  const MPI_Aint bytes = MPIR_Datatype_get_basic_size(atomic->target.datatype);
+  const bool combines = !atomic->compare && atomic->op != MPI_REPLACE && atomic->op != MPI_NO_OP;
+  int mpi_errno = MPI_SUCCESS;
+  MPIDI_MAD_layout_t there = {NULL, (uint64_t)bytes, NULL, (uint64_t)bytes};
+  MPI_Aint offset;
+  bool far;
+
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  mpi_errno = MPIDI_MAD_begin_access(win, rank);
+  MPIR_ERR_CHECK(mpi_errno);
+  far = __builtin_mul_overflow(atomic->displacement, place->unit, &offset);
+  MPIR_ERR_CHKANDJUMP(
+      place->bytes != ANY_BYTES && (far || offset < 0 || offset > place->bytes - bytes), mpi_errno,
+      MPI_ERR_RMA_RANGE, "**rmarange");
+  there.base = MPIR_get_contig_ptr(place->base, offset);
+  if (combines) {
+    mpi_errno = (*MPIR_OP_HDL_TO_DTYPE_FN(atomic->op))(atomic->target.datatype);
+    MPIR_ERR_CHECK(mpi_errno);
+  }
+
+  MPIDI_MAD_enter(place->target);
+  if (atomic->compare) {
+    compare_and_swap(atomic, &there);
+  } else {
+    if (atomic->fetches)
+      MPIDI_MAD_copy_run(there.base, (void*)atomic->result.address, (size_t)bytes);
+    combine_element(atomic, there.base, bytes);
+  }
+  MPIDI_MAD_leave(place->target);
+
+fn_exit:
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+static inline int update_or_send(const MPIDI_MAD_atomic_t* atomic, int rank, MPIR_Win* win,
+                                 MPIDI_winattr_t winattr, MPIR_Request** request) {
   place_t place;
 
-  if (find_place(win, rank, winattr, &place))
-    return end_request(update(atomic, rank, win, &place), request);
-  return MPIDI_MAD_far_atomic(atomic, rank, win, request);
+  if (!find_place(win, rank, winattr, &place))
+    return MPIDI_MAD_far_atomic(atomic, rank, win, request);
+  return end_request(is_element(atomic) ? update_element(atomic, rank, win, &place)
+                                        : update(atomic, rank, win, &place),
+                     request);
 }
 
 int MPIDI_MAD_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
@@ -238,6 +303,19 @@ int MPIDI_MAD_get_accumulate(const void* origin_addr, int origin_count,
                                      .fetches = true};
 
   return update_or_send(&atomic, target_rank, win, winattr, request);
+}
+
+int MPIDI_MAD_fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype,
+                           int target_rank, MPI_Aint target_disp, MPI_Op op, MPIR_Win* win,
+                           MPIDI_winattr_t winattr) {
+  const MPIDI_MAD_atomic_t atomic = {.origin = {origin_addr, 1, datatype},
+                                     .result = {result_addr, 1, datatype},
+                                     .target = {NULL, 1, datatype},
+                                     .displacement = target_disp,
+                                     .op = op,
+                                     .fetches = true};
+
+  return update_or_send(&atomic, target_rank, win, winattr, NULL);
 }
 
 int MPIDI_MAD_compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,

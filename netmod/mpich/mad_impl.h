@@ -74,13 +74,6 @@ typedef struct {
 int MPIDI_MAD_neighbor_exchange(const MPIDI_MAD_blocks_t* out, const MPIDI_MAD_blocks_t* in,
                                 MPIR_Comm* comm);
 
-/* Post/start/complete/wait: they return when MPICH's own wait would not wait any more, or with an
- * error when a member of the group has failed. */
-int MPIDI_MAD_await_posts(MPIR_Group* group, int mode, MPIR_Win* win);
-int MPIDI_MAD_await_completes(MPIR_Win* win);
-/* Whether all are here is MPICH's to say then; an error if not all can come any more. */
-int MPIDI_MAD_look_for_completes(MPIR_Win* win);
-
 /* A partitioned request is started. */
 int MPIDI_MAD_part_started(MPIR_Request* request);
 

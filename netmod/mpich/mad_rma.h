@@ -1,10 +1,10 @@
 /* mad_rma.h: one-sided communication.
  *
  * Operations on memory that this process has, its own or a neighbour's on this node, are done at
- * once (mad_direct.c), and where all of a window lies in one node, its locks are words in shared
- * memory (mad_turns.c).  All others travel in messages (mad_far.c, mad_atomic.c).  Epochs are
- * MPICH's over active messages; its waits for the members of a group end when one of them has
- * failed (mad_win.c).
+ * once (mad_direct.c), and where all of a window lies in one node, its locks, fences, posts and
+ * completes are words in shared memory (mad_turns.c, mad_win.c).  All others travel in messages:
+ * operations of ours (mad_far.c, mad_atomic.c), synchronisation of MPICH's, whose waits for the
+ * members of a group end when one of them has failed (mad_win.c).
  */
 #ifndef MAD_RMA_H_INCLUDED
 #define MAD_RMA_H_INCLUDED
@@ -29,6 +29,9 @@ int MPIDI_MAD_get_accumulate(const void* origin_addr, int origin_count,
                              MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
                              int target_count, MPI_Datatype target_datatype, MPI_Op op,
                              MPIR_Win* win, MPIDI_winattr_t winattr, MPIR_Request** request);
+int MPIDI_MAD_fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype,
+                           int target_rank, MPI_Aint target_disp, MPI_Op op, MPIR_Win* win,
+                           MPIDI_winattr_t winattr);
 int MPIDI_MAD_compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
                                MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
                                MPIR_Win* win, MPIDI_winattr_t winattr);
@@ -41,6 +44,14 @@ int MPIDI_MAD_win_unlock_all(MPIR_Win* win);
 /* `rank` negative: all.  `local`: only this process's memory may be used again. */
 int MPIDI_MAD_win_flush(int rank, MPIR_Win* win, bool local);
 
+/* mad_win.c */
+int MPIDI_MAD_win_fence(int assert, MPIR_Win* win);
+int MPIDI_MAD_win_post(MPIR_Group* group, int assert, MPIR_Win* win);
+int MPIDI_MAD_win_start(MPIR_Group* group, int assert, MPIR_Win* win);
+int MPIDI_MAD_win_complete(MPIR_Win* win);
+int MPIDI_MAD_win_wait(MPIR_Win* win);
+int MPIDI_MAD_win_test(MPIR_Win* win, int* flag);
+
 /* mad_far.c: what a synchronisation returns, or else the error of an operation before it. */
 int MPIDI_MAD_or_trouble(MPIR_Win* win, int mpi_errno);
 
@@ -52,26 +63,23 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_MAD_complete_direct(void) {
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_start(MPIR_Group* group, int assert, MPIR_Win* win) {
-  int mpi_errno = MPIDI_MAD_await_posts(group, assert, win);
-  return (mpi_errno == MPI_SUCCESS) ? MPIDIG_mpi_win_start(group, assert, win) : mpi_errno;
+  return MPIDI_MAD_win_start(group, assert, win);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_complete(MPIR_Win* win) {
-  return MPIDI_MAD_or_trouble(win, MPIDIG_mpi_win_complete(win));
+  return MPIDI_MAD_win_complete(win);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_post(MPIR_Group* group, int assert, MPIR_Win* win) {
-  return MPIDIG_mpi_win_post(group, assert, win);
+  return MPIDI_MAD_win_post(group, assert, win);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_wait(MPIR_Win* win) {
-  int mpi_errno = MPIDI_MAD_await_completes(win);
-  return (mpi_errno == MPI_SUCCESS) ? MPIDIG_mpi_win_wait(win) : mpi_errno;
+  return MPIDI_MAD_win_wait(win);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_test(MPIR_Win* win, int* flag) {
-  int mpi_errno = MPIDI_MAD_look_for_completes(win);
-  return (mpi_errno == MPI_SUCCESS) ? MPIDIG_mpi_win_test(win, flag) : mpi_errno;
+  return MPIDI_MAD_win_test(win, flag);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_lock(int lock_type, int rank, int assert,
@@ -111,7 +119,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_flush_local_all(MPIR_Win* win) {
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_fence(int assert, MPIR_Win* win) {
-  return MPIDI_MAD_or_trouble(win, MPIDIG_mpi_win_fence(assert, win));
+  return MPIDI_MAD_win_fence(assert, win);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_sync(MPIR_Win* win) {
@@ -219,8 +227,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_fetch_and_op(const void* origin_addr, 
                                                        MPI_Aint target_disp, MPI_Op op,
                                                        MPIR_Win* win, MPIDI_av_entry_t* addr,
                                                        MPIDI_winattr_t winattr) {
-  return MPIDI_MAD_get_accumulate(origin_addr, 1, datatype, result_addr, 1, datatype, target_rank,
-                                  target_disp, 1, datatype, op, win, winattr, NULL);
+  return MPIDI_MAD_fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op,
+                                win, winattr);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_compare_and_swap(const void* origin_addr,

@@ -10,12 +10,11 @@
 /* A process's word at a target: nothing, or it is drawing, or its number and kind. */
 enum { NOTHING = 0, DRAWING = 1, EXCLUSIVE = 1, NUMBER_SHIFT = 1 };
 
-#define AWAKE_POLLS 1000   /* in which a waiter does not sleep: turns come without a message */
-#define TOUCH_INTERVAL 512 /* polls between looks whether those waited for live */
-#define POLL_INTERVAL 64   /* flushes and unlocks that had nothing to wait for, between polls */
+#define AWAKE_POLLS 1000 /* in which a waiter does not sleep: turns come without a message */
+#define POLL_INTERVAL 64 /* flushes and unlocks that had nothing to wait for, between polls */
 
 static MPL_atomic_int64_t* word_of(const MPIDI_MAD_shared_t* shared, int target, int origin) {
-  return &shared->turns[(size_t)target * (size_t)shared->ranks + (size_t)origin];
+  return MPIDI_MAD_word(shared, shared->turns, target, origin);
 }
 
 static bool excludes(int64_t theirs, int64_t mine) {
@@ -33,23 +32,35 @@ static int target_error(MPIR_Win* win, int rank) {
   return MPIDI_MAD_rank_error(rank, win->comm_ptr);
 }
 
+int MPIDI_MAD_poll_awake(uint32_t* polls) {
+  int mpi_errno = MPI_SUCCESS;
+
+  if (++*polls < AWAKE_POLLS) MPIDI_MAD_stay_awake();
+  mpi_errno = MPIDI_progress_test_vci(0);
+  MPIR_ERR_CHECK(mpi_errno);
+  MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
 /* Returns when the other process does not exclude this one's number at the target any more. */
 static int await_other(MPIR_Win* win, int target, int other, int64_t mine) {
-  const MPL_atomic_int64_t* word = word_of(MPIDI_MAD_shared_of(win), target, other);
+  const MPL_atomic_int64_t* word = word_of(MPIDI_MAD_words_of(win), target, other);
   int mpi_errno = MPI_SUCCESS, error = MPI_SUCCESS;
   uint32_t polls = 0;
 
   while (excludes(MPL_atomic_acquire_load_int64(word), mine) && !is_gone(win, other)) {
     error = target_error(win, target);
     if (error) return error;
-    if (polls < AWAKE_POLLS) MPIDI_MAD_stay_awake();
-    if (++polls % TOUCH_INTERVAL == 0) {
+    mpi_errno = MPIDI_MAD_poll_awake(&polls);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (polls % MPIDI_MAD_TOUCH_INTERVAL == 0) {
       MPIDI_MAD_touch(MPIDI_MAD_peer(win->comm_ptr, other));
       if (target != win->comm_ptr->rank) MPIDI_MAD_touch(MPIDI_MAD_peer(win->comm_ptr, target));
     }
-    mpi_errno = MPIDI_progress_test_vci(0);
-    MPIR_ERR_CHECK(mpi_errno);
-    MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
   }
 
 fn_exit:
@@ -59,12 +70,12 @@ fn_fail:
 }
 
 static void release(MPIR_Win* win, int target) {
-  MPL_atomic_release_store_int64(word_of(MPIDI_MAD_shared_of(win), target, win->comm_ptr->rank),
+  MPL_atomic_release_store_int64(word_of(MPIDI_MAD_words_of(win), target, win->comm_ptr->rank),
                                  NOTHING);
 }
 
 static int acquire(MPIR_Win* win, int target, int kind) {
-  const MPIDI_MAD_shared_t* shared = MPIDI_MAD_shared_of(win);
+  const MPIDI_MAD_shared_t* shared = MPIDI_MAD_words_of(win);
   MPL_atomic_int64_t* word = word_of(shared, target, win->comm_ptr->rank);
   int mpi_errno = MPI_SUCCESS;
   int64_t mine;
@@ -78,13 +89,6 @@ static int acquire(MPIR_Win* win, int target, int kind) {
     if (other != win->comm_ptr->rank) mpi_errno = await_other(win, target, other, mine);
   if (mpi_errno) release(win, target);
   return mpi_errno;
-}
-
-/* NULL: MPICH's protocol has the window's locks. */
-static const MPIDI_MAD_shared_t* own_locks(MPIR_Win* win) {
-  const MPIDI_MAD_shared_t* shared = MPIDI_MAD_shared_of(win);
-
-  return shared && shared->turns ? shared : NULL;
 }
 
 /* Now and then, also where there is nothing to wait for: other processes may wait for messages of
@@ -101,7 +105,7 @@ int MPIDI_MAD_win_lock(int lock_type, int rank, int assert, MPIR_Win* win) {
   int mpi_errno = MPI_SUCCESS;
   MPIDIG_win_target_t* target;
 
-  if (!own_locks(win)) return MPIDIG_mpi_win_lock(lock_type, rank, assert, win);
+  if (!MPIDI_MAD_words_of(win)) return MPIDIG_mpi_win_lock(lock_type, rank, assert, win);
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   MPIDIG_LOCK_EPOCH_CHECK_NONE(win, rank, mpi_errno, goto fn_fail);
   mpi_errno = target_error(win, rank);
@@ -127,7 +131,7 @@ int MPIDI_MAD_win_unlock(int rank, MPIR_Win* win) {
   int mpi_errno = MPI_SUCCESS;
   MPIDIG_win_target_t* target;
 
-  if (!own_locks(win)) return MPIDI_MAD_or_trouble(win, MPIDIG_mpi_win_unlock(rank, win));
+  if (!MPIDI_MAD_words_of(win)) return MPIDI_MAD_or_trouble(win, MPIDIG_mpi_win_unlock(rank, win));
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   MPIDIG_ACCESS_EPOCH_CHECK(win, MPIDIG_EPOTYPE_LOCK, mpi_errno, goto fn_fail);
   target = MPIDIG_win_target_find(win, rank);
@@ -151,7 +155,7 @@ fn_fail:
 }
 
 int MPIDI_MAD_win_lock_all(int assert, MPIR_Win* win) {
-  const MPIDI_MAD_shared_t* shared = own_locks(win);
+  const MPIDI_MAD_shared_t* shared = MPIDI_MAD_words_of(win);
   int mpi_errno = MPI_SUCCESS, target = 0;
 
   if (!shared) return MPIDIG_mpi_win_lock_all(assert, win);
@@ -174,7 +178,7 @@ fn_fail:
 }
 
 int MPIDI_MAD_win_unlock_all(MPIR_Win* win) {
-  const MPIDI_MAD_shared_t* shared = own_locks(win);
+  const MPIDI_MAD_shared_t* shared = MPIDI_MAD_words_of(win);
   int mpi_errno = MPI_SUCCESS;
 
   if (!shared) return MPIDI_MAD_or_trouble(win, MPIDIG_mpi_win_unlock_all(win));
@@ -203,7 +207,7 @@ static int generic_flush(int rank, MPIR_Win* win, bool local) {
 int MPIDI_MAD_win_flush(int rank, MPIR_Win* win, bool local) {
   int mpi_errno = MPI_SUCCESS;
 
-  if (!own_locks(win)) return MPIDI_MAD_or_trouble(win, generic_flush(rank, win, local));
+  if (!MPIDI_MAD_words_of(win)) return MPIDI_MAD_or_trouble(win, generic_flush(rank, win, local));
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   MPIDIG_EPOCH_CHECK_PASSIVE(win, mpi_errno, goto fn_fail);
   if (rank >= 0 && MPIDIG_WIN(win, sync).access_epoch_type == MPIDIG_EPOTYPE_LOCK) {

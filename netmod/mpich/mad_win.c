@@ -1,9 +1,16 @@
-/* mad_win.c: windows are MPICH's generic ones; here are its hooks and its waits for groups.
+/* mad_win.c: windows are MPICH's generic ones; here are its hooks, and the epochs of fences and of
+ * groups.
  *
- * MPICH counts the posts and completes of a group's members and knows no end but their full number.
- * So we wait before it does, and give up when a member is gone.
+ * Where all of a window lies in one node, who arrives at a fence, posts or completes writes a word
+ * that the others read.  Nothing is underway then, so that words are all that an epoch needs.
+ * Otherwise fences, posts and completes are MPICH's messages.  MPICH counts those of a group's
+ * members and knows no end but their full number.  So we wait before it does, and give up when a
+ * member is gone.
  */
 #include "mad_window.h"
+
+/* Looks at a word before a poll, which takes as long as some 50 of them. */
+#define LOOKS 100
 
 /* The members' ranks in the window; the caller frees them. */
 static int ranks_of(MPIR_Win* win, MPIR_Group* group, int** ranks) {
@@ -14,66 +21,168 @@ static int ranks_of(MPIR_Win* win, MPIR_Group* group, int** ranks) {
   return MPIDIG_fill_ranks_in_win_grp(win, group, *ranks);
 }
 
-static int member_error(MPIR_Win* win, const int* ranks, int size) {
-  int mpi_errno = MPI_SUCCESS;
-
-  if (likely(MPIDI_MAD_global.gone_peers == 0)) return MPI_SUCCESS;
-  for (int i = 0; i < size && mpi_errno == MPI_SUCCESS; i++)
-    mpi_errno = MPIDI_MAD_rank_error(ranks[i], win->comm_ptr);
-  return mpi_errno;
-}
-
-/* ---- posts and completes ----
+/* ---- what members say ----
  *
  * MPICH counts what came from anybody.  One who is ahead may have posted the next epoch, to another
  * group, while a member of this one's is still missing: its post would stand for the missing one,
  * or be one too many for ever.  So each rank's are counted here, and MPICH sees a full number.
  */
 
-typedef MPIDI_MAD_member_t member_t;
+typedef enum { FENCES, POSTS, COMPLETES } kind_t;
 
-typedef enum { POSTS, COMPLETES } kind_t;
+/* Of whom something is awaited. */
+typedef struct {
+  MPIR_Win* win;
+  MPIDI_MAD_shared_t* shared; /* NULL: they send messages */
+  kind_t kind;
+  int size;
+  const int* ranks; /* NULL: all of the window, by rank */
+  int64_t fences;   /* that they are to arrive at */
+} members_t;
 
-static unsigned* count_of(MPIR_Win* win, int rank, kind_t kind) {
-  member_t* member = &win->dev.netmod.mad.members[rank];
+static int rank_of(const members_t* members, int i) {
+  return members->ranks ? members->ranks[i] : i;
+}
+
+static int64_t* count_of(MPIR_Win* win, int rank, kind_t kind) {
+  MPIDI_MAD_member_t* member = &win->dev.netmod.mad.members[rank];
 
   return kind == POSTS ? &member->posts : &member->completes;
+}
+
+/* What one rank says to another. */
+static MPL_atomic_int64_t* word_of(const MPIDI_MAD_shared_t* shared, kind_t kind, int to,
+                                   int from) {
+  return MPIDI_MAD_word(shared, kind == POSTS ? shared->posts : shared->completes, to, from);
 }
 
 void MPIDI_MAD_member_spoke(int handler_id, const MPIDIG_win_cntrl_msg_t* message) {
   MPIR_Win* win = MPIDIU_map_lookup(MPIDI_global.win_map, message->win_id);
 
+  if (MPIDI_MAD_words_of(win)) return; /* nobody of us sends it */
   ++*count_of(win, message->origin_rank, handler_id == MPIDIG_WIN_POST ? POSTS : COMPLETES);
 }
 
-static bool all_spoke(MPIR_Win* win, const int* ranks, int size, kind_t kind) {
-  for (int i = 0; i < size; i++)
-    if (*count_of(win, ranks[i], kind) == 0) return false;
-  return true;
+static bool has_spoken(const members_t* members, int rank) {
+  const MPIDI_MAD_shared_t* shared = members->shared;
+  MPIR_Win* win = members->win;
+
+  if (members->kind == FENCES)
+    return MPL_atomic_acquire_load_int64(&shared->targets[rank].now.fences) >= members->fences;
+  if (shared == NULL) return *count_of(win, rank, members->kind) > 0;
+  return MPL_atomic_acquire_load_int64(word_of(shared, members->kind, win->comm_ptr->rank, rank)) >
+         *count_of(win, rank, members->kind);
 }
+
+/* The first of them from `i` on that has not spoken, or their number. */
+static int find_silent(const members_t* members, int i) {
+  while (i < members->size && has_spoken(members, rank_of(members, i))) i++;
+  return i;
+}
+
+/* While one is missing, the end of any other may be why. */
+static int member_error(const members_t* members) {
+  int mpi_errno = MPI_SUCCESS;
+
+  if (likely(MPIDI_MAD_global.gone_peers == 0)) return MPI_SUCCESS;
+  for (int i = 0; i < members->size && mpi_errno == MPI_SUCCESS; i++)
+    mpi_errno = MPIDI_MAD_rank_error(rank_of(members, i), members->win->comm_ptr);
+  return mpi_errno;
+}
+
+/* So that a death is noticed. */
+static void touch(const members_t* members) {
+  MPIR_Comm* comm = members->win->comm_ptr;
+
+  for (int i = 0; i < members->size; i++)
+    if (rank_of(members, i) != comm->rank)
+      MPIDI_MAD_touch(MPIDI_MAD_peer(comm, rank_of(members, i)));
+}
+
+/* Returns when all have spoken, or not all can any more. */
+static int await(const members_t* members) {
+  int mpi_errno = MPI_SUCCESS, looks = 0;
+  uint32_t polls = 0;
+
+  if (members->shared == NULL) touch(members);
+  for (int i = 0; (i = find_silent(members, i)) < members->size;) {
+    if (members->shared && !MPIDI_MAD_global.crowded && ++looks % LOOKS != 0) continue;
+    mpi_errno = member_error(members);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIDI_MAD_poll_awake(&polls);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (polls % MPIDI_MAD_TOUCH_INTERVAL == 0) touch(members);
+  }
+  if (polls == 0 && members->shared) mpi_errno = MPIDI_MAD_poll_sometimes();
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+/* ---- fences ---- */
+
+int MPIDI_MAD_win_fence(int assert, MPIR_Win* win) {
+  MPIDI_MAD_shared_t* shared = MPIDI_MAD_words_of(win);
+  members_t members = {.win = win, .shared = shared, .kind = FENCES};
+  int mpi_errno = MPI_SUCCESS;
+  MPL_atomic_int64_t* mine;
+
+  if (!shared) return MPIDI_MAD_or_trouble(win, MPIDIG_mpi_win_fence(assert, win));
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  MPIDIG_FENCE_EPOCH_CHECK(win, mpi_errno, goto fn_fail);
+  (void)MPIDI_MAD_complete_direct();
+  MPIDIG_EPOCH_FENCE_EVENT(win, assert);
+  /* Whatever is asserted: operations are done at once, so those of the next epoch have to wait for
+   * what others stored before it. */
+  mine = &shared->targets[win->comm_ptr->rank].now.fences;
+  members.size = shared->ranks;
+  members.fences = MPL_atomic_relaxed_load_int64(mine) + 1;
+  MPL_atomic_release_store_int64(mine, members.fences);
+  mpi_errno = await(&members);
+
+fn_exit:
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+/* ---- groups ---- */
 
 /* One of each member is for this epoch, and MPICH's count is complete. */
-static void take(MPIR_Win* win, const int* ranks, int size, kind_t kind) {
-  for (int i = 0; i < size; i++) --*count_of(win, ranks[i], kind);
-  if (kind == POSTS)
-    MPIDIG_WIN(win, sync).pw.count = size;
+static void take(const members_t* members) {
+  const int step = members->shared ? 1 : -1;
+
+  for (int i = 0; i < members->size; i++)
+    *count_of(members->win, rank_of(members, i), members->kind) += step;
+  if (members->kind == POSTS)
+    MPIDIG_WIN(members->win, sync).pw.count = members->size;
   else
-    MPIDIG_WIN(win, sync).sc.count = size;
+    MPIDIG_WIN(members->win, sync).sc.count = members->size;
 }
 
-static int await_members(MPIR_Win* win, MPIR_Group* group, kind_t kind) {
-  int mpi_errno = MPI_SUCCESS, error = MPI_SUCCESS;
+/* `waits`: until all have spoken; else it is for MPICH to see whether they have. */
+static int hear(MPIR_Win* win, MPIR_Group* group, kind_t kind, bool waits) {
+  int mpi_errno = MPI_SUCCESS;
   int* ranks = NULL;
+  members_t members = {
+      .win = win, .shared = MPIDI_MAD_words_of(win), .kind = kind, .size = group->size};
 
   mpi_errno = ranks_of(win, group, &ranks);
   MPIR_ERR_CHECK(mpi_errno);
-  for (int i = 0; i < group->size; i++) /* so that a death is noticed */
-    (void)mad_peer_touch(MPIDI_MAD_global.engine, MPIDI_MAD_peer(win->comm_ptr, ranks[i]));
-  MPIDIU_PROGRESS_WHILE(!all_spoke(win, ranks, group->size, kind) &&
-                            (error = member_error(win, ranks, group->size)) == MPI_SUCCESS,
-                        0);
-  mpi_errno = error;
-  if (mpi_errno == MPI_SUCCESS) take(win, ranks, group->size, kind);
+  members.ranks = ranks;
+  if (waits) {
+    mpi_errno = await(&members);
+    MPIR_ERR_CHECK(mpi_errno);
+    take(&members);
+  } else if (find_silent(&members, 0) == members.size) {
+    take(&members);
+  } else {
+    if (members.shared) MPIDI_MAD_stay_awake();
+    mpi_errno = member_error(&members);
+  }
 
 fn_exit:
   MPL_free(ranks);
@@ -83,46 +192,108 @@ fn_fail:
 }
 
 /* What is wrong with the call is MPICH's to say, hence nothing is waited for then. */
-int MPIDI_MAD_await_posts(MPIR_Group* group, int mode, MPIR_Win* win) {
+int MPIDI_MAD_win_start(MPIR_Group* group, int assert, MPIR_Win* win) {
+  const int epoch = MPIDIG_WIN(win, sync).access_epoch_type;
   int mpi_errno = MPI_SUCCESS;
-  int epoch = MPIDIG_WIN(win, sync).access_epoch_type;
 
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-  if (!(mode & MPI_MODE_NOCHECK) &&
+  if (!(assert& MPI_MODE_NOCHECK) &&
       (epoch == MPIDIG_EPOTYPE_NONE || epoch == MPIDIG_EPOTYPE_REFENCE))
-    mpi_errno = await_members(win, group, POSTS);
+    mpi_errno = hear(win, group, POSTS, true);
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
-  return mpi_errno;
+  return (mpi_errno == MPI_SUCCESS) ? MPIDIG_mpi_win_start(group, assert, win) : mpi_errno;
 }
 
-int MPIDI_MAD_await_completes(MPIR_Win* win) {
+static int hear_completes(MPIR_Win* win, bool waits) {
   int mpi_errno = MPI_SUCCESS;
 
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   if (MPIDIG_WIN(win, sync).exposure_epoch_type == MPIDIG_EPOTYPE_POST)
-    mpi_errno = await_members(win, MPIDIG_WIN(win, sync).pw.group, COMPLETES);
+    mpi_errno = hear(win, MPIDIG_WIN(win, sync).pw.group, COMPLETES, waits);
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
   return mpi_errno;
 }
 
-int MPIDI_MAD_look_for_completes(MPIR_Win* win) {
-  int mpi_errno = MPI_SUCCESS;
-  MPIR_Group* group = MPIDIG_WIN(win, sync).pw.group;
+int MPIDI_MAD_win_wait(MPIR_Win* win) {
+  const int mpi_errno = hear_completes(win, true);
+
+  return (mpi_errno == MPI_SUCCESS) ? MPIDIG_mpi_win_wait(win) : mpi_errno;
+}
+
+int MPIDI_MAD_win_test(MPIR_Win* win, int* flag) {
+  const int mpi_errno = hear_completes(win, false);
+
+  return (mpi_errno == MPI_SUCCESS) ? MPIDIG_mpi_win_test(win, flag) : mpi_errno;
+}
+
+/* To all members of a group, with all that was written before; an error if one is gone. */
+static int speak(MPIR_Win* win, MPIR_Group* group, kind_t kind) {
+  const MPIDI_MAD_shared_t* shared = MPIDI_MAD_words_of(win);
+  int mpi_errno = MPI_SUCCESS, error = MPI_SUCCESS;
   int* ranks = NULL;
 
-  if (MPIDIG_WIN(win, sync).exposure_epoch_type != MPIDIG_EPOTYPE_POST) return MPI_SUCCESS;
-  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   mpi_errno = ranks_of(win, group, &ranks);
-  if (mpi_errno == MPI_SUCCESS) {
-    if (all_spoke(win, ranks, group->size, COMPLETES))
-      take(win, ranks, group->size, COMPLETES);
-    else
-      mpi_errno = member_error(win, ranks, group->size);
+  MPIR_ERR_CHECK(mpi_errno);
+  (void)MPIDI_MAD_complete_direct();
+  for (int i = 0; i < group->size; i++) {
+    MPL_atomic_int64_t* word = word_of(shared, kind, ranks[i], win->comm_ptr->rank);
+    MPL_atomic_release_store_int64(word, MPL_atomic_relaxed_load_int64(word) + 1);
+    if (unlikely(MPIDI_MAD_global.gone_peers > 0) && error == MPI_SUCCESS)
+      error = MPIDI_MAD_rank_error(ranks[i], win->comm_ptr);
   }
-  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  mpi_errno = error;
+
+fn_exit:
   MPL_free(ranks);
   return mpi_errno;
+fn_fail:
+  goto fn_exit;
 }
+
+int MPIDI_MAD_win_post(MPIR_Group* group, int assert, MPIR_Win* win) {
+  int mpi_errno = MPI_SUCCESS;
+
+  if (!MPIDI_MAD_words_of(win)) return MPIDIG_mpi_win_post(group, assert, win);
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  MPIDIG_EXPOSURE_EPOCH_CHECK_NONE(win, mpi_errno, goto fn_fail);
+  MPIR_ERR_CHKANDJUMP(MPIDIG_WIN(win, sync).pw.group != NULL, mpi_errno, MPI_ERR_GROUP, "**group");
+  if (!(assert& MPI_MODE_NOCHECK)) {
+    mpi_errno = speak(win, group, POSTS);
+    MPIR_ERR_CHECK(mpi_errno);
+  }
+  MPIR_Group_add_ref(group);
+  MPIDIG_WIN(win, sync).pw.group = group;
+  MPIDIG_WIN(win, sync).exposure_epoch_type = MPIDIG_EPOTYPE_POST;
+
+fn_exit:
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+int MPIDI_MAD_win_complete(MPIR_Win* win) {
+  int mpi_errno = MPI_SUCCESS;
+
+  if (!MPIDI_MAD_words_of(win)) return MPIDI_MAD_or_trouble(win, MPIDIG_mpi_win_complete(win));
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  MPIDIG_ACCESS_EPOCH_CHECK(win, MPIDIG_EPOTYPE_START, mpi_errno, goto fn_fail);
+  mpi_errno = speak(win, MPIDIG_WIN(win, sync).sc.group, COMPLETES);
+  if (mpi_errno == MPI_SUCCESS) mpi_errno = MPIDI_MAD_poll_sometimes();
+  /* Also with an error, since the others were told. */
+  if (MPIR_CVAR_CH4_RMA_MEM_EFFICIENT) MPIDIG_win_target_cleanall(win);
+  MPIDIG_WIN(win, sync).access_epoch_type = MPIDIG_EPOTYPE_NONE;
+  MPIR_Group_release(MPIDIG_WIN(win, sync).sc.group);
+  MPIDIG_WIN(win, sync).sc.group = NULL;
+
+fn_exit:
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+/* ---- hooks ---- */
 
 void MPIDI_MAD_window_message(int handler_id, MPIDIG_win_cntrl_msg_t* message) {
   if (MPIDIU_map_lookup(MPIDI_global.win_map, message->win_id) != MPIDIU_MAP_NOT_FOUND)
@@ -133,7 +304,7 @@ void MPIDI_MAD_window_message(int handler_id, MPIDIG_win_cntrl_msg_t* message) {
 static int make_members(MPIR_Win* win) {
   win->dev.netmod.mad.trouble = MPI_SUCCESS;
   win->dev.netmod.mad.members =
-      MPL_calloc(win->comm_ptr->local_size, sizeof(member_t), MPL_MEM_RMA);
+      MPL_calloc(win->comm_ptr->local_size, sizeof(MPIDI_MAD_member_t), MPL_MEM_RMA);
   if (win->dev.netmod.mad.members) return MPI_SUCCESS;
   return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_NO_MEM,
                               "**nomem", 0);

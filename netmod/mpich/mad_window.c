@@ -62,16 +62,22 @@ static int agree(MPIR_Comm* node, bool mine, bool* all) {
 static int allocate(MPIR_Comm* node, MPIDI_MAD_shared_t* shared, bool whole) {
   int mpi_errno = MPI_SUCCESS;
   const size_t ranks = (size_t)node->local_size;
-  const size_t turns = whole ? ranks * ranks * sizeof(MPL_atomic_int64_t) : 0;
+  const size_t table = whole ? ranks * ranks : 0; /* words */
   void* memory = NULL;
   bool failed = false, ready;
 
-  mpi_errno = MPIDU_shm_alloc(node, ranks * sizeof(MPIDI_MAD_target_t) + turns, &memory, &failed);
+  mpi_errno = MPIDU_shm_alloc(
+      node, ranks * sizeof(MPIDI_MAD_target_t) + 3 * table * sizeof(MPL_atomic_int64_t), &memory,
+      &failed);
   MPIR_ERR_CHECK(mpi_errno);
   if (failed) goto fn_exit;
   shared->ranks = (int)ranks;
   shared->targets = memory;
-  shared->turns = whole ? (MPL_atomic_int64_t*)(shared->targets + ranks) : NULL;
+  if (whole) {
+    shared->turns = (MPL_atomic_int64_t*)(shared->targets + ranks);
+    shared->posts = shared->turns + table;
+    shared->completes = shared->posts + table;
+  }
   mpi_errno = agree(node, init_mutex(&shared->targets[node->rank].now.mutex) == 0, &ready);
   if (mpi_errno != MPI_SUCCESS || !ready) {
     (void)MPIDU_shm_free(memory);

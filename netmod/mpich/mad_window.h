@@ -3,8 +3,8 @@
  *
  * MPICH allocates the memory of MPI_Win_allocate and MPI_Win_allocate_shared so that all processes
  * of a node have it, and keeps where everybody's part is (MPIDIG_WIN(win, shared_table)).  Beside
- * that we share, in a segment of our own, what makes operations atomic and locks exclude each
- * other.
+ * that we share, in a segment of our own, what makes operations atomic, locks exclude each other,
+ * and epochs begin and end.
  */
 #ifndef MAD_WINDOW_H_INCLUDED
 #define MAD_WINDOW_H_INCLUDED
@@ -13,13 +13,14 @@
 
 #include "mad_core.h"
 
-/* In shared memory; a line or two of the cache of its own. */
+/* In shared memory; two lines of the cache of its own, of which others wait for the second. */
 typedef union MPIDI_MAD_target {
   struct {
     /* Held for every atomic operation on the target's memory, whoever does it.  Robust: the kernel
      * releases that of a process that died. */
     pthread_mutex_t mutex;
-    MPL_atomic_int64_t tickets; /* for the target's lock, given so far (mad_turns.c) */
+    MPL_atomic_int64_t tickets;             /* for its lock, given so far (mad_turns.c) */
+    _Alignas(64) MPL_atomic_int64_t fences; /* that it has arrived at (mad_win.c) */
   } now;
   char room[128];
 } MPIDI_MAD_target_t;
@@ -27,14 +28,30 @@ typedef union MPIDI_MAD_target {
 typedef struct MPIDI_MAD_shared {
   int ranks;                   /* processes of this node */
   MPIDI_MAD_target_t* targets; /* one each, by their ranks there */
-  MPL_atomic_int64_t* turns;   /* `ranks` for each target, and the window has no other processes; or
-                                  NULL: it has */
+  /* Tables of `ranks` words for each rank, one for each other; NULL: the window has processes of
+   * other nodes, too. */
+  MPL_atomic_int64_t* turns;     /* for a target's lock, by its origins */
+  MPL_atomic_int64_t* posts;     /* to a rank, so far, by those who posted */
+  MPL_atomic_int64_t* completes; /* likewise */
 } MPIDI_MAD_shared_t;
 
 /* NULL: the window's memory is not shared. */
 static inline MPIDI_MAD_shared_t* MPIDI_MAD_shared_of(MPIR_Win* win) {
   return (MPIDI_WIN(win, winattr) & MPIDI_WINATTR_SHM_ALLOCATED) ? win->dev.netmod.mad.shared
                                                                  : NULL;
+}
+
+/* NULL: synchronisation of the window is MPICH's, by messages. */
+static inline MPIDI_MAD_shared_t* MPIDI_MAD_words_of(MPIR_Win* win) {
+  MPIDI_MAD_shared_t* shared = MPIDI_MAD_shared_of(win);
+
+  return shared && shared->turns ? shared : NULL;
+}
+
+/* Of one of the tables. */
+static inline MPL_atomic_int64_t* MPIDI_MAD_word(const MPIDI_MAD_shared_t* shared,
+                                                 MPL_atomic_int64_t* table, int to, int from) {
+  return &table[(size_t)to * (size_t)shared->ranks + (size_t)from];
 }
 
 /* A buffer as MPI describes it. */
@@ -58,7 +75,9 @@ typedef struct {
 
 /* By rank, what this process keeps of another member of the window. */
 typedef struct MPIDI_MAD_member {
-  unsigned posts, completes; /* that came and no epoch has waited for yet (mad_win.c) */
+  /* That came and no epoch has waited for yet; or, where words in shared memory say how many came,
+   * that epochs have waited for (mad_win.c). */
+  int64_t posts, completes;
   struct MPIDI_MAD_far* far; /* operations by messages, from the first one on, else NULL */
 } MPIDI_MAD_member_t;
 
@@ -106,6 +125,11 @@ int MPIDI_MAD_unshare_window(MPIR_Win* win);
 
 /* mad_turns.c: progress, each so many calls. */
 int MPIDI_MAD_poll_sometimes(void);
+/* mad_turns.c: between two looks at what others write into shared memory, by one who waits for it:
+ * progress, so that messages are served and the core is given to others.  `*polls` counts them,
+ * from 0; each MPIDI_MAD_TOUCH_INTERVAL the caller touches those that it waits for. */
+int MPIDI_MAD_poll_awake(uint32_t* polls);
+enum { MPIDI_MAD_TOUCH_INTERVAL = 512 };
 
 /* Nobody else is at the target's memory for an atomic operation, from one to the other.  `target`
  * NULL: only this process ever is. */

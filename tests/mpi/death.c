@@ -444,13 +444,32 @@ static void die_partitioned_receiver(void) {
   }
 }
 
-/* Rank 0 waits for a member of a group that is dead: to post, or to complete. */
-static void die_in_group(bool posting, bool tests) {
-  int cell = 0, others[2] = {1, victim}, error = MPI_SUCCESS, done = 0, zero = 0;
+/* All others wait at a fence for one who never comes, and again at the next. */
+static void die_fencing(void) {
+  int* memory;
+  MPI_Win win;
+  MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, comm, (void*)&memory, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  CHECK_MPI(MPI_Win_fence(0, win));
+  if (rank == victim) die_later();
+  for (int i = 0; i < 2; i++) {
+    const int error = MPI_Win_fence(0, win);
+    CHECK_CLASS(error, MPIX_ERR_PROC_FAILED);
+    expect_failed_epoch(error);
+  }
+}
+
+/* Rank 0 waits for a member of a group that is dead: to post, or to complete. `near`: the window is
+ * one of shared memory. */
+static void die_in_group(bool posting, bool tests, bool near) {
+  int *memory, cell = 0, others[2] = {1, victim}, error = MPI_SUCCESS, done = 0, zero = 0;
   MPI_Group world, group;
   MPI_Win win;
   MPI_Comm_group(comm, &world);
-  MPI_Win_create(&cell, sizeof(cell), sizeof(cell), MPI_INFO_NULL, comm, &win);
+  if (near)
+    MPI_Win_allocate(sizeof(cell), sizeof(cell), MPI_INFO_NULL, comm, (void*)&memory, &win);
+  else
+    MPI_Win_create(&cell, sizeof(cell), sizeof(cell), MPI_INFO_NULL, comm, &win);
   MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
   MPI_Barrier(comm);
   if (rank == victim) die_later();
@@ -524,11 +543,17 @@ static bool play(const char* scene) {
   else if (strcmp(scene, "partitioned-receiver") == 0)
     die_partitioned_receiver();
   else if (strcmp(scene, "group-post") == 0)
-    die_in_group(true, false);
+    die_in_group(true, false, false);
   else if (strcmp(scene, "group-complete") == 0)
-    die_in_group(false, false);
+    die_in_group(false, false, false);
   else if (strcmp(scene, "group-test") == 0)
-    die_in_group(false, true);
+    die_in_group(false, true, false);
+  else if (strcmp(scene, "group-post-near") == 0)
+    die_in_group(true, false, true);
+  else if (strcmp(scene, "group-complete-near") == 0)
+    die_in_group(false, false, true);
+  else if (strcmp(scene, "fencing") == 0)
+    die_fencing();
   else if (strcmp(scene, "collective") == 0)
     die_collective();
   else if (strcmp(scene, "broadcasting") == 0)

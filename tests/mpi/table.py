@@ -171,6 +171,9 @@ TESTS = (
     Test("accumulates", "accumulates", 3),
     Test("unsigned-numbers", "unsigned_numbers", 2, fabric=NONE),
     Test("ahead", "ahead", 4),
+    Test("fences", "fences", 4),
+    Test("fences-nodes", "fences", 4, env=TWO_NODES, fabric=NONE),
+    Test("fences-messages", "fences", 3, env=_variable("SHARED_WINDOWS", "0"), fabric=NONE),
     Test("atomics", "atomics", 4),
     Test("random-windows", "random_windows", 4),
     # Of two nodes in one host, where some targets are near and others are not.
@@ -251,7 +254,7 @@ TESTS = (
     *map(_death, ("receiving", "receiving-gapped", "sending", "sending-gapped", "awaited", "awaited-unknown",
                   "any-source", "any-source-unknown", "unknown", "unmatched", "probed", "partitioned", "partitioned-receiver", "collective", "broadcasting",
                   "one-sided", "one-sided-open", "flushing", "locking", "lock-queued", "locking-near", "lock-queued-near", "accumulating",
-                  "group-post", "group-complete", "group-test", "leaving")),
+                  "group-post", "group-complete", "group-test", "group-post-near", "group-complete-near", "fencing", "leaving")),
     _death("scattering", ranks=8),
     _death("exchanging", ranks=5),
     _death("any-source-far", ranks=6),
