@@ -45,9 +45,9 @@ int MPIDI_MAD_win_unlock_all(MPIR_Win* win);
 int MPIDI_MAD_win_flush(int rank, MPIR_Win* win, bool local);
 
 /* mad_win.c */
-int MPIDI_MAD_win_fence(int assert, MPIR_Win* win);
-int MPIDI_MAD_win_post(MPIR_Group* group, int assert, MPIR_Win* win);
-int MPIDI_MAD_win_start(MPIR_Group* group, int assert, MPIR_Win* win);
+int MPIDI_MAD_win_fence(int mode, MPIR_Win* win);
+int MPIDI_MAD_win_post(MPIR_Group* group, int mode, MPIR_Win* win);
+int MPIDI_MAD_win_start(MPIR_Group* group, int mode, MPIR_Win* win);
 int MPIDI_MAD_win_complete(MPIR_Win* win);
 int MPIDI_MAD_win_wait(MPIR_Win* win);
 int MPIDI_MAD_win_test(MPIR_Win* win, int* flag);

@@ -10,7 +10,6 @@
 /* A process's word at a target: nothing, or it is drawing, or its number and kind. */
 enum { NOTHING = 0, DRAWING = 1, EXCLUSIVE = 1, NUMBER_SHIFT = 1 };
 
-#define AWAKE_POLLS 1000 /* in which a waiter does not sleep: turns come without a message */
 #define POLL_INTERVAL 64 /* flushes and unlocks that had nothing to wait for, between polls */
 
 static MPL_atomic_int64_t* word_of(const MPIDI_MAD_shared_t* shared, int target, int origin) {
@@ -35,7 +34,7 @@ static int target_error(MPIR_Win* win, int rank) {
 int MPIDI_MAD_poll_awake(uint32_t* polls) {
   int mpi_errno = MPI_SUCCESS;
 
-  if (++*polls < AWAKE_POLLS) MPIDI_MAD_stay_awake();
+  if (++*polls < MPIDI_MAD_AWAKE_POLLS) MPIDI_MAD_stay_awake();
   mpi_errno = MPIDI_progress_test_vci(0);
   MPIR_ERR_CHECK(mpi_errno);
   MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);

@@ -102,7 +102,8 @@ static void touch(const members_t* members) {
 /* Returns when all have spoken, or not all can any more. */
 static int await(const members_t* members) {
   int mpi_errno = MPI_SUCCESS, looks = 0;
-  uint32_t polls = 0;
+  /* A word wakes nobody, a message does. */
+  uint32_t polls = members->shared ? 0 : MPIDI_MAD_AWAKE_POLLS;
 
   if (members->shared == NULL) touch(members);
   for (int i = 0; (i = find_silent(members, i)) < members->size;) {
@@ -123,17 +124,17 @@ fn_fail:
 
 /* ---- fences ---- */
 
-int MPIDI_MAD_win_fence(int assert, MPIR_Win* win) {
+int MPIDI_MAD_win_fence(int mode, MPIR_Win* win) {
   MPIDI_MAD_shared_t* shared = MPIDI_MAD_words_of(win);
   members_t members = {.win = win, .shared = shared, .kind = FENCES};
   int mpi_errno = MPI_SUCCESS;
   MPL_atomic_int64_t* mine;
 
-  if (!shared) return MPIDI_MAD_or_trouble(win, MPIDIG_mpi_win_fence(assert, win));
+  if (!shared) return MPIDI_MAD_or_trouble(win, MPIDIG_mpi_win_fence(mode, win));
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   MPIDIG_FENCE_EPOCH_CHECK(win, mpi_errno, goto fn_fail);
   (void)MPIDI_MAD_complete_direct();
-  MPIDIG_EPOCH_FENCE_EVENT(win, assert);
+  MPIDIG_EPOCH_FENCE_EVENT(win, mode);
   /* Whatever is asserted: operations are done at once, so those of the next epoch have to wait for
    * what others stored before it. */
   mine = &shared->targets[win->comm_ptr->rank].now.fences;
@@ -192,16 +193,16 @@ fn_fail:
 }
 
 /* What is wrong with the call is MPICH's to say, hence nothing is waited for then. */
-int MPIDI_MAD_win_start(MPIR_Group* group, int assert, MPIR_Win* win) {
+int MPIDI_MAD_win_start(MPIR_Group* group, int mode, MPIR_Win* win) {
   const int epoch = MPIDIG_WIN(win, sync).access_epoch_type;
   int mpi_errno = MPI_SUCCESS;
 
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-  if (!(assert& MPI_MODE_NOCHECK) &&
+  if (!(mode & MPI_MODE_NOCHECK) &&
       (epoch == MPIDIG_EPOTYPE_NONE || epoch == MPIDIG_EPOTYPE_REFENCE))
     mpi_errno = hear(win, group, POSTS, true);
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
-  return (mpi_errno == MPI_SUCCESS) ? MPIDIG_mpi_win_start(group, assert, win) : mpi_errno;
+  return (mpi_errno == MPI_SUCCESS) ? MPIDIG_mpi_win_start(group, mode, win) : mpi_errno;
 }
 
 static int hear_completes(MPIR_Win* win, bool waits) {
@@ -250,14 +251,14 @@ fn_fail:
   goto fn_exit;
 }
 
-int MPIDI_MAD_win_post(MPIR_Group* group, int assert, MPIR_Win* win) {
+int MPIDI_MAD_win_post(MPIR_Group* group, int mode, MPIR_Win* win) {
   int mpi_errno = MPI_SUCCESS;
 
-  if (!MPIDI_MAD_words_of(win)) return MPIDIG_mpi_win_post(group, assert, win);
+  if (!MPIDI_MAD_words_of(win)) return MPIDIG_mpi_win_post(group, mode, win);
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   MPIDIG_EXPOSURE_EPOCH_CHECK_NONE(win, mpi_errno, goto fn_fail);
   MPIR_ERR_CHKANDJUMP(MPIDIG_WIN(win, sync).pw.group != NULL, mpi_errno, MPI_ERR_GROUP, "**group");
-  if (!(assert& MPI_MODE_NOCHECK)) {
+  if (!(mode & MPI_MODE_NOCHECK)) {
     mpi_errno = speak(win, group, POSTS);
     MPIR_ERR_CHECK(mpi_errno);
   }

@@ -127,9 +127,10 @@ int MPIDI_MAD_unshare_window(MPIR_Win* win);
 int MPIDI_MAD_poll_sometimes(void);
 /* mad_turns.c: between two looks at what others write into shared memory, by one who waits for it:
  * progress, so that messages are served and the core is given to others.  `*polls` counts them,
- * from 0; each MPIDI_MAD_TOUCH_INTERVAL the caller touches those that it waits for. */
+ * from 0, and the waiter does not sleep in the first MPIDI_MAD_AWAKE_POLLS of them; each
+ * MPIDI_MAD_TOUCH_INTERVAL it touches those that it waits for. */
 int MPIDI_MAD_poll_awake(uint32_t* polls);
-enum { MPIDI_MAD_TOUCH_INTERVAL = 512 };
+enum { MPIDI_MAD_AWAKE_POLLS = 1000, MPIDI_MAD_TOUCH_INTERVAL = 512 };
 
 /* Nobody else is at the target's memory for an atomic operation, from one to the other.  `target`
  * NULL: only this process ever is. */
