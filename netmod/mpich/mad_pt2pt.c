@@ -101,6 +101,17 @@ static int failed_send(MPIR_Comm* comm, int error, MPIR_Request** request) {
   return MPID_Request_complete(sreq);
 }
 
+/* Only if it can be done at once. */
+static int send_at_once(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
+                        const mad_extension* extension, const MPIDI_MAD_layout_t* layout,
+                        mad_path path) {
+  if (!layout->type && !extension && path == MAD_PATH_AUTO)
+    return mad_tagged_send_short(MPIDI_MAD_global.engine, peer, envelope, flags, layout->base,
+                                 layout->bytes);
+  return mad_tagged_send(MPIDI_MAD_global.engine, peer, envelope, flags, extension, layout->base,
+                         layout->count, layout->type, path, NULL);
+}
+
 /* The message, if it can leave at once.  What the peer has taken of earlier ones may have been said
  * meanwhile: to look is cheaper than to let the message wait for it. */
 static bool sent_at_once(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
@@ -109,9 +120,7 @@ static bool sent_at_once(mad_peer* peer, const mad_envelope* envelope, uint32_t 
   mad_engine* engine = MPIDI_MAD_global.engine;
 
   for (int looked = 0;; looked++) {
-    if (mad_tagged_send(engine, peer, envelope, flags, extension, layout->base, layout->count,
-                        layout->type, path, NULL) == MAD_SUCCESS)
-      return true;
+    if (send_at_once(peer, envelope, flags, extension, layout, path) == MAD_SUCCESS) return true;
     if (looked || !mad_peer_is_full(peer, layout->bytes)) return false;
     (void)mad_engine_progress(engine, NULL);
     if (MPIDI_MAD_global.to_answer) MPIDI_MAD_answer_puts();
