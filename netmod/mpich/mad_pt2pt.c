@@ -105,9 +105,10 @@ static int failed_send(MPIR_Comm* comm, int error, MPIR_Request** request) {
 static int send_at_once(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
                         const mad_extension* extension, const MPIDI_MAD_layout_t* layout,
                         mad_path path) {
-  if (!layout->type && !extension && path == MAD_PATH_AUTO)
-    return mad_tagged_send_short(MPIDI_MAD_global.engine, peer, envelope, flags, layout->base,
-                                 layout->bytes);
+  if (!layout->type && !extension && path == MAD_PATH_AUTO &&
+      mad_tagged_send_short(MPIDI_MAD_global.engine, peer, envelope, flags, layout->base,
+                            layout->bytes) == MAD_SUCCESS)
+    return MAD_SUCCESS;
   return mad_tagged_send(MPIDI_MAD_global.engine, peer, envelope, flags, extension, layout->base,
                          layout->count, layout->type, path, NULL);
 }

@@ -11,6 +11,7 @@
 
 /* Looks at a word before a poll, which takes as long as some 50 of them. */
 #define LOOKS 100
+#define TOUCHES_AT_ONCE 4
 
 /* The members' ranks in the window; the caller frees them. */
 static int ranks_of(MPIR_Win* win, MPIR_Group* group, int** ranks) {
@@ -90,13 +91,18 @@ static int member_error(const members_t* members) {
   return mpi_errno;
 }
 
-/* So that a death is noticed. */
+/* So that a death is noticed: of those who have not spoken.  Who writes words need not be known to
+ * everybody, and the first of them are waited for anyway. */
 static void touch(const members_t* members) {
   MPIR_Comm* comm = members->win->comm_ptr;
+  int left = members->shared ? TOUCHES_AT_ONCE : members->size;
 
-  for (int i = 0; i < members->size; i++)
-    if (rank_of(members, i) != comm->rank)
-      MPIDI_MAD_touch(MPIDI_MAD_peer(comm, rank_of(members, i)));
+  for (int i = find_silent(members, 0); i < members->size && left > 0;
+       i = find_silent(members, i + 1)) {
+    if (rank_of(members, i) == comm->rank) continue;
+    MPIDI_MAD_touch(MPIDI_MAD_peer(comm, rank_of(members, i)));
+    left--;
+  }
 }
 
 /* Returns when all have spoken, or not all can any more. */
@@ -227,22 +233,31 @@ int MPIDI_MAD_win_test(MPIR_Win* win, int* flag) {
   return (mpi_errno == MPI_SUCCESS) ? MPIDIG_mpi_win_test(win, flag) : mpi_errno;
 }
 
-/* To all members of a group, with all that was written before; an error if one is gone. */
-static int speak(MPIR_Win* win, MPIR_Group* group, kind_t kind) {
+/* An error if a member of the group is gone. */
+static int group_error(MPIR_Win* win, const int* ranks, int size) {
+  const members_t members = {.win = win, .size = size, .ranks = ranks};
+
+  return member_error(&members);
+}
+
+/* To all members of a group, with all that was written before.  `*told` is whether they were: a
+ * post is not, if one of them is gone, as nothing would take it; a complete is, since they wait. */
+static int speak(MPIR_Win* win, MPIR_Group* group, kind_t kind, bool* told) {
   const MPIDI_MAD_shared_t* shared = MPIDI_MAD_words_of(win);
-  int mpi_errno = MPI_SUCCESS, error = MPI_SUCCESS;
+  int mpi_errno = MPI_SUCCESS;
   int* ranks = NULL;
 
+  *told = false;
   mpi_errno = ranks_of(win, group, &ranks);
   MPIR_ERR_CHECK(mpi_errno);
+  mpi_errno = group_error(win, ranks, group->size);
+  if (mpi_errno && kind == POSTS) goto fn_exit;
   (void)MPIDI_MAD_complete_direct();
   for (int i = 0; i < group->size; i++) {
     MPL_atomic_int64_t* word = word_of(shared, kind, ranks[i], win->comm_ptr->rank);
     MPL_atomic_release_store_int64(word, MPL_atomic_relaxed_load_int64(word) + 1);
-    if (unlikely(MPIDI_MAD_global.gone_peers > 0) && error == MPI_SUCCESS)
-      error = MPIDI_MAD_rank_error(ranks[i], win->comm_ptr);
   }
-  mpi_errno = error;
+  *told = true;
 
 fn_exit:
   MPL_free(ranks);
@@ -253,13 +268,14 @@ fn_fail:
 
 int MPIDI_MAD_win_post(MPIR_Group* group, int mode, MPIR_Win* win) {
   int mpi_errno = MPI_SUCCESS;
+  bool told;
 
   if (!MPIDI_MAD_words_of(win)) return MPIDIG_mpi_win_post(group, mode, win);
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   MPIDIG_EXPOSURE_EPOCH_CHECK_NONE(win, mpi_errno, goto fn_fail);
   MPIR_ERR_CHKANDJUMP(MPIDIG_WIN(win, sync).pw.group != NULL, mpi_errno, MPI_ERR_GROUP, "**group");
   if (!(mode & MPI_MODE_NOCHECK)) {
-    mpi_errno = speak(win, group, POSTS);
+    mpi_errno = speak(win, group, POSTS, &told);
     MPIR_ERR_CHECK(mpi_errno);
   }
   MPIR_Group_add_ref(group);
@@ -275,11 +291,13 @@ fn_fail:
 
 int MPIDI_MAD_win_complete(MPIR_Win* win) {
   int mpi_errno = MPI_SUCCESS;
+  bool told;
 
   if (!MPIDI_MAD_words_of(win)) return MPIDI_MAD_or_trouble(win, MPIDIG_mpi_win_complete(win));
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   MPIDIG_ACCESS_EPOCH_CHECK(win, MPIDIG_EPOTYPE_START, mpi_errno, goto fn_fail);
-  mpi_errno = speak(win, MPIDIG_WIN(win, sync).sc.group, COMPLETES);
+  mpi_errno = speak(win, MPIDIG_WIN(win, sync).sc.group, COMPLETES, &told);
+  if (!told) goto fn_fail;
   if (mpi_errno == MPI_SUCCESS) mpi_errno = MPIDI_MAD_poll_sometimes();
   /* Also with an error, since the others were told. */
   if (MPIR_CVAR_CH4_RMA_MEM_EFFICIENT) MPIDIG_win_target_cleanall(win);
