@@ -152,7 +152,7 @@ inline Cursor::Cursor(const BlockProgram& program, void* base, std::uint64_t cou
     : program_(&program),
       base_(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(base))),
       total_(program.size() * count),
-      one_run_(program.contiguous() || (count == 1 && program.single_run())) {
+      one_run_(program.shape().is_one_run(count)) {
   if (total_ == 0) return;
   const LoopNode& top = program.top();
   if (one_run_) {

@@ -11,10 +11,6 @@ std::uint64_t times(std::uint64_t a, std::uint64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-bool one_run(const Shape& shape, std::uint64_t count) {
-  return shape.contiguous || count == 0 || (count == 1 && shape.runs <= 1);
-}
-
 // What touching elements are to a packet.
 Shape shape_of_run(std::uint64_t bytes) {
   Shape shape;
@@ -94,7 +90,7 @@ Plan Policy::send(const Shape& shape, std::uint64_t count, Mode mode) const {
     return {Path::kPack, reference_of_one_run(bytes), flush,
             "asked for: one buffer of the whole message"};
   }
-  if (one_run(shape, count)) return send_run(bytes);
+  if (shape.is_one_run(count)) return send_run(bytes);
   if (mode == Mode::kAuto) return auto_send(shape, count);
   if (mode == Mode::kPipeline) {
     return {Path::kPipeline, Plan::kNever, flush, "asked for: everything staged"};
@@ -135,7 +131,7 @@ Plan Policy::receive(const Shape& shape, std::uint64_t count, Mode mode) const {
   if (mode == Mode::kPack) {
     return {Path::kPack, Plan::kNever, 0, "asked for: collected, then unpacked"};
   }
-  if (one_run(shape, count)) return receive_run();
+  if (shape.is_one_run(count)) return receive_run();
   if (mode == Mode::kGather) return {Path::kGather, 1, 0, "asked for: every run in place"};
   const bool may_scatter =
       mode != Mode::kPipeline && times(shape.runs, count) <= tuning_.max_blocks;
@@ -147,7 +143,7 @@ Plan Policy::receive(const Shape& shape, std::uint64_t count, Mode mode) const {
 
 SendWork Policy::work(const Shape& shape, std::uint64_t count, const Plan& plan) const {
   const std::size_t reference = plan.path == Path::kPack ? Plan::kNever : plan.reference_from;
-  if (!one_run(shape, count)) {
+  if (!shape.is_one_run(count)) {
     return send_work(shape, count, reference, plan.flush_bytes, costs_, link_);
   }
   const Shape run = shape_of_run(times(shape.bytes, count));

@@ -120,8 +120,6 @@ class BlockProgram {
   std::uint32_t depth() const { return size() == 0 ? 0 : top().height; }
   /// Any count of elements is one run.
   bool contiguous() const { return shape_.contiguous; }
-  /// One element is one run.
-  bool single_run() const { return shape_.runs <= 1; }
 
   const Shape& shape() const { return shape_; }
 

@@ -21,7 +21,7 @@ ProgramPtr compile(Result<TypeDescPtr> type) { return compile(type.value()); }
 
 void expect_one_run(const ProgramPtr& program, std::uint64_t size) {
   EXPECT_TRUE(program->contiguous()) << program->to_string();
-  EXPECT_TRUE(program->single_run()) << program->to_string();
+  EXPECT_TRUE(program->shape().is_one_run(1)) << program->to_string();
   EXPECT_EQ(program->size(), size);
   EXPECT_EQ(program->depth(), 1u);
   EXPECT_EQ(program->top().parts, 1u);
@@ -57,7 +57,7 @@ TEST(DenseLayouts, whole_arrays_are_one_run) {
       14);
   // Whole rows of an array are a run, but elements of it are apart.
   const ProgramPtr rows = compile(subarray({4, 6}, {2, 6}, {1, 0}, ArrayOrder::kC, bytes(8)));
-  EXPECT_TRUE(rows->single_run());
+  EXPECT_TRUE(rows->shape().is_one_run(1));
   EXPECT_FALSE(rows->contiguous());
 }
 

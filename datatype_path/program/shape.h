@@ -19,6 +19,10 @@ struct Shape {
   std::int64_t extent = 0;
   bool contiguous = true;  // any count of elements is one run
 
+  /// Whether so many elements are.
+  bool is_one_run(std::uint64_t count) const {
+    return contiguous || count == 0 || (count == 1 && runs <= 1);
+  }
   std::uint64_t mean_run() const { return runs == 0 ? 0 : bytes / runs; }
 };
 

@@ -72,6 +72,20 @@ std::size_t LayoutSource::take_long_run(Packet& packet, std::size_t left, bool p
   return taken;
 }
 
+LayoutPayload::LayoutPayload(const BlockProgram& program, void* base, std::uint64_t count)
+    : WholePayload(static_cast<std::size_t>(program.size() * count)),
+      program_(program),
+      base_(base),
+      count_(count) {}
+
+std::uint64_t LayoutPayload::run_bytes() const {
+  return program_.contiguous() ? bytes() : program_.shape().mean_run();
+}
+
+void LayoutPayload::write(std::byte* out) const {
+  (void)Cursor(program_, base_, count_).pack(out, bytes());
+}
+
 LayoutSink::LayoutSink(BlockProgramPtr program, void* base, std::uint64_t count, bool in_place)
     : program_(std::move(program)), cursor_(*program_, base, count), in_place_(in_place) {}
 

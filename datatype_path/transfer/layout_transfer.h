@@ -39,6 +39,21 @@ class LayoutSource final : public PayloadSource {
   std::uint64_t reference_from_;
 };
 
+/// A layout that is packed at once, to where its message leaves from.
+class LayoutPayload final : public WholePayload {
+ public:
+  /// The caller keeps `program`, of which there are `count` elements, more than none.
+  LayoutPayload(const BlockProgram& program, void* base, std::uint64_t count);
+
+  std::uint64_t run_bytes() const override;
+  void write(std::byte* out) const override;
+
+ private:
+  const BlockProgram& program_;
+  void* base_;
+  std::uint64_t count_;
+};
+
 class LayoutSink final : public PayloadSink {
  public:
   /// With `in_place` the layout's runs are long enough to be written one by one, else they are

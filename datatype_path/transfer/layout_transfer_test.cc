@@ -55,6 +55,21 @@ TEST(LayoutSource, packets_concatenate_to_the_packed_stream) {
   }
 }
 
+TEST(LayoutPayload, is_packed_at_once) {
+  RandomTypes random(test::seed_from_environment(15));
+  for (int n = 0; n < kTypes && !HasFailure(); ++n) {
+    Sample s(random);
+    const LayoutPayload payload(*s.program, s.memory.base(), s.count);
+    ASSERT_EQ(payload.bytes(), s.packed.size()) << s.text();
+    std::vector<std::byte> out(s.packed.size() + 1, std::byte{7});
+    payload.write(out.data());
+    ASSERT_EQ(out.back(), std::byte{7}) << s.text();
+    out.pop_back();
+    ASSERT_EQ(out, s.packed) << s.text();
+    ASSERT_LE(payload.run_bytes(), std::max<std::uint64_t>(s.packed.size(), s.program->size()));
+  }
+}
+
 TEST(LayoutSource, fills_lent_memory_whatever_it_may_reference) {
   RandomTypes random(test::seed_from_environment(13));
   for (int n = 0; n < kTypes && !HasFailure(); ++n) {

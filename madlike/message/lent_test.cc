@@ -145,6 +145,31 @@ TEST_F(LentShort, LeaveAtOnceInAPacketEach) {
   EXPECT_EQ(taken_.size(), 5u);
 }
 
+TEST_F(LentShort, MayBeOfManyRuns) {
+  class Doubled final : public WholePayload {
+   public:
+    explicit Doubled(const Bytes& half) : WholePayload(2 * half.size()), half_(half) {}
+    std::uint64_t run_bytes() const override { return half_.size(); }
+    void write(std::byte* out) const override {
+      std::copy(half_.begin(), half_.end(), std::copy(half_.begin(), half_.end(), out));
+    }
+
+   private:
+    const Bytes& half_;
+  };
+  Bytes half = pattern(100, 5);
+  const std::uint64_t credit = p_.to_b.credit.available();
+  ASSERT_TRUE(p_.a.messenger->send_short(p_.to_b, {kEnvelope, 5}, Doubled(half)));
+  EXPECT_EQ(credit - p_.to_b.credit.available(), 200u);
+  EXPECT_EQ(built(), 200u);
+  (void)p_.b.messenger->progress();
+  ASSERT_EQ(taken_.size(), 1u);
+  half.insert(half.end(), half.begin(), half.end());
+  EXPECT_EQ(taken_[0], half);
+  const Bytes long_half = pattern(kPiece / 2, 5);
+  EXPECT_FALSE(p_.a.messenger->send_short(p_.to_b, {kEnvelope, 5}, Doubled(long_half)));
+}
+
 TEST_F(LentShort, CarryCreditBack) {
   ASSERT_TRUE(send(200));
   (void)p_.b.messenger->progress();

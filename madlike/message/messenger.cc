@@ -212,6 +212,10 @@ bool Messenger::send_short(Endpoint& to, const TaggedHeader& header, Segment pay
   return impl_->sender().send_short(to, header, payload);
 }
 
+bool Messenger::send_short(Endpoint& to, const TaggedHeader& header, const WholePayload& payload) {
+  return impl_->sender().send_short(to, header, payload);
+}
+
 Status Messenger::accept(IncomingMessage& message, PayloadSink& sink, std::uint64_t bytes,
                          void* context) {
   return impl_->receiver().accept(message, sink, bytes, context);

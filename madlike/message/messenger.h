@@ -36,6 +36,21 @@ class PayloadSource {
   virtual void fill(Packet& packet, std::uint64_t limit) = 0;
 };
 
+/// A payload that is read all at once.
+class WholePayload {
+ public:
+  explicit WholePayload(std::size_t bytes) : bytes_(bytes) {}
+  virtual ~WholePayload() = default;
+  std::size_t bytes() const { return bytes_; }
+  /// How long its runs are in memory, about.
+  virtual std::uint64_t run_bytes() const = 0;
+  /// Writes all of it.
+  virtual void write(std::byte* out) const = 0;
+
+ private:
+  std::size_t bytes_;
+};
+
 /// Where a message's payload goes.
 class PayloadSink : public ScatteredMemory {
  public:
@@ -233,9 +248,10 @@ class Messenger {
   Status send_at_once(Endpoint& to, std::uint8_t handler, Segment header, PayloadSource& source,
                       std::uint64_t payload_bytes, std::uint64_t run_bytes = UINT64_MAX);
 
-  /// Sends a tagged message whose payload is one run, if it can leave at once in a short frame:
-  /// then it has left, and nothing has to remember it.  False: nothing was done.
+  /// Sends a tagged message, whose payload is one run or is not, if it can leave at once in a short
+  /// frame: then it has left, and nothing has to remember it.  False: nothing was done.
   bool send_short(Endpoint& to, const TaggedHeader& header, Segment payload);
+  bool send_short(Endpoint& to, const TaggedHeader& header, const WholePayload& payload);
 
   /// Receives the first `bytes` of the payload into `sink`, the rest is dropped at the sender where
   /// possible.  ok: complete now, on_received() is not called; kInProgress: on_received(context,

@@ -245,12 +245,11 @@ void Sender::expect_answer(Endpoint& to, OutgoingMessage& message, std::uint64_t
   state.phase = OutgoingPhase::kWaiting;
 }
 
-// A message, of at most one piece of lent memory, that nothing has to remember.
+// A message with a handler, of at most one piece of lent memory, that nothing has to remember.
 Status Sender::send_at_once(Endpoint& to, std::uint8_t handler, Segment header,
                             PayloadSource& source, std::uint64_t payload_bytes,
                             std::uint64_t run_bytes) {
   Opening opening(handler, header, nullptr);
-  opening.is_short = handler == kTaggedHandler;
   opening.source = &source;
   opening.payload_bytes = payload_bytes;
   opening.run_bytes = run_bytes;
@@ -261,20 +260,37 @@ Status Sender::send_at_once(Endpoint& to, std::uint8_t handler, Segment header,
   return start_with(to, opening, payload_bytes) ? Status() : Status(StatusCode::kAgain);
 }
 
+namespace {
+
+/// As WholePayload, of one run.
+struct RunPayload {
+  std::size_t bytes() const { return run.size; }
+  static std::uint64_t run_bytes() { return UINT64_MAX; }
+  void write(std::byte* out) const {
+    if (run.size > 0) std::memcpy(out, run.data, run.size);
+  }
+
+  const Segment run;
+};
+
+}  // namespace
+
 // A short frame and its payload, written to one piece of lent memory: only then credit changes.
+template <typename Payload>
 class Sender::ShortPacket final : public PacketWriter {
  public:
-  ShortPacket(Endpoint& to, const TaggedHeader& header, Segment payload)
+  ShortPacket(Endpoint& to, const TaggedHeader& header, const Payload& payload)
       : to_(to), header_(header), payload_(payload) {}
-  std::size_t bytes() const { return frame_bytes_ + payload_.size; }
+  std::size_t bytes() const { return frame_bytes_ + payload_.bytes(); }
   std::size_t left() const override { return written_ ? 0 : bytes(); }
+  std::uint64_t run_bytes() const override { return payload_.run_bytes(); }
   void write(Segment room) override {
     const std::uint32_t credit = to_.credit.returnable();
     std::byte* const out = room.begin();
     encode_tagged_header(header_, out);
     encode_short_frame({out, bytes_of(header_)}, credit, out);
-    if (payload_.size > 0) std::memcpy(out + frame_bytes_, payload_.data, payload_.size);
-    to_.credit.spend(payload_.size);
+    payload_.write(out + frame_bytes_);
+    to_.credit.spend(payload_.bytes());
     to_.credit.we_spoke();
     to_.credit.returned(credit);
     written_ = true;
@@ -284,18 +300,27 @@ class Sender::ShortPacket final : public PacketWriter {
   Endpoint& to_;
   const TaggedHeader& header_;
   const std::size_t frame_bytes_ = short_frame_bytes(bytes_of(header_));
-  const Segment payload_;
+  const Payload& payload_;
   bool written_ = false;
 };
 
-bool Sender::send_short(Endpoint& to, const TaggedHeader& header, Segment payload) {
-  ShortPacket packet(to, header, payload);
+template <typename Payload>
+bool Sender::post_short(Endpoint& to, const TaggedHeader& header, const Payload& payload) {
+  ShortPacket<Payload> packet(to, header, payload);
   const bool now = packet.bytes() <= to.link.lent_bytes && to.can_start() &&
-                   payload.size <= to.credit.available() &&
-                   payload.size <= eager_limit(core_.config, to.link);
+                   payload.bytes() <= to.credit.available() &&
+                   payload.bytes() <= eager_limit(core_.config, to.link);
   if (!now || core_.config.checksum || !poster_.post_lent(to, packet, packet.bytes())) return false;
-  core_.counters.staged_bytes += payload.size;
+  core_.counters.staged_bytes += payload.bytes();
   return true;
+}
+
+bool Sender::send_short(Endpoint& to, const TaggedHeader& header, Segment payload) {
+  return post_short(to, header, RunPayload{payload});
+}
+
+bool Sender::send_short(Endpoint& to, const TaggedHeader& header, const WholePayload& payload) {
+  return post_short(to, header, payload);
 }
 
 void Sender::clear(IncomingMessage& message, bool just_arrived) {

@@ -29,6 +29,7 @@ class Sender {
                       std::uint64_t payload_bytes, std::uint64_t run_bytes);
   /// Messenger::send_short().
   bool send_short(Endpoint& to, const TaggedHeader& header, Segment payload);
+  bool send_short(Endpoint& to, const TaggedHeader& header, const WholePayload& payload);
 
   /// Queues a message in phase kClearing or kRefusing and posts its frame if that can be done now,
   /// or, if it `just_arrived` in this turn of progress, at the latest at the end of that.
@@ -50,7 +51,10 @@ class Sender {
  private:
   bool is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payload, bool soon) const;
   struct Opening;
+  template <typename Payload>
   class ShortPacket;
+  template <typename Payload>
+  bool post_short(Endpoint& to, const TaggedHeader& header, const Payload& payload);
   bool start(Endpoint& to, Opening opening);
   bool start_with(Endpoint& to, const Opening& opening, std::uint64_t head);
   bool may_be_short(const Endpoint& to, const Opening& opening) const;

@@ -130,13 +130,30 @@ mad_path path_taken(mad::Path path, mad_path asked) {
 
 // Bytes without a layout, and none, are one run in every mode: there is nothing to pack.
 mad::Plan send_plan(const mad::Policy& policy, const mad::Payload& payload, mad_path path) {
-  if (payload.program == nullptr || payload.bytes == 0) return policy.send_run(payload.bytes);
-  return policy.send((*payload.program)->shape(), payload.count, mode_of(path));
+  if (payload.type == nullptr || payload.bytes == 0) return policy.send_run(payload.bytes);
+  return policy.send(payload.program().shape(), payload.count, mode_of(path));
 }
 
 mad::Plan receive_plan(const mad::Policy& policy, const mad::Payload& payload, mad_path path) {
-  if (payload.program == nullptr) return mad::Policy::receive_run();
-  return policy.receive((*payload.program)->shape(), payload.count, mode_of(path));
+  if (payload.type == nullptr) return mad::Policy::receive_run();
+  return policy.receive(payload.program().shape(), payload.count, mode_of(path));
+}
+
+bool is_one_run(const mad::Payload& payload) {
+  return payload.type == nullptr || payload.program().shape().is_one_run(payload.count);
+}
+
+bool is_collected(const mad::Payload& payload, mad_path path) {
+  return payload.type != nullptr && path == MAD_PATH_PACK;
+}
+
+// The path of a message that is copied at once, on its way out or in, whatever its runs.  A plan of
+// another path than auto says how far that can be had.
+mad::Path path_of_copy(const mad::Payload& payload) {
+  return is_one_run(payload) ? mad::Path::kContiguous : mad::Path::kPipeline;
+}
+mad::Path path_of_copy_in(const mad::Policy& policy, const mad::Payload& payload, mad_path path) {
+  return path == MAD_PATH_AUTO ? path_of_copy(payload) : receive_plan(policy, payload, path).path;
 }
 
 // What a trace tells of a message.
@@ -144,7 +161,7 @@ mad::Trace::Decision decision_of(const mad::Payload& payload, mad_path path, con
                                  const mad_op& op) {
   mad::Trace::Decision decision;
   decision.group = op.group;
-  if (payload.type != nullptr) decision.type = payload.type->get();
+  if (payload.type != nullptr && !payload.type->foreign) decision.type = payload.type->desc.get();
   decision.count = payload.count;
   decision.bytes = payload.bytes;
   decision.asked = path;
@@ -157,7 +174,7 @@ void predict(const mad::Policy& policy, const mad::Payload& payload,
              mad::Trace::Decision* decision) {
   mad::Shape shape;
   shape.bytes = 1;  // bytes without a layout touch
-  if (payload.program != nullptr) shape = (*payload.program)->shape();
+  if (payload.type != nullptr) shape = payload.program().shape();
   decision->work = policy.work(shape, payload.count, decision->plan);
   decision->predicted_ns = policy.predicted_ns(shape, payload.count, decision->plan);
 }
@@ -165,17 +182,17 @@ void predict(const mad::Policy& policy, const mad::Payload& payload,
 // The first `bytes` of a payload that is planned as one run.
 mad::Segment run_of(const mad::Payload& payload, std::uint64_t bytes) {
   const auto size = static_cast<std::size_t>(bytes);
-  if (payload.program == nullptr || size == 0) return {payload.base, size};
-  mad::Cursor cursor(**payload.program, payload.base, payload.count);
+  if (payload.type == nullptr || size == 0) return {payload.base, size};
+  mad::Cursor cursor(payload.program(), payload.base, payload.count);
   return {cursor.next_run(size).data, size};
 }
 
 // Places the first bytes of a payload; not by path pack, which collects them first.
-void place(mad::Segment bytes, const mad::Payload& payload, const mad::Plan& plan) {
-  if (plan.path == mad::Path::kContiguous) {
-    std::memcpy(run_of(payload, bytes.size).data, bytes.data, bytes.size);
+void place(mad::Segment bytes, const mad::Payload& payload) {
+  if (payload.type == nullptr) {
+    std::memcpy(payload.base, bytes.data, bytes.size);
   } else {
-    mad::Cursor(**payload.program, payload.base, payload.count).unpack(bytes.data, bytes.size);
+    mad::Cursor(payload.program(), payload.base, payload.count).unpack(bytes.data, bytes.size);
   }
 }
 
@@ -279,7 +296,11 @@ Status mad_engine::send_tagged(mad_peer& to, const mad::TaggedHeader& header, bo
                                const mad::Payload& payload, mad_path path, mad_op* op) {
   if (is_self(to)) return tagged_.send_to_self(header, answered, payload, op);
   if (op == nullptr) {
-    return answered ? Status(StatusCode::kAgain) : send_tagged_at_once(to, header, payload, path);
+    if (answered) return StatusCode::kAgain;
+    const bool sent = payload.type == nullptr
+                          ? send_short(to, header, run_of(payload, payload.bytes), path)
+                          : send_short(to, header, payload, path);
+    return sent ? StatusCode::kOk : StatusCode::kAgain;
   }
   std::byte encoded[mad::kMostTaggedHeaderBytes];
   mad::encode_tagged_header(header, encoded);
@@ -289,29 +310,21 @@ Status mad_engine::send_tagged(mad_peer& to, const mad::TaggedHeader& header, bo
                         op);
 }
 
-// What is too much is known without a plan.
-Status mad_engine::send_tagged_at_once(mad_peer& to, const mad::TaggedHeader& header,
-                                       const mad::Payload& payload, mad_path path) {
-  if (payload.program == nullptr) {
-    const mad::Segment run{payload.base, static_cast<std::size_t>(payload.bytes)};
-    return send_short(to, header, run, path) ? StatusCode::kOk : StatusCode::kAgain;
-  }
-  if (trace_ != nullptr || payload.bytes >= mad::Messenger::max_at_once(*to.endpoint, false)) {
-    return StatusCode::kAgain;
-  }
-  std::byte encoded[mad::kMostTaggedHeaderBytes];
-  mad::encode_tagged_header(header, encoded);
-  return send_at_once(to, mad::kTaggedHandler, {encoded, mad::bytes_of(header)}, payload, path,
-                      send_plan(policy(to), payload, path));
-}
-
-// One run needs no plan.
-bool mad_engine::send_short(mad_peer& to, const mad::TaggedHeader& header, mad::Segment run,
-                            mad_path path) {
-  const bool may_be = !is_self(to) && trace_ == nullptr &&
-                      run.size < mad::Messenger::max_at_once(*to.endpoint, true);
-  if (!may_be || !messenger_->send_short(*to.endpoint, header, run)) return false;
-  count_send(mad::Path::kContiguous, path, run.size);
+// It needs no plan, but to say what was asked for: all of it is copied to where it leaves from.
+bool mad_engine::send_short(mad_peer& to, const mad::TaggedHeader& header,
+                            const mad::Payload& layout, mad_path path) {
+  if (layout.bytes == 0) return send_short(to, header, mad::Segment(), path);
+  if (is_self(to)) return tagged_.send_to_self(header, false, layout, nullptr).ok();
+  const mad::BlockProgram& program = layout.program();
+  const bool one_run = program.shape().is_one_run(layout.count);
+  const bool may_be = trace_ == nullptr && path != MAD_PATH_PACK &&
+                      layout.bytes < mad::Messenger::max_at_once(*to.endpoint, one_run);
+  if (!may_be) return false;
+  const mad::LayoutPayload payload(program, layout.base, layout.count);
+  if (!messenger_->send_short(*to.endpoint, header, payload)) return false;
+  const mad::Path taken =
+      path == MAD_PATH_AUTO ? path_of_copy(layout) : send_plan(policy(to), layout, path).path;
+  count_send(taken, path, layout.bytes);
   return true;
 }
 
@@ -328,14 +341,14 @@ Status mad_engine::send_operation(mad_peer& to, std::uint8_t handler, mad::Segme
   operation->payload_bytes = payload.bytes;
   operation->flush_bytes = plan.flush_bytes;
   const bool alone = one_run || plan.path == mad::Path::kPack;
-  operation->run_bytes = alone ? UINT64_MAX : (*payload.program)->shape().mean_run();
+  operation->run_bytes = alone ? UINT64_MAX : payload.program().shape().mean_run();
   if (one_run) {
     const mad::Segment run = run_of(payload, payload.bytes);
     operation->run = run.data;
     operation->source = &operation->transfer.start_run(run, plan.reference_from);
   } else {
     operation->source =
-        &operation->transfer.start_layout(*payload.program, payload.base, payload.count, plan);
+        &operation->transfer.start_layout(payload.type->program, payload.base, payload.count, plan);
   }
   Status status = messenger_->send(*to.endpoint, handler, header, *operation);
   if (status.error()) return status;
@@ -359,9 +372,9 @@ Status mad_engine::send_at_once(mad_peer& to, std::uint8_t handler, mad::Segment
     mad::RunSource source(run_of(payload, payload.bytes), plan.reference_from);
     status = messenger_->send_at_once(*to.endpoint, handler, header, source, payload.bytes);
   } else {
-    mad::LayoutSource source(**payload.program, payload.base, payload.count, plan.reference_from);
+    mad::LayoutSource source(payload.program(), payload.base, payload.count, plan.reference_from);
     status = messenger_->send_at_once(*to.endpoint, handler, header, source, payload.bytes,
-                                      (*payload.program)->shape().mean_run());
+                                      payload.program().shape().mean_run());
   }
   if (status.ok()) count_send(plan.path, path, payload.bytes);
   return status;
@@ -400,7 +413,7 @@ Status mad_engine::receive_tagged(const mad_incoming& incoming, mad_receive& rec
 
 Status mad_engine::receive_message(mad_incoming wanted, const mad::Payload& payload, mad_path path,
                                    mad_op* op, mad_receive* receive, std::uint64_t* received) {
-  if (wanted.foreign != nullptr && payload.type != nullptr) {
+  if (wanted.foreign != nullptr && payload.type != nullptr && !payload.type->foreign) {
     return foreign_.receive(wanted, payload, path, op, receive, received);
   }
   wanted.payload_bytes = std::min(wanted.payload_bytes, payload.bytes);
@@ -410,16 +423,17 @@ Status mad_engine::receive_message(mad_incoming wanted, const mad::Payload& payl
     *received = 0;
     return {};
   }
-  const mad::Plan plan = receive_plan(*wanted.policy, payload, path);
   const mad::Segment here = mad::payload_here(*wanted.message);
-  Status status;
-  if (here.size >= bytes && plan.path != mad::Path::kPack && trace_ == nullptr) {
-    place({here.data, static_cast<std::size_t>(bytes)}, payload, plan);
+  if (here.size >= bytes && !is_collected(payload, path) && trace_ == nullptr) {
+    place({here.data, static_cast<std::size_t>(bytes)}, payload);
     messenger_->discard(*wanted.message);
-  } else {
-    status = start_receive(wanted, payload, path, plan, op, receive);
-    if (status.error()) return status;
+    count_receive(path_of_copy_in(*wanted.policy, payload, path), path, bytes);
+    *received = bytes;
+    return {};
   }
+  const mad::Plan plan = receive_plan(*wanted.policy, payload, path);
+  Status status = start_receive(wanted, payload, path, plan, op, receive);
+  if (status.error()) return status;
   count_receive(plan.path, path, bytes);
   if (status.ok()) *received = bytes;
   return status;
@@ -429,25 +443,34 @@ Status mad_engine::place_tagged(mad::Endpoint& from, mad::Segment bytes,
                                 const mad_receive& receive) {
   const mad::Payload& payload = receive.payload.get();
   if (bytes.size == 0) return {};
-  if (payload.program == nullptr) {
+  if (payload.type == nullptr) {
     std::memcpy(payload.base, bytes.data, bytes.size);
     count_receive(mad::Path::kContiguous, receive.path, bytes.size);
     return {};
   }
-  const mad::Plan plan = receive_plan(policy(peers_.of(from)), payload, receive.path);
-  if (plan.path != mad::Path::kPack) {
-    place(bytes, payload, plan);
+  const mad::Policy& its_policy = policy(peers_.of(from));
+  if (is_collected(payload, receive.path)) {
+    const Status collected = place_collected(its_policy, bytes, receive);
+    if (collected.error()) return collected;
   } else {
-    try {
-      mad::ReceiveTransfer transfer;
-      transfer.start_layout(*payload.program, payload.base, payload.count, bytes.size, plan)
-          .place(0, bytes);
-      transfer.finish(bytes.size);
-    } catch (const std::bad_alloc&) {
-      return no_memory_to_receive(bytes.size, plan);
-    }
+    place(bytes, payload);
   }
-  count_receive(plan.path, receive.path, bytes.size);
+  count_receive(path_of_copy_in(its_policy, payload, receive.path), receive.path, bytes.size);
+  return {};
+}
+
+Status mad_engine::place_collected(const mad::Policy& policy, mad::Segment bytes,
+                                   const mad_receive& receive) {
+  const mad::Payload& payload = receive.payload.get();
+  const mad::Plan plan = receive_plan(policy, payload, receive.path);
+  try {
+    mad::ReceiveTransfer transfer;
+    transfer.start_layout(payload.type->program, payload.base, payload.count, bytes.size, plan)
+        .place(0, bytes);
+    transfer.finish(bytes.size);
+  } catch (const std::bad_alloc&) {
+    return no_memory_to_receive(bytes.size, plan);
+  }
   return {};
 }
 
@@ -469,8 +492,8 @@ Status mad_engine::start_receive(const mad_incoming& wanted, const mad::Payload&
     operation->traced = trace_receive(wanted, payload, path, plan, *op, bytes);
     sink = plan.path == mad::Path::kContiguous
                ? &operation->transfer.start_run(run_of(payload, bytes))
-               : &operation->transfer.start_layout(*payload.program, payload.base, payload.count,
-                                                   bytes, plan);
+               : &operation->transfer.start_layout(payload.type->program, payload.base,
+                                                   payload.count, bytes, plan);
   } catch (const std::bad_alloc&) {
     messenger_->discard(message);
     return no_memory_to_receive(bytes, plan);

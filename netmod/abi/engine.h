@@ -107,9 +107,12 @@ struct mad_engine final : private mad::MessageEvents {
   /// takes an operation.  To itself it is matched here, and the caller told of its receive.
   mad::Status send_tagged(mad_peer& to, const mad::TaggedHeader& header, bool answered,
                           const mad::Payload& payload, mad_path path, mad_op* op);
-  /// Sends a tagged message of one run to another engine, if all of it can leave at once in a short
-  /// frame.  False: nothing was done.
+  /// Sends a tagged message of one run, or of a layout, that nobody waits for, if all of it can
+  /// leave at once in a short frame, or be received or kept by the engine itself.  False: nothing
+  /// was done.
   bool send_short(mad_peer& to, const mad::TaggedHeader& header, mad::Segment run,
+                  mad_path path = MAD_PATH_AUTO);
+  bool send_short(mad_peer& to, const mad::TaggedHeader& header, const mad::Payload& layout,
                   mad_path path = MAD_PATH_AUTO);
   mad::TaggedMessages& tagged() { return tagged_; }
   /// What a receive of a tagged message does with one that has come, and of which it names the
@@ -156,8 +159,9 @@ struct mad_engine final : private mad::MessageEvents {
                              mad_op* op);
   mad::Status send_at_once(mad_peer& to, std::uint8_t handler, mad::Segment header,
                            const mad::Payload& payload, mad_path path, const mad::Plan& plan);
-  mad::Status send_tagged_at_once(mad_peer& to, const mad::TaggedHeader& header,
-                                  const mad::Payload& payload, mad_path path);
+  /// place_tagged() by path pack.
+  static mad::Status place_collected(const mad::Policy& policy, mad::Segment bytes,
+                                     const mad_receive& receive);
   void count_send(mad::Path path, mad_path asked, std::uint64_t bytes);
   void count_receive(mad::Path path, mad_path asked, std::uint64_t bytes);
   void give_back_operations();
@@ -214,5 +218,18 @@ struct mad_engine final : private mad::MessageEvents {
   std::unique_ptr<mad::SessionHub> sessions_;
   std::unique_ptr<mad::Messenger> messenger_;  // last: what it holds lives above
 };
+
+inline bool mad_engine::send_short(mad_peer& to, const mad::TaggedHeader& header, mad::Segment run,
+                                   mad_path path) {
+  if (is_self(to)) {
+    const mad::Payload payload{run.data, run.size, nullptr, run.size};
+    return tagged_.send_to_self(header, false, payload, nullptr).ok();
+  }
+  const bool may_be =
+      trace_ == nullptr && run.size < mad::Messenger::max_at_once(*to.endpoint, true);
+  if (!may_be || !messenger_->send_short(*to.endpoint, header, run)) return false;
+  count_send(mad::Path::kContiguous, path, run.size);
+  return true;
+}
 
 #endif  // NETMOD_ABI_ENGINE_H_

@@ -101,6 +101,7 @@ TEST_F(Engine, ShortPayloadsAreReceivedAtOnceByEveryPath) {
   ASSERT_TRUE(vector.ok());
   const auto program = mad::BlockProgram::compile(*vector.value());
   ASSERT_TRUE(program.ok());
+  const mad_type type(vector.value(), program.value());
   const std::uint64_t size = program.value()->size();
   const auto extent = static_cast<std::size_t>(program.value()->extent());
   std::vector<char> from(3 * size);
@@ -122,7 +123,7 @@ TEST_F(Engine, ShortPayloadsAreReceivedAtOnceByEveryPath) {
       }
       mad::Payload payload = bytes(to);
       payload.count = count;
-      payload.program = &program.value();
+      payload.type = &type;
       payload.bytes = count * size;
       std::uint64_t received = 0;
       EXPECT_TRUE(engine->receive(told.incoming[0], payload, asked.path, &got, &received).ok());
@@ -167,8 +168,9 @@ TEST_F(Engine, HugeCollectionFailsWithoutAnAbort) {
   auto program = mad::BlockProgram::compile(*vector.value());
   ASSERT_TRUE(program.ok());
   mad::Payload payload;
+  const mad_type type(vector.value(), program.value());
   payload.count = 1;
-  payload.program = &program.value();
+  payload.type = &type;
   payload.bytes = program.value()->size();
   std::vector<char> from(100, 'f');
   mad_op op{};

@@ -45,7 +45,7 @@ const Architecture* ForeignReceives::machine_of(const Endpoint& foreign) const {
 Status ForeignReceives::receive(const mad_incoming& wanted, const Payload& payload, mad_path path,
                                 mad_op* op, mad_receive* receive, std::uint64_t* received) {
   const std::uint64_t sent = wanted.payload_bytes;
-  auto plan = this->plan(*payload.type, *wanted.foreign);
+  auto plan = this->plan(payload.type->desc, *wanted.foreign);
   if (!plan.ok()) {
     engine_.discard(wanted);
     return plan.status();

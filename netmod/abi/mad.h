@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-#define MAD_ABI_VERSION 10
+#define MAD_ABI_VERSION 11
 #define MAD_ADDRESS_MAX 110   /* bytes of an engine's address; MPI's port names can carry as much */
 #define MAD_FABRICS_MAX 4     /* fabrics of one engine */
 #define MAD_FABRICS_BYTES 128 /* their names, as one text with its end */
@@ -540,11 +540,12 @@ MAD_API int mad_modex_agree(mad_modex* modex, uint32_t name, mad_modex_agreement
 MAD_API int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_envelope* envelope,
                             uint32_t flags, const mad_extension* extension, const void* base,
                             uint64_t count, const mad_type* type, mad_path path, mad_op* op);
-/* The short way of most messages: sends `bytes` of one run, of path MAD_PATH_AUTO, with nothing
- * that travels along, if all of it can leave at once in one packet.  MAD_NOT_NOW: nothing was done,
- * and mad_tagged_send() sends it, or says what is wrong. */
-MAD_API int mad_tagged_send_short(mad_engine* engine, mad_peer* peer, const mad_envelope* envelope,
-                                  uint32_t flags, const void* base, uint64_t bytes);
+/* The short way of most messages: sends `count` elements, by MAD_PATH_AUTO, with nothing that
+ * travels along, if all of them can leave at once in one packet, or be received or kept by the
+ * engine itself.  MAD_NOT_NOW: nothing was done, and mad_tagged_send() sends them, or says what is
+ * wrong. */
+MAD_API int mad_tagged_send_short(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
+                                  const void* base, uint64_t count, const mad_type* type);
 /* Whether the peer has granted what a message of `bytes` needs to leave at once, but has not yet
  * said that it took enough of what was sent before; mad_engine_progress() may bring that.  1 or 0.
  */

@@ -92,10 +92,6 @@ ReceiveMode to_receive_mode(mad_recv_mode mode) {
   return mode == MAD_RECV_EXPRESS ? ReceiveMode::kExpress : ReceiveMode::kCheaper;
 }
 
-bool is_one_run(const mad::BlockProgram& program, std::uint64_t count) {
-  return program.contiguous() || (count == 1 && program.single_run());
-}
-
 // The run that such a datum is; it may be empty.
 Segment single_run(void* base, std::uint64_t count, const mad::BlockProgram& program,
                    std::uint64_t bytes) {
@@ -162,7 +158,7 @@ extern "C" int mad_pack_layout(mad_packing* session, const void* base, uint64_t 
     }
     const SendMode mode = to_send_mode(send_mode);
     void* const memory = const_cast<void*>(base);  // sending never writes through it
-    if (bytes == 0 || is_one_run(*type->program, count)) {
+    if (bytes == 0 || type->program->shape().is_one_run(count)) {
       const Segment run = single_run(memory, count, *type->program, bytes);
       return mad::to_abi(session->session->pack(run, mode));
     }
@@ -229,7 +225,7 @@ extern "C" int mad_unpack_layout(mad_unpacking* session, void* base, uint64_t co
       if (!piece.ok()) return mad::to_abi(piece.status());
       return mad::to_abi(session->session->unpack(std::move(*piece), mode));
     }
-    if (bytes == 0 || is_one_run(*type->program, count)) {
+    if (bytes == 0 || type->program->shape().is_one_run(count)) {
       const Segment run = single_run(base, count, *type->program, bytes);
       return mad::to_abi(session->session->unpack(run, mode));
     }

@@ -68,8 +68,7 @@ int mad::check_any_payload(const char* function, const void* base, std::uint64_t
     return bad(function, "path off takes bytes that the caller packed: type must be NULL");
   }
   if (const int error = mad::check_committed(type, function)) return error;
-  out->program = &type->program;
-  out->type = type->foreign ? nullptr : &type->desc;
+  out->type = type;
   return mad::total_bytes(*type->program, count, function, &out->bytes);
 }
 

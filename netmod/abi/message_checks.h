@@ -22,6 +22,9 @@ inline int check_peer(const char* function, const mad_engine* engine, const mad_
   return right ? static_cast<int>(MAD_SUCCESS) : wrong_peer(function, engine, peer);
 }
 
+/// Of which the product is no more than memory can have.
+constexpr std::uint64_t kFewElements = UINT32_MAX, kFewBytes = INT32_MAX;
+
 /// check_payload() of any.
 int check_any_payload(const char* function, const void* base, std::uint64_t count,
                       const mad_type* type, int path, Payload* out);
@@ -29,10 +32,14 @@ int check_any_payload(const char* function, const void* base, std::uint64_t coun
 inline int check_payload(const char* function, const void* base, std::uint64_t count,
                          const mad_type* type, const mad_path& given_path, Payload* out) {
   const int path = c_value(given_path);
-  const bool plain = type == nullptr && base != nullptr && path >= 0 && path < MAD_PATH_COUNT;
-  if (!plain) return check_any_payload(function, base, count, type, path, out);
+  const bool is_run = type == nullptr && base != nullptr && path >= 0 && path < MAD_PATH_COUNT;
+  const bool is_layout = type != nullptr && path == MAD_PATH_AUTO && type->compiled() != nullptr &&
+                         count <= kFewElements && type->program->size() <= kFewBytes;
+  if (!is_run && !is_layout) return check_any_payload(function, base, count, type, path, out);
   out->base = const_cast<void*>(base);  // what is sent is not written to
-  out->count = out->bytes = count;
+  out->count = count;
+  out->type = type;
+  out->bytes = is_run ? count : count * type->program->size();
   return MAD_SUCCESS;
 }
 

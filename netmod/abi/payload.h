@@ -4,29 +4,29 @@
 
 #include <cstdint>
 
-#include "datatype_path/describe/type_desc.h"
-#include "datatype_path/transfer/layout_transfer.h"
+#include "datatype_path/program/block_program.h"
+#include "netmod/abi/types.h"
 
 namespace mad {
 
 struct Payload {
   void* base = nullptr;
   std::uint64_t count = 0;
-  const BlockProgramPtr* program = nullptr;  // null: `bytes` bytes at base
-  const TypeDescPtr* type = nullptr;         // the program's
-  std::uint64_t bytes = 0;                   // all elements, packed
+  const mad_type* type = nullptr;  // committed; null: `bytes` bytes at base
+  std::uint64_t bytes = 0;         // all elements, packed
+
+  /// Of a layout.
+  const BlockProgram& program() const { return *type->program; }
 };
 
-/// One that outlives the call, and the type in it.
+/// One that outlives the call, with its type.
 class HeldPayload {
  public:
   explicit HeldPayload(const Payload& payload) : payload_(payload) {
-    if (payload.program == nullptr) return;
-    program_ = *payload.program;
-    payload_.program = &program_;
-    if (payload.type == nullptr) return;
-    type_ = *payload.type;
-    payload_.type = &type_;
+    if (payload_.type != nullptr) payload_.type->retain();
+  }
+  ~HeldPayload() {
+    if (payload_.type != nullptr) payload_.type->release();
   }
   HeldPayload(const HeldPayload&) = delete;
   HeldPayload& operator=(const HeldPayload&) = delete;
@@ -34,9 +34,7 @@ class HeldPayload {
   const Payload& get() const { return payload_; }
 
  private:
-  Payload payload_;
-  BlockProgramPtr program_;
-  TypeDescPtr type_;
+  const Payload payload_;
 };
 
 }  // namespace mad

@@ -12,16 +12,16 @@ namespace mad {
 namespace {
 
 Cursor cursor_of(const Payload& payload) {
-  return {**payload.program, payload.base, payload.count};
+  return {payload.program(), payload.base, payload.count};
 }
 
 // The first `size` bytes (> 0), which both have.
 void copy_bytes(const Payload& from, const Payload& into, std::size_t size) {
-  if (from.program == nullptr && into.program == nullptr) {
+  if (from.type == nullptr && into.type == nullptr) {
     std::memcpy(into.base, from.base, size);
-  } else if (from.program == nullptr) {
+  } else if (from.type == nullptr) {
     cursor_of(into).unpack(from.base, size);
-  } else if (into.program == nullptr) {
+  } else if (into.type == nullptr) {
     cursor_of(from).pack(into.base, size);
   } else {
     Cursor reader = cursor_of(from);

@@ -27,14 +27,15 @@ Payload run_of(void* base, std::size_t bytes) {
   return payload;
 }
 
-Payload layout_of(const Sample& sample, void* base) {
-  Payload payload;
-  payload.base = base;
-  payload.count = sample.count;
-  payload.program = &sample.program;
-  payload.bytes = sample.count * sample.program->size();
-  return payload;
-}
+/// What a Sample is to the C interface.
+struct Layout {
+  explicit Layout(const Sample& sample)
+      : type(sample.made.type, sample.program), count(sample.count) {}
+  Payload at(void* base) const { return {base, count, &type, count * type.program->size()}; }
+
+  const mad_type type;
+  const std::uint64_t count;
+};
 
 TEST(SelfMessages, AreCopiedFromLayoutToLayout) {
   RandomTypes random(test::seed_from_environment(7));
@@ -50,13 +51,14 @@ TEST(SelfMessages, AreCopiedFromLayoutToLayout) {
     Arena expected = into.memory;
     test::unpack(into.map, expected_run, expected);
     Arena by_layout = into.memory, by_run = into.memory;
-    const Payload source = layout_of(from, from.memory.base());
-    EXPECT_EQ(messages.receive(source, layout_of(into, by_layout.base())), bytes);
+    const Layout from_layout(from), into_layout(into);
+    const Payload source = from_layout.at(from.memory.base());
+    EXPECT_EQ(messages.receive(source, into_layout.at(by_layout.base())), bytes);
     EXPECT_EQ(by_layout.bytes(), expected.bytes());
     std::vector<std::byte> run(bytes);
     EXPECT_EQ(messages.receive(source, run_of(run.data(), run.size())), bytes);
     EXPECT_EQ(run, expected_run);
-    EXPECT_EQ(messages.receive(run_of(run.data(), run.size()), layout_of(into, by_run.base())),
+    EXPECT_EQ(messages.receive(run_of(run.data(), run.size()), into_layout.at(by_run.base())),
               bytes);
     EXPECT_EQ(by_run.bytes(), expected.bytes());
     EXPECT_EQ(messages.messages(), 3u);

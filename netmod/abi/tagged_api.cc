@@ -102,18 +102,24 @@ extern "C" int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_env
 }
 
 // Of errors it says nothing: mad_tagged_send() does.
-extern "C" int mad_tagged_send_short(mad_engine* engine, mad_peer* peer,
-                                     const mad_envelope* envelope, uint32_t flags, const void* base,
-                                     uint64_t bytes) {
-  const bool right = engine != nullptr && peer != nullptr && peer->engine == engine &&
-                     !engine->closing() && peer->status == MAD_SUCCESS && envelope != nullptr &&
-                     envelope->source >= 0 && envelope->tag >= 0 && flags <= kFlagBits &&
-                     (base != nullptr || bytes == 0);
+extern "C" int mad_tagged_send_short(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
+                                     const void* base, uint64_t count, const mad_type* type) {
+  const bool right = peer != nullptr && peer->status == MAD_SUCCESS && !peer->engine->closing() &&
+                     envelope != nullptr && envelope->source >= 0 && envelope->tag >= 0 &&
+                     flags <= kFlagBits;
   if (!right) return MAD_NOT_NOW;
   return guarded([&]() __attribute__((always_inline))->int {
     const mad::TaggedHeader header{envelope_of(*envelope), static_cast<std::uint8_t>(flags)};
-    const mad::Segment run{const_cast<void*>(base), static_cast<std::size_t>(bytes)};
-    return engine->send_short(*peer, header, run) ? MAD_SUCCESS : MAD_NOT_NOW;
+    if (type == nullptr) {
+      if (base == nullptr && count > 0) return MAD_NOT_NOW;
+      const mad::Segment run{const_cast<void*>(base), static_cast<std::size_t>(count)};
+      return peer->engine->send_short(*peer, header, run) ? MAD_SUCCESS : MAD_NOT_NOW;
+    }
+    mad::Payload layout;
+    if (mad::check_payload("mad_tagged_send_short", base, count, type, MAD_PATH_AUTO, &layout)) {
+      return MAD_NOT_NOW;
+    }
+    return peer->engine->send_short(*peer, header, layout) ? MAD_SUCCESS : MAD_NOT_NOW;
   });
 }
 

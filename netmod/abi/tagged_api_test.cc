@@ -61,15 +61,31 @@ const mad_envelope kAny2{MAD_ANY_SOURCE, MAD_ANY_TAG, 2};
 // mad_tagged_send() says what is wrong.
 TEST_F(TaggedApi, WhatIsWrongDoesNotLeaveTheShortWay) {
   const mad_envelope to{0, 0, 0}, no_source{-1, 0, 0}, no_tag{0, -1, 0};
-  EXPECT_EQ(mad_tagged_send_short(nullptr, me, &to, 0, "x", 1), MAD_NOT_NOW);
-  EXPECT_EQ(mad_tagged_send_short(engine, nullptr, &to, 0, "x", 1), MAD_NOT_NOW);
-  EXPECT_EQ(mad_tagged_send_short(engine, me, nullptr, 0, "x", 1), MAD_NOT_NOW);
-  EXPECT_EQ(mad_tagged_send_short(engine, me, &no_source, 0, "x", 1), MAD_NOT_NOW);
-  EXPECT_EQ(mad_tagged_send_short(engine, me, &no_tag, 0, "x", 1), MAD_NOT_NOW);
-  EXPECT_EQ(mad_tagged_send_short(engine, me, &to, 0x200, "x", 1), MAD_NOT_NOW);
-  EXPECT_EQ(mad_tagged_send_short(engine, me, &to, 0, nullptr, 1), MAD_NOT_NOW);
-  EXPECT_EQ(mad_tagged_send_short(engine, me, &to, 0, "x", 1), MAD_NOT_NOW) << "to oneself";
+  mad_type* pair = nullptr;
+  ASSERT_EQ(mad_type_bytes(2, &pair), MAD_SUCCESS);
+  EXPECT_EQ(mad_tagged_send_short(nullptr, &to, 0, "x", 1, nullptr), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_send_short(me, nullptr, 0, "x", 1, nullptr), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_send_short(me, &no_source, 0, "x", 1, nullptr), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_send_short(me, &no_tag, 0, "x", 1, nullptr), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_send_short(me, &to, 0x200, "x", 1, nullptr), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_send_short(me, &to, 0, nullptr, 1, nullptr), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_send_short(me, &to, 0, "xy", 1, pair), MAD_NOT_NOW) << "not committed";
+  ASSERT_EQ(mad_type_commit(pair), MAD_SUCCESS);
+  EXPECT_EQ(mad_tagged_send_short(me, &to, 0, "xy", UINT64_MAX, pair), MAD_NOT_NOW);
+  mad_type_release(pair);
   EXPECT_EQ(mad_engine_counters(engine)->waiting_messages, 0u);
+}
+
+TEST_F(TaggedApi, OneToOneselfIsKeptOrReceivedAtOnce) {
+  const mad_envelope to{0, 0, 0};
+  ASSERT_EQ(mad_tagged_send_short(me, &to, 0, "x", 1, nullptr), MAD_SUCCESS);
+  EXPECT_EQ(mad_engine_counters(engine)->waiting_messages, 1u);
+  ASSERT_EQ(receive(to), MAD_SUCCESS);
+  EXPECT_EQ(memory[0], 'x');
+  ASSERT_EQ(receive(to), MAD_IN_PROGRESS);
+  ASSERT_EQ(mad_tagged_send_short(me, &to, 0, "y", 1, nullptr), MAD_SUCCESS);
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(memory[0], 'y');
 }
 
 TEST_F(TaggedApi, SendsAreChecked) {

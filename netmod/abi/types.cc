@@ -54,12 +54,11 @@ using mad::fail;
 using mad::guarded;
 
 extern "C" void mad_type_retain(mad_type* type) {
-  if (type != nullptr) type->references.fetch_add(1, std::memory_order_relaxed);
+  if (type != nullptr) type->retain();
 }
 
 extern "C" void mad_type_release(mad_type* type) {
-  if (type == nullptr) return;
-  if (type->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete type;
+  if (type != nullptr) type->release();
 }
 
 extern "C" int mad_type_commit(mad_type* type) {

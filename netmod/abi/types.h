@@ -1,14 +1,15 @@
 // mad_type: what a type handle of the C interface points to.
 //
 // A description, the program compiled from it at commit, and the signature once somebody asks for
-// it.  Handles are counted references; transfers in flight hold the program themselves, so that
-// releasing a handle never waits.  Types may be used by several threads: the description never
-// changes, and program and signature are published once.
+// it.  Handles are counted references; receives that wait have one, and transfers in flight hold
+// the program themselves, so that releasing a handle never waits.  Types may be used by several
+// threads: the description never changes, and program and signature are published once.
 #ifndef NETMOD_ABI_TYPES_H_
 #define NETMOD_ABI_TYPES_H_
 
 #include <atomic>
 #include <cstdint>
+#include <ext/atomicity.h>
 #include <memory>
 #include <mutex>
 
@@ -34,14 +35,21 @@ struct mad_type {
   /// The signature, made at the first call; the type keeps it.
   mad::Result<const mad::TypeSignature*> signature() const;
 
+  /// One more reference, and one less, with which the type may end; of atomic words where there is
+  /// another thread.
+  void retain() const { __gnu_cxx::__atomic_add_dispatch(&references_, 1); }
+  void release() const {
+    if (__gnu_cxx::__exchange_and_add_dispatch(&references_, -1) == 1) delete this;
+  }
+
   const mad::TypeDescPtr desc;
   const bool foreign = false;  // `desc` is a stand-in, by which nothing is converted
-  std::atomic<std::uint32_t> references{1};
   std::mutex commit_mutex;
   std::atomic<bool> committed{false};
   std::shared_ptr<const mad::BlockProgram> program;  // written once, before `committed`
 
  private:
+  mutable _Atomic_word references_ = 1;
   mutable std::mutex signature_mutex_;
   mutable std::shared_ptr<const mad::TypeSignature> signature_;
   mutable std::atomic<const mad::TypeSignature*> signature_made_{nullptr};  // set after it

@@ -44,18 +44,39 @@ static MPIR_Request* create_request(MPIR_Request_kind_t kind, MPIR_Comm* comm) {
   return request;
 }
 
-/* MPIDI_MAD_layout() and MPIDI_MAD_by_fields(), of which basic types need no call. */
+/* Of a derived type of which there is at least one element: its compiled layout, or NULL. */
+static inline mad_type* compiled(MPI_Datatype datatype, MPI_Aint* size) {
+  MPIR_Datatype* object;
+
+  MPIR_Datatype_get_ptr(datatype, object);
+  *size = object->size;
+  return MPIDI_MAD_is_compiled(object) ? MPIDI_MAD_DT(object)->type : NULL;
+}
+
+/* MPIDI_MAD_layout() and MPIDI_MAD_by_fields(), of which basic and compiled types need no call. */
 static inline int layout_of(const void* buf, MPI_Aint count, MPI_Datatype datatype,
                             MPIDI_MAD_layout_t* out) {
-  if (!HANDLE_IS_BUILTIN(datatype)) return MPIDI_MAD_layout(buf, count, datatype, out);
+  mad_type* type = NULL;
+  MPI_Aint size;
+
+  if (HANDLE_IS_BUILTIN(datatype)) {
+    out->count = out->bytes = (uint64_t)count * MPIR_Datatype_get_basic_size(datatype);
+  } else if (count > 0 && (type = compiled(datatype, &size))) {
+    out->count = (uint64_t)count;
+    out->bytes = (uint64_t)count * (uint64_t)size;
+  } else {
+    return MPIDI_MAD_layout(buf, count, datatype, out);
+  }
   out->base = (void*)buf;
-  out->count = out->bytes = (uint64_t)count * MPIR_Datatype_get_basic_size(datatype);
-  out->type = NULL;
+  out->type = type;
   return MPI_SUCCESS;
 }
 
 static inline bool is_by_fields(MPI_Aint count, MPI_Datatype datatype) {
-  return !HANDLE_IS_BUILTIN(datatype) && MPIDI_MAD_by_fields(count, datatype);
+  MPI_Aint size;
+
+  return !HANDLE_IS_BUILTIN(datatype) && count > 0 && !compiled(datatype, &size) &&
+         MPIDI_MAD_by_fields(count, datatype);
 }
 
 /* ---- sends ---- */
@@ -67,11 +88,21 @@ void MPIDI_MAD_send_done(MPIR_Request* sreq, int status) {
   MPID_Request_complete(sreq);
 }
 
-static int send_with_request(mad_peer* peer, int rank, MPIR_Comm* comm,
-                             const mad_envelope* envelope, uint32_t flags,
-                             const mad_extension* extension, const MPIDI_MAD_layout_t* layout,
-                             mad_path path, void* buffer, MPIR_Request** request) {
-  MPIR_Request* sreq = create_request(MPIR_REQUEST_KIND__SEND, comm);
+/* A message on its way out. */
+typedef struct {
+  mad_peer* peer;
+  int rank;
+  MPIR_Comm* comm;
+  mad_envelope envelope;
+  uint32_t flags;
+  const mad_extension* extension; /* NULL: nothing travels along */
+  mad_path path;
+  MPIDI_MAD_layout_t layout;
+} outgoing_t;
+
+/* `buffer`: memory of the layout that is freed with the request, or NULL. */
+static int send_with_request(const outgoing_t* out, void* buffer, MPIR_Request** request) {
+  MPIR_Request* sreq = create_request(MPIR_REQUEST_KIND__SEND, out->comm);
   mad_op* op;
   int status;
 
@@ -80,13 +111,14 @@ static int send_with_request(mad_peer* peer, int rank, MPIR_Comm* comm,
     return no_requests();
   }
   *request = sreq;
-  MPIDIG_REQUEST(sreq, u.send.dest) = rank; /* for error texts */
+  MPIDIG_REQUEST(sreq, u.send.dest) = out->rank; /* for error texts */
   MPIDI_MAD_AM(sreq)->send.buffer = buffer;
   op = (mad_op*)&MPIDI_MAD_AM(sreq)->send.slot;
   op->context = sreq;
-  op->group = comm->context_id;
-  status = mad_tagged_send(MPIDI_MAD_global.engine, peer, envelope, flags, extension, layout->base,
-                           layout->count, layout->type, path, op);
+  op->group = out->comm->context_id;
+  status = mad_tagged_send(MPIDI_MAD_global.engine, out->peer, &out->envelope, out->flags,
+                           out->extension, out->layout.base, out->layout.count, out->layout.type,
+                           out->path, op);
   if (status != MAD_IN_PROGRESS) MPIDI_MAD_send_done(sreq, status);
   return MPI_SUCCESS;
 }
@@ -101,59 +133,47 @@ static int failed_send(MPIR_Comm* comm, int error, MPIR_Request** request) {
   return MPID_Request_complete(sreq);
 }
 
-/* Only if it can be done at once. */
-static int send_at_once(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
-                        const mad_extension* extension, const MPIDI_MAD_layout_t* layout,
-                        mad_path path) {
-  if (!layout->type && !extension && path == MAD_PATH_AUTO &&
-      mad_tagged_send_short(MPIDI_MAD_global.engine, peer, envelope, flags, layout->base,
-                            layout->bytes) == MAD_SUCCESS)
-    return MAD_SUCCESS;
-  return mad_tagged_send(MPIDI_MAD_global.engine, peer, envelope, flags, extension, layout->base,
-                         layout->count, layout->type, path, NULL);
+static inline bool leaves_at_once(const outgoing_t* out) {
+  if (likely(out->extension == NULL && out->path == MAD_PATH_AUTO))
+    return mad_tagged_send_short(out->peer, &out->envelope, out->flags, out->layout.base,
+                                 out->layout.count, out->layout.type) == MAD_SUCCESS;
+  return mad_tagged_send(MPIDI_MAD_global.engine, out->peer, &out->envelope, out->flags,
+                         out->extension, out->layout.base, out->layout.count, out->layout.type,
+                         out->path, NULL) == MAD_SUCCESS;
 }
 
-/* The message, if it can leave at once.  What the peer has taken of earlier ones may have been said
- * meanwhile: to look is cheaper than to let the message wait for it. */
-static bool sent_at_once(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
-                         const mad_extension* extension, const MPIDI_MAD_layout_t* layout,
-                         mad_path path) {
-  mad_engine* engine = MPIDI_MAD_global.engine;
-
-  for (int looked = 0;; looked++) {
-    if (send_at_once(peer, envelope, flags, extension, layout, path) == MAD_SUCCESS) return true;
-    if (looked || !mad_peer_is_full(peer, layout->bytes)) return false;
-    (void)mad_engine_progress(engine, NULL);
-    if (MPIDI_MAD_global.to_answer) MPIDI_MAD_answer_puts();
-  }
+/* The message did not leave.  What the peer has taken of earlier ones may have been said meanwhile:
+ * to look is cheaper than to let the message wait for it. */
+static bool leaves_after_a_look(const outgoing_t* out) {
+  if (!mad_peer_is_full(out->peer, out->layout.bytes)) return false;
+  (void)mad_engine_progress(MPIDI_MAD_global.engine, NULL);
+  if (MPIDI_MAD_global.to_answer) MPIDI_MAD_answer_puts();
+  return leaves_at_once(out);
 }
 
 /* A short message of a struct of few fields. */
-static int send_fields(const void* buf, MPI_Aint count, MPI_Datatype datatype, mad_peer* peer,
-                       int rank, MPIR_Comm* comm, const mad_envelope* envelope, uint32_t flags,
-                       const mad_extension* extension, MPIR_Request** request) {
+static int send_fields(const void* buf, MPI_Aint count, MPI_Datatype datatype, outgoing_t* out,
+                       MPIR_Request** request) {
   char packed[MPIDI_MAD_FIELDS_BYTES];
   MPI_Aint bytes;
-  MPIDI_MAD_layout_t layout;
   void* buffer;
   const int mpi_errno = MPIDI_MAD_pack_fields(buf, count, datatype, packed, &bytes);
 
-  if (unlikely(mpi_errno)) return failed_send(comm, mpi_errno, request);
-  layout = (MPIDI_MAD_layout_t){packed, (uint64_t)bytes, NULL, (uint64_t)bytes};
-  if (sent_at_once(peer, envelope, flags, extension, &layout, MAD_PATH_AUTO)) {
+  if (unlikely(mpi_errno)) return failed_send(out->comm, mpi_errno, request);
+  out->layout = (MPIDI_MAD_layout_t){packed, (uint64_t)bytes, NULL, (uint64_t)bytes};
+  if (leaves_at_once(out) || leaves_after_a_look(out)) {
     *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
     return MPI_SUCCESS;
   }
   buffer = MPL_malloc(bytes, MPL_MEM_BUFFER);
   if (unlikely(buffer == NULL))
-    return failed_send(comm,
+    return failed_send(out->comm,
                        MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                                             MPI_ERR_NO_MEM, "**nomem", 0),
                        request);
   memcpy(buffer, packed, bytes);
-  layout.base = buffer;
-  return send_with_request(peer, rank, comm, envelope, flags, extension, &layout, MAD_PATH_AUTO,
-                           buffer, request);
+  out->layout.base = buffer;
+  return send_with_request(out, buffer, request);
 }
 
 /* What a message takes along beside its payload, and where that is. */
@@ -173,78 +193,75 @@ static int extend(MPI_Aint count, MPI_Datatype datatype, int tag, MPIR_Comm* com
   return MPIDI_MAD_read_value(comm, context_offset, out->value, &out->extension);
 }
 
-static int start_send(const void* buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
-                      MPIR_Comm* comm, int context_offset, MPIDI_av_entry_t* addr, uint32_t flags,
-                      MPIR_Request** request) {
-  int mpi_errno = MPI_SUCCESS;
-  mad_peer* peer = MPIDI_MAD_peer_at(addr);
-  const mad_envelope envelope = {comm->rank, MPIR_TAG_MASK_ERROR_BITS(tag),
-                                 (uint16_t)(comm->context_id + context_offset)};
+/* The short way of most messages: whether this one has left.  They need no request, and nothing
+ * that start_send() looks after. */
+static inline bool sent_short(const void* buf, MPI_Aint count, MPI_Datatype datatype,
+                              MPIR_Comm* comm, mad_peer* peer, const mad_envelope* envelope,
+                              uint32_t flags) {
   MPIDI_MAD_layout_t layout;
   mad_path path;
+
+  if (MPIDI_MAD_types_checked || MPIDI_MAD_values_carried) return false;
+  if (MPIDI_MAD_comm_path(comm, &path) || path != MAD_PATH_AUTO) return false;
+  if (is_by_fields(count, datatype) || layout_of(buf, count, datatype, &layout)) return false;
+  return mad_tagged_send_short(peer, envelope, flags, layout.base, layout.count, layout.type) ==
+         MAD_SUCCESS;
+}
+
+/* What the short way did not send. */
+static int start_send(const void* buf, MPI_Aint count, MPI_Datatype datatype, int context_offset,
+                      outgoing_t* out, MPIR_Request** request) {
+  int mpi_errno = MPI_SUCCESS;
+  MPIR_Comm* comm = out->comm;
   void* buffer = NULL;
   extension_t its;
-  const mad_extension* extension = NULL;
 
-  if (unlikely(!peer)) {
+  if (unlikely(!out->peer)) {
     mpi_errno = MPIDI_MAD_global.why_nowhere;
     goto fn_fail;
   }
-  mpi_errno = MPIDI_MAD_comm_path(comm, &path);
+  mpi_errno = MPIDI_MAD_comm_path(comm, &out->path);
   MPIR_ERR_CHECK(mpi_errno);
   if (unlikely(MPIDI_MAD_types_checked || MPIDI_MAD_values_carried)) {
-    mpi_errno = extend(count, datatype, envelope.tag, comm, context_offset, &its);
+    mpi_errno = extend(count, datatype, out->envelope.tag, comm, context_offset, &its);
     MPIR_ERR_CHECK(mpi_errno);
-    extension = &its.extension;
+    out->extension = &its.extension;
   }
-  if (path == MAD_PATH_AUTO && is_by_fields(count, datatype))
-    return send_fields(buf, count, datatype, peer, rank, comm, &envelope, flags, extension,
-                       request);
-  mpi_errno = layout_of(buf, count, datatype, &layout);
+  if (out->path == MAD_PATH_AUTO && is_by_fields(count, datatype))
+    return send_fields(buf, count, datatype, out, request);
+  mpi_errno = layout_of(buf, count, datatype, &out->layout);
   MPIR_ERR_CHECK(mpi_errno);
-  if (unlikely(path == MAD_PATH_OFF && layout.type)) {
-    mpi_errno = MPIDI_MAD_pack_whole(buf, count, datatype, &layout, &buffer);
+  if (unlikely(out->path == MAD_PATH_OFF && out->layout.type)) {
+    mpi_errno = MPIDI_MAD_pack_whole(buf, count, datatype, &out->layout, &buffer);
     MPIR_ERR_CHECK(mpi_errno);
-  } else if (sent_at_once(peer, &envelope, flags, extension, &layout, path)) {
+  } else if (((out->extension || out->path != MAD_PATH_AUTO) && leaves_at_once(out)) ||
+             leaves_after_a_look(out)) {
     *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
     return MPI_SUCCESS;
   }
-  return send_with_request(peer, rank, comm, &envelope, flags, extension, &layout, path, buffer,
-                           request);
+  return send_with_request(out, buffer, request);
 
 fn_fail:
   return failed_send(comm, mpi_errno, request);
 }
 
-/* The short way: whether the message has left.  The commonest ones, of basic types, need nothing
- * that start_send() looks after. */
-static inline bool sent_short(const void* buf, MPI_Aint count, MPI_Datatype datatype, int tag,
-                              const MPIR_Comm* comm, int context_offset, MPIDI_av_entry_t* addr,
-                              uint32_t flags) {
-  const mad_envelope envelope = {comm->rank, MPIR_TAG_MASK_ERROR_BITS(tag),
-                                 (uint16_t)(comm->context_id + context_offset)};
-  mad_path path;
-
-  if (!HANDLE_IS_BUILTIN(datatype) || MPIDI_MAD_types_checked || MPIDI_MAD_values_carried)
-    return false;
-  if (MPIDI_MAD_comm_path((MPIR_Comm*)comm, &path) || path != MAD_PATH_AUTO) return false;
-  return mad_tagged_send_short(MPIDI_MAD_global.engine, MPIDI_MAD_AV(addr)->peer, &envelope, flags,
-                               buf, (uint64_t)count * MPIR_Datatype_get_basic_size(datatype)) ==
-         MAD_SUCCESS;
-}
-
 int MPIDI_MAD_isend(const void* buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
                     MPIR_Comm* comm, int context_offset, MPIDI_av_entry_t* addr, bool synchronous,
                     MPIR_Errflag_t errflag, MPIR_Request** request) {
+  const mad_envelope envelope = {comm->rank, MPIR_TAG_MASK_ERROR_BITS(tag),
+                                 (uint16_t)(comm->context_id + context_offset)};
   const uint32_t flags = flags_of(errflag) | flags_in(tag) | (synchronous ? MAD_SYNCHRONOUS : 0);
   int mpi_errno = MPI_SUCCESS;
+  mad_peer* peer;
 
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-  if (sent_short(buf, count, datatype, tag, comm, context_offset, addr, flags))
+  peer = MPIDI_MAD_peer_at(addr);
+  if (likely(sent_short(buf, count, datatype, comm, peer, &envelope, flags))) {
     *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
-  else
-    mpi_errno =
-        start_send(buf, count, datatype, rank, tag, comm, context_offset, addr, flags, request);
+  } else {
+    outgoing_t out = {peer, rank, comm, envelope, flags};
+    mpi_errno = start_send(buf, count, datatype, context_offset, &out, request);
+  }
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
   return mpi_errno;
 }

@@ -331,14 +331,14 @@ TEST_P(Tagged, OneRunLeavesTheShortWayOrNotAtAll) {
   const Bytes out = pattern(1 << 20, 6);
   const mad_envelope to = envelope(3, 1);
   const auto send = [&](std::size_t bytes, std::uint32_t flags) {
-    return mad_tagged_send_short(a.engine(), to_b, &to, flags, out.data(), bytes);
+    return mad_tagged_send_short(to_b, &to, flags, out.data(), bytes, nullptr);
   };
   EXPECT_EQ(send(8, MAD_SYNCHRONOUS), MAD_NOT_NOW);
   EXPECT_EQ(send(out.size(), 0), MAD_NOT_NOW);
   const bool lends = std::string(GetParam()) == "shm" || std::string(GetParam()) == "ucx:posix,cma";
   const int expected = lends ? MAD_SUCCESS : MAD_NOT_NOW;
   EXPECT_EQ(send(24, 5), expected);
-  EXPECT_EQ(mad_tagged_send_short(a.engine(), to_b, &to, 0, nullptr, 0), expected);
+  EXPECT_EQ(mad_tagged_send_short(to_b, &to, 0, nullptr, 0, nullptr), expected);
   Operation at_least;
   a.send_tagged(to_b, to, out.data(), 1, nullptr, MAD_PATH_AUTO, &at_least);
   Bytes in(24);
@@ -355,6 +355,26 @@ TEST_P(Tagged, OneRunLeavesTheShortWayOrNotAtAll) {
   EXPECT_EQ(received[1].bytes, 0u);
   EXPECT_EQ(received[2].bytes, 1u);
   EXPECT_EQ(b.counters().waiting_messages, 0u) << "what did not leave was not sent";
+}
+
+TEST_P(Tagged, LayoutsLeaveTheShortWayOrNotAtAll) {
+  const TypeHandle columns(test::blocks(10, 4, 8)), rows(test::blocks(10, 8, 16));
+  const Bytes out = pattern(10 * 16, 6);
+  const mad_envelope to = envelope(3, 1);
+  const bool lends = std::string(GetParam()) == "shm" || std::string(GetParam()) == "ucx:posix,cma";
+  const int sent = mad_tagged_send_short(to_b, &to, 0, out.data(), 2, columns.get());
+  EXPECT_EQ(sent, lends ? MAD_SUCCESS : MAD_NOT_NOW);
+  EXPECT_EQ(a.counters().sends[MAD_PATH_PIPELINE], lends ? 1u : 0u);
+  Operation received, sends;
+  if (!lends) a.send_tagged(to_b, to, out.data(), 2, columns.get(), MAD_PATH_AUTO, &sends);
+  Bytes in(10 * 16);
+  b.receive_tagged(to, in.data(), 1, rows.get(), MAD_PATH_AUTO, &received);
+  ASSERT_TRUE(both_until([&] { return received.done; }));
+  EXPECT_EQ(received.bytes, 80u);
+  EXPECT_EQ(b.counters().recvs[MAD_PATH_PIPELINE], 1u);
+  for (std::size_t i = 0; i < 80; ++i) {
+    EXPECT_EQ(in[i / 8 * 16 + i % 8], out[i / 40 * 76 + i % 40 / 4 * 8 + i % 4]) << i;
+  }
 }
 
 TEST_P(Tagged, APeerIsFullUntilItsWordThatItTookThemIsRead) {
