@@ -161,7 +161,7 @@ static int send_fields(const void* buf, MPI_Aint count, MPI_Datatype datatype, o
 
   if (unlikely(mpi_errno)) return failed_send(out->comm, mpi_errno, request);
   out->layout = (MPIDI_MAD_layout_t){packed, (uint64_t)bytes, NULL, (uint64_t)bytes};
-  if (leaves_at_once(out) || leaves_after_a_look(out)) {
+  if ((out->extension && leaves_at_once(out)) || leaves_after_a_look(out)) {
     *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
     return MPI_SUCCESS;
   }
@@ -193,6 +193,16 @@ static int extend(MPI_Aint count, MPI_Datatype datatype, int tag, MPIR_Comm* com
   return MPIDI_MAD_read_value(comm, context_offset, out->value, &out->extension);
 }
 
+/* Whether a message of a struct of few fields has left by the short way. */
+static bool sent_fields_short(const void* buf, MPI_Aint count, MPI_Datatype datatype,
+                              mad_peer* peer, const mad_envelope* envelope, uint32_t flags) {
+  char packed[MPIDI_MAD_FIELDS_BYTES];
+  MPI_Aint bytes;
+
+  return MPIDI_MAD_pack_fields(buf, count, datatype, packed, &bytes) == MPI_SUCCESS &&
+         mad_tagged_send_short(peer, envelope, flags, packed, (uint64_t)bytes, NULL) == MAD_SUCCESS;
+}
+
 /* The short way of most messages: whether this one has left.  They need no request, and nothing
  * that start_send() looks after. */
 static inline bool sent_short(const void* buf, MPI_Aint count, MPI_Datatype datatype,
@@ -203,7 +213,9 @@ static inline bool sent_short(const void* buf, MPI_Aint count, MPI_Datatype data
 
   if (MPIDI_MAD_types_checked || MPIDI_MAD_values_carried) return false;
   if (MPIDI_MAD_comm_path(comm, &path) || path != MAD_PATH_AUTO) return false;
-  if (is_by_fields(count, datatype) || layout_of(buf, count, datatype, &layout)) return false;
+  if (is_by_fields(count, datatype))
+    return sent_fields_short(buf, count, datatype, peer, envelope, flags);
+  if (layout_of(buf, count, datatype, &layout)) return false;
   return mad_tagged_send_short(peer, envelope, flags, layout.base, layout.count, layout.type) ==
          MAD_SUCCESS;
 }

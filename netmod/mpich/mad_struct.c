@@ -10,6 +10,7 @@
 #include "mad_struct.h"
 
 #include <pthread.h>
+#include <stdint.h>
 
 #include "mad_core.h"
 
@@ -120,67 +121,110 @@ static type_facts_t facts_of(MPI_Datatype handle) {
 /* What the fields so far make together. */
 typedef struct {
   MPI_Aint blocks, size, lb, ub, true_lb, true_ub;
-  MPI_Aint element_size;
+  MPI_Aint element_size; /* 0: none so far; -1: they differ */
   MPI_Datatype element;
-  bool contiguous; /* up to `true_ub` of the last field */
+  bool contiguous; /* up to `end`, where the last field ends */
   MPI_Aint end;
 } fields_facts_t;
 
-static inline void add_field(fields_facts_t* out, MPI_Aint length, MPI_Aint displacement,
-                             const type_facts_t* type) {
+static const fields_facts_t no_fields = {.lb = PTRDIFF_MAX,
+                                         .ub = PTRDIFF_MIN,
+                                         .true_lb = PTRDIFF_MAX,
+                                         .true_ub = PTRDIFF_MIN,
+                                         .element = MPI_DATATYPE_NULL,
+                                         .contiguous = true};
+
+/* A field of basic elements, which have no bounds but their bytes. */
+static inline void add_run(fields_facts_t* all, MPI_Aint first, MPI_Aint bytes) {
+  const MPI_Aint end = first + bytes;
+
+  all->contiguous = all->contiguous && (all->blocks == 0 || first == all->end);
+  all->lb = MPL_MIN(all->lb, first);
+  all->ub = MPL_MAX(all->ub, end);
+  all->true_lb = MPL_MIN(all->true_lb, first);
+  all->true_ub = MPL_MAX(all->true_ub, end);
+  all->size += bytes;
+  all->end = end;
+  all->blocks++;
+}
+
+static void add_field(fields_facts_t* all, MPI_Aint length, MPI_Aint displacement,
+                      const type_facts_t* type) {
   const MPI_Aint rest = type->extent * (length - 1);
   const MPI_Aint lb = displacement + type->lb + MPL_MIN(rest, 0);
   const MPI_Aint ub = displacement + type->ub + MPL_MAX(rest, 0);
   const MPI_Aint true_lb = lb - type->lb + type->true_lb;
   const MPI_Aint true_ub = ub - type->ub + type->true_ub;
-  const bool first = (out->blocks++ == 0);
 
-  out->lb = first ? lb : MPL_MIN(out->lb, lb);
-  out->ub = first ? ub : MPL_MAX(out->ub, ub);
-  out->true_lb = first ? true_lb : MPL_MIN(out->true_lb, true_lb);
-  out->true_ub = first ? true_ub : MPL_MAX(out->true_ub, true_ub);
-  out->contiguous = type->contiguous && (first || (out->contiguous && true_lb == out->end));
-  if (first) {
-    out->element_size = type->element_size;
-    out->element = type->element;
-  } else if (out->element_size != type->element_size) {
-    out->element_size = -1;
-    out->element = MPI_DATATYPE_NULL;
-  } else if (out->element != type->element) {
-    out->element = MPI_DATATYPE_NULL;
+  all->contiguous =
+      all->contiguous && type->contiguous && (all->blocks == 0 || true_lb == all->end);
+  all->lb = MPL_MIN(all->lb, lb);
+  all->ub = MPL_MAX(all->ub, ub);
+  all->true_lb = MPL_MIN(all->true_lb, true_lb);
+  all->true_ub = MPL_MAX(all->true_ub, true_ub);
+  all->size += type->size * length;
+  all->end = true_ub;
+  all->blocks++;
+}
+
+static void add_element(fields_facts_t* all, const type_facts_t* type) {
+  if (all->element_size == 0) {
+    all->element_size = type->element_size;
+    all->element = type->element;
+  } else if (all->element_size != type->element_size) {
+    all->element_size = -1;
+    all->element = MPI_DATATYPE_NULL;
+  } else if (all->element != type->element) {
+    all->element = MPI_DATATYPE_NULL;
   }
-  out->size += type->size * length;
-  out->end = true_ub;
+}
+
+/* 0: of some field it is not known. */
+static MPI_Aint alignment_of_fields(int count, const int* lengths, const MPI_Datatype* types) {
+  MPI_Aint most = 1;
+
+  for (int i = 0; i < count; i++) {
+    MPI_Aint alignment;
+    if (lengths[i] == 0) continue;
+    alignment = alignment_of(types[i], MOST_DEPTH);
+    if (alignment == 0) return 0;
+    most = MPL_MAX(most, alignment);
+  }
+  return most;
 }
 
 /* Size and bounds; false: MPICH is to make this struct.  MPICH pads a struct, but not one whose
  * fields are of one type; which types are one to it, only it knows. */
 static bool describe(int count, const int* lengths, const MPI_Aint* displacements,
                      const MPI_Datatype* types, MPIR_Datatype* out) {
-  MPI_Aint alignment = 1, padding;
   bool one_type = true, one_size = true;
-  const type_facts_t first = facts_of(types[0]);
-  type_facts_t type = first;
-  fields_facts_t all = {0};
+  const MPI_Aint first_size = facts_of(types[0]).size;
+  type_facts_t type;
+  fields_facts_t all = no_fields;
 
   for (int i = 0; i < count; i++) {
-    if (i > 0 && types[i] != types[i - 1]) {
+    if (i == 0 || types[i] != types[i - 1]) {
       type = facts_of(types[i]);
-      one_type = false;
-      one_size = one_size && type.size == first.size;
+      one_type = (i == 0);
+      one_size = one_size && type.size == first_size;
+      if (type.size <= 0) return false;
     }
-    if (type.size <= 0 || lengths[i] < 0) return false;
-    if (lengths[i] > 0) add_field(&all, lengths[i], displacements[i], &type);
+    if (lengths[i] <= 0) {
+      if (lengths[i] < 0) return false;
+      continue;
+    }
+    if (HANDLE_IS_BUILTIN(types[i]))
+      add_run(&all, displacements[i], type.size * lengths[i]);
+    else
+      add_field(&all, lengths[i], displacements[i], &type);
+    if (all.element != type.element || all.element_size != type.element_size)
+      add_element(&all, &type);
   }
   if (all.size == 0) return false;
   if (!one_type) {
-    for (int i = 0; i < count; i++) {
-      MPI_Aint own = lengths[i] > 0 ? alignment_of(types[i], MOST_DEPTH) : 1;
-      if (own == 0) return false;
-      alignment = MPL_MAX(alignment, own);
-    }
-    padding = (all.ub - all.lb) % alignment;
-    if (padding != 0 && one_size) return false;
+    const MPI_Aint alignment = alignment_of_fields(count, lengths, types);
+    const MPI_Aint padding = alignment ? (all.ub - all.lb) % alignment : 0;
+    if (alignment == 0 || (padding != 0 && one_size)) return false;
     if (padding != 0) all.ub += alignment - padding;
   }
   out->size = all.size;
@@ -276,6 +320,17 @@ static inline void move_run(place_t* place, char* memory, size_t bytes) {
   place->left -= moved;
 }
 
+/* From field `i` on, as long as they are of basic types; returns the first that was not moved. */
+static int move_basic_fields(place_t* place, char* memory, const fields_t* fields, int i) {
+  place_t at = *place;
+
+  for (; i < fields->ints[0] && at.left > 0 && HANDLE_IS_BUILTIN(fields->types[i]); i++)
+    move_run(&at, memory + fields->displacements[i],
+             (size_t)fields->ints[i + 1] * (size_t)MPIR_Datatype_get_basic_size(fields->types[i]));
+  *place = at;
+  return i;
+}
+
 static int move_compiled(place_t* place, char* memory, MPI_Aint count, MPIR_Datatype* datatype) {
   int mpi_errno = MPI_SUCCESS;
   mad_type* type;
@@ -314,14 +369,11 @@ static int move_elements(place_t* place, char* memory, MPI_Aint count, MPI_Datat
   if (depth == 0 || !has_few_fields(datatype)) return move_compiled(place, memory, count, datatype);
   fields = fields_of(datatype);
   for (MPI_Aint element = 0; element < count; element++, memory += datatype->extent) {
-    for (int i = 0; i < fields.ints[0] && mpi_errno == MPI_SUCCESS && place->left > 0; i++) {
-      const MPI_Datatype type = fields.types[i];
-      char* const field = memory + fields.displacements[i];
-      if (HANDLE_IS_BUILTIN(type))
-        move_run(place, field,
-                 (size_t)fields.ints[i + 1] * (size_t)MPIR_Datatype_get_basic_size(type));
-      else
-        mpi_errno = move_elements(place, field, fields.ints[i + 1], type, depth - 1);
+    for (int i = 0; mpi_errno == MPI_SUCCESS && place->left > 0; i++) {
+      i = move_basic_fields(place, memory, &fields, i);
+      if (i == fields.ints[0] || place->left == 0) break;
+      mpi_errno = move_elements(place, memory + fields.displacements[i], fields.ints[i + 1],
+                                fields.types[i], depth - 1);
     }
   }
   return mpi_errno;
