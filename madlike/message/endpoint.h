@@ -78,9 +78,9 @@ class Endpoint {
   };
   Greeting greeting;
 
-  std::size_t arrivals = 0;  // messages of it in the table of incoming ones
-  OfferTimes offers;         // of payload that it offers us
-  OffersMade offered;        // and we it
+  std::size_t arrivals = 0;      // messages of it in the table of incoming ones
+  ByLength<OfferTimes> offers;   // of payload that it offers us
+  ByLength<OffersMade> offered;  // and we it
 
   /// The packet of it that arrives in pieces, while some is missing.
   struct Begun {

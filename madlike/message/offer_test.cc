@@ -98,8 +98,10 @@ TEST_F(WeighedOffers, AreFewOnceThePeerHadSomeSent) {
   };
   keep_what_arrives();
   for (std::uint32_t i = 0; i < 2 * OfferTimes::kFirst; ++i) EXPECT_TRUE(is_offered()) << i;
-  OffersMade& made = p_.to_b.offered;
-  for (std::uint32_t i = 0; i < OffersMade::kSentInARow; ++i) made.count_answer(false);
+  OffersMade& made = p_.to_b.offered.of(20000);
+  for (std::uint32_t i = OfferTimes::kFirst; i < OffersMade::kSentInARow; ++i) {
+    made.count_answer(false);
+  }
   std::uint32_t offers = 0;
   for (std::uint32_t i = 2 * OfferTimes::kFirst; i <= OffersMade::kOfferEvery; ++i) {
     const bool offered = is_offered();

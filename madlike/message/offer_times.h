@@ -4,12 +4,15 @@
 // Nobody knows that beforehand.  To read costs the kernel work for each page, which is little where
 // pages are huge and most of the time where they are not; to send takes two copies, of cores that
 // are near each other or far.  The receiver finds out; the sender sees what it does, and soon
-// offers little to one that has all sent.
+// offers little to one that has all sent.  Short payload is weighed apart from long: what a
+// reading costs before its first byte is more of it.
 #ifndef MADLIKE_MESSAGE_OFFER_TIMES_H_
 #define MADLIKE_MESSAGE_OFFER_TIMES_H_
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 namespace mad {
@@ -20,6 +23,22 @@ struct ArrivalMark {
   std::chrono::steady_clock::duration reading{};  // spent so far on reading what was offered
   std::uint64_t bytes = 0;  // received so far, of all peers, without those read or written
 };
+
+/// What a word to a process that waits for it takes at most, there and back.
+constexpr std::chrono::microseconds kMostOfAWord{2};
+
+/// Since when an offer that was to be sent is being sent.  `asked`: then that was asked for;
+/// `placing`, `placed`: the first of its packets, of `bytes`, was placed between these.  The word
+/// that asks is no part of it, as it would not be where nothing is offered; that its sender had
+/// something else to do is.  The sender took about as long to copy what came first as its receiver.
+/// Where others came meanwhile all of the time was theirs.
+inline ArrivalMark sent_since(const ArrivalMark& asked, const ArrivalMark& placing,
+                              std::chrono::steady_clock::time_point placed, std::uint64_t bytes) {
+  if (placing.bytes - asked.bytes > bytes + bytes / 4) return asked;
+  ArrivalMark since = asked;
+  since.at = std::clamp(placing.at - (placed - placing.at), asked.at, asked.at + kMostOfAWord);
+  return since;
+}
 
 class OfferTimes {
  public:
@@ -76,25 +95,40 @@ class OfferTimes {
 class OffersMade {
  public:
   /// A peer that had so many in a row sent, more than it tries at first, is offered one message in
-  /// kOfferEvery, until it reads so many in a row: a single one may be a try.
+  /// kOfferEvery, until it reads so many in a row: a single one may be a try.  Of each that it has
+  /// sent then the next is twice as far, up to kRareOffer.
   static constexpr std::uint32_t kSentInARow = OfferTimes::kFirst + 1, kReadInARow = 2;
-  static constexpr std::uint32_t kOfferEvery = 16;
+  static constexpr std::uint32_t kOfferEvery = 16, kRareOffer = 256;
 
-  bool is_worth_another() const { return !few_ || messages_ % kOfferEvery == 0; }
+  bool is_worth_another() const { return !few_ || messages_ % every_ == 0; }
   /// A message left, offered or not.
   void count_message() { ++messages_; }
   /// One was read, or was to be sent.
   void count_answer(bool read) {
     in_a_row_ = read == read_ ? in_a_row_ + 1 : 1;
     read_ = read;
+    every_ = few_ && !read ? std::min(2 * every_, kRareOffer) : kOfferEvery;
     if (in_a_row_ >= (read ? kReadInARow : kSentInARow)) few_ = !read;
   }
 
  private:
-  bool few_ = false;            // are offered
-  bool read_ = false;           // the last one was,
-  std::uint32_t in_a_row_ = 0;  // and so many with it
-  std::uint32_t messages_ = 0;  // that could be offered
+  bool few_ = false;                   // are offered,
+  std::uint32_t every_ = kOfferEvery;  // one message in so many
+  bool read_ = false;                  // the last one was,
+  std::uint32_t in_a_row_ = 0;         // and so many with it
+  std::uint32_t messages_ = 0;         // that could be offered
+};
+
+/// One for each class of lengths of payload.
+template <typename Each>
+class ByLength {
+ public:
+  static constexpr std::uint64_t kMiddle = 64 * 1024, kLong = 256 * 1024;
+  Each& of(std::uint64_t bytes) { return each_[(bytes >= kMiddle) + (bytes >= kLong)]; }
+  const Each& of(std::uint64_t bytes) const { return const_cast<ByLength*>(this)->of(bytes); }
+
+ private:
+  std::array<Each, 3> each_;
 };
 
 }  // namespace mad

@@ -6,6 +6,7 @@ namespace mad {
 namespace {
 
 using std::chrono::microseconds;
+using std::chrono::nanoseconds;
 
 constexpr std::uint64_t kBytes = std::uint64_t{1} << 20;
 
@@ -113,6 +114,58 @@ TEST_F(OfferTimesTest, WhatIsReadMeanwhileIsNotItsTime) {
     times_.was_sent(from, now_);
   }
   EXPECT_LE(count_read(kReadEvery - 1, microseconds(100), microseconds(40)), 1);
+}
+
+// 1500 ns until the first 10 bytes are here, which take 500 to be placed.
+TEST(SentSince, TheWordThatAsksIsNoPartOfIt) {
+  ArrivalMark asked;
+  asked.bytes = 100;
+  ArrivalMark placing = asked;
+  placing.at += nanoseconds(1500);
+  placing.bytes += 10;
+  const auto placed = placing.at + nanoseconds(500);
+  EXPECT_EQ(sent_since(asked, placing, placed, 10).at, asked.at + nanoseconds(1000));
+  EXPECT_EQ(sent_since(asked, placing, placed, 10).bytes, asked.bytes);
+  const auto later = placing.at + nanoseconds(9000);
+  EXPECT_EQ(sent_since(asked, placing, later, 10).at, asked.at) << "no sooner than it was asked";
+  placing.bytes += 10;  // of others
+  EXPECT_EQ(sent_since(asked, placing, placed, 10).at, asked.at);
+}
+
+TEST(SentSince, ThatItsSenderIsBusyIs) {
+  const ArrivalMark asked;
+  ArrivalMark placing = asked;
+  placing.at += nanoseconds(50000);
+  const auto placed = placing.at + nanoseconds(500);
+  EXPECT_EQ(sent_since(asked, placing, placed, 10).at, asked.at + kMostOfAWord);
+}
+
+TEST(ByLengthTest, ShortOnesAreApartFromLongOnes) {
+  ByLength<int> counts{};
+  for (const std::uint64_t bytes : {1u, 65535u, 65536u, 262143u, 262144u, 1u << 30}) {
+    ++counts.of(bytes);
+  }
+  for (const std::uint64_t bytes : {2u, 65537u, 262145u}) EXPECT_EQ(counts.of(bytes), 2) << bytes;
+}
+
+TEST(OffersMadeTest, FewerAreMadeTheOftenerTheyAreSent) {
+  OffersMade made;
+  for (std::uint32_t i = 0; i < OffersMade::kSentInARow; ++i) made.count_answer(false);
+  std::uint32_t offers = 0;
+  for (std::uint32_t i = 0; i < 10 * OffersMade::kRareOffer; ++i) {
+    if (made.is_worth_another()) {
+      ++offers;
+      made.count_answer(false);
+    }
+    made.count_message();
+  }
+  EXPECT_GE(offers, 10u);
+  EXPECT_LE(offers, 15u);
+  while (!made.is_worth_another()) made.count_message();
+  made.count_answer(true);
+  std::uint32_t messages = 0;
+  for (made.count_message(); !made.is_worth_another(); made.count_message()) ++messages;
+  EXPECT_LT(messages, OffersMade::kOfferEvery) << "it reads again, perhaps";
 }
 
 TEST(OffersMadeTest, FewAreMadeToWhoHasThemSent) {

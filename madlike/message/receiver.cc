@@ -328,13 +328,13 @@ bool Receiver::take_offer(IncomingMessage& message, PayloadSink& sink, std::uint
   if (first.size < bytes && !from.link.prefers_writes(first.size)) return false;
   const bool weighs = from.link.weighs_offers && bytes >= kLeastWeighed;
   message.weighed_from = core_.arrival_mark();
-  message.weighed = weighs && !from.offers.reads();
+  message.weighed = weighs && !from.offers.of(bytes).reads();
   if (message.weighed) return false;
   const Status read =
       from.driver->read_offered(from.state.connection(), message.offered_at, bytes, sink);
   const auto took = OfferTimes::Clock::now() - message.weighed_from.at;
   core_.reading += took;
-  if (weighs && read.ok()) from.offers.was_read(bytes, took);
+  if (weighs && read.ok()) from.offers.of(bytes).was_read(bytes, took);
   return read.ok();
 }
 
@@ -422,7 +422,7 @@ Status Receiver::clear(Endpoint& from, const Frame& frame, Segment body) {
     if (status.error()) return status;
   }
   from.credit.regain(frame.credit);
-  if (state.offered) from.offered.count_answer(false);
+  if (state.offered) from.offered.of(message->payload_bytes).count_answer(false);
   core_.outgoing.remove(frame.id);
   state.id = 0;
   state.peer_id = frame.reply_id;
@@ -450,7 +450,7 @@ Status Receiver::taken(Endpoint& from, const Frame& frame) {
   if (!state_of(*message).offered || frame.length > message->payload_bytes) {
     return violation("a TAKEN of what it was not offered");
   }
-  from.offered.count_answer(true);
+  from.offered.of(message->payload_bytes).count_answer(true);
   core_.counters.referenced_bytes += frame.length;
   core_.counters.written_bytes += frame.length;
   core_.counters.drivers[from.route().driver].bytes_sent += frame.length;
@@ -482,7 +482,14 @@ Status Receiver::data(Endpoint& from, const Frame& frame, Segment body, void** b
   }
   from.credit.regain(frame.credit);
   if (frame.checked) check(from.begun.sum, body, from.begun.left, *message);
-  message->sink->place(frame.offset, body);
+  if (message->weighed && frame.offset == 0) {
+    const ArrivalMark placing = core_.arrival_mark();
+    message->sink->place(0, body);
+    message->weighed_from = sent_since(message->weighed_from, placing, OfferTimes::Clock::now(),
+                                       body.size + from.begun.left);
+  } else {
+    message->sink->place(frame.offset, body);
+  }
   message->by_data = true;
   release(from, std::exchange(*buffer, nullptr));
   if (from.begun.left > 0) {
@@ -512,7 +519,8 @@ void Receiver::finish(IncomingMessage& message, const Status& status) {
   const Status outcome = status.ok() ? message.corrupt : status;
   const std::uint64_t bytes = outcome.ok() ? message.received : 0;
   if (message.weighed && outcome.ok()) {
-    message.endpoint->offers.was_sent(message.weighed_from, core_.arrival_mark());
+    OfferTimes& times = message.endpoint->offers.of(message.accepted);
+    times.was_sent(message.weighed_from, core_.arrival_mark());
   }
   core_.remove(message);
   core_.events.on_received(context, bytes, outcome);

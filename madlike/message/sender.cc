@@ -167,7 +167,7 @@ bool Sender::may_be_offered(const Endpoint& to, const OutgoingMessage& message) 
 
 bool Sender::is_offered(const Endpoint& to, const OutgoingMessage& message) const {
   return may_be_offered(to, message) &&
-         (!to.link.offers_are_weighed || to.offered.is_worth_another());
+         (!to.link.offers_are_weighed || to.offered.of(message.payload_bytes).is_worth_another());
 }
 
 // How much of the payload may travel with the frame and header of `before` bytes, if a packet
@@ -235,7 +235,7 @@ void Sender::expect_answer(Endpoint& to, OutgoingMessage& message, std::uint64_t
     state.offered = frame->offered = true;
     frame->offset = reinterpret_cast<std::uintptr_t>(message.run);
   }
-  if (may_be_offered(to, message)) to.offered.count_message();
+  if (may_be_offered(to, message)) to.offered.of(message.payload_bytes).count_message();
   if (head == message.payload_bytes && !message.answered) {
     state.phase = OutgoingPhase::kFinished;
     return;

@@ -2,32 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <utility>
-
-#include "datatype_path/cursor/copy.h"
-#include "datatype_path/cursor/cursor.h"
 
 namespace mad {
 namespace {
 
-Cursor cursor_of(const Payload& payload) {
-  return {payload.program(), payload.base, payload.count};
-}
-
 // The first `size` bytes (> 0), which both have.
 void copy_bytes(const Payload& from, const Payload& into, std::size_t size) {
-  if (from.type == nullptr && into.type == nullptr) {
-    std::memcpy(into.base, from.base, size);
-  } else if (from.type == nullptr) {
-    cursor_of(into).unpack(from.base, size);
-  } else if (into.type == nullptr) {
-    cursor_of(from).pack(into.base, size);
-  } else {
-    Cursor reader = cursor_of(from);
-    Cursor writer = cursor_of(into);
-    copy(reader, writer, size);
-  }
+  copy_elements(from.base, from.count, from.type, into.base, into.count, into.type, 0, size);
 }
 
 Payload run_payload(void* base, std::uint64_t bytes) {

@@ -229,6 +229,24 @@ extern "C" int mad_type_runs(const void* base, uint64_t count, const mad_type* t
   });
 }
 
+void mad::copy_elements(const void* from, std::uint64_t from_count, const mad_type* from_type,
+                        void* to, std::uint64_t to_count, const mad_type* to_type,
+                        std::uint64_t offset, std::size_t bytes) {
+  const auto* const run = static_cast<const std::byte*>(from) + offset;
+  auto* const place = static_cast<std::byte*>(to) + offset;
+  if (from_type == nullptr && to_type == nullptr) {
+    std::memcpy(place, run, bytes);
+  } else if (from_type == nullptr) {
+    cursor_at(offset, to, to_count, *to_type).unpack(run, bytes);
+  } else if (to_type == nullptr) {
+    cursor_at(offset, from, from_count, *from_type).pack(place, bytes);
+  } else {
+    mad::Cursor reader = cursor_at(offset, from, from_count, *from_type);
+    mad::Cursor writer = cursor_at(offset, to, to_count, *to_type);
+    mad::copy(reader, writer, bytes);
+  }
+}
+
 extern "C" int mad_type_copy(const void* from, uint64_t from_count, const mad_type* from_type,
                              void* to, uint64_t to_count, const mad_type* to_type, uint64_t offset,
                              size_t size, size_t* moved) {
@@ -242,21 +260,7 @@ extern "C" int mad_type_copy(const void* from, uint64_t from_count, const mad_ty
         static_cast<std::size_t>(std::min<std::uint64_t>({size, read - offset, written - offset}));
     *moved = bytes;
     if (bytes == 0) return MAD_SUCCESS;
-    if (to_type == nullptr) {
-      auto* const place = static_cast<std::byte*>(to) + offset;
-      if (from_type == nullptr) {
-        std::memcpy(place, static_cast<const std::byte*>(from) + offset, bytes);
-      } else {
-        cursor_at(offset, from, from_count, *from_type).pack(place, bytes);
-      }
-    } else if (from_type == nullptr) {
-      const auto* const run = static_cast<const std::byte*>(from) + offset;
-      cursor_at(offset, to, to_count, *to_type).unpack(run, bytes);
-    } else {
-      mad::Cursor reader = cursor_at(offset, from, from_count, *from_type);
-      mad::Cursor writer = cursor_at(offset, to, to_count, *to_type);
-      mad::copy(reader, writer, bytes);
-    }
+    mad::copy_elements(from, from_count, from_type, to, to_count, to_type, offset, bytes);
     return MAD_SUCCESS;
   });
 }

@@ -8,6 +8,7 @@
 #define NETMOD_ABI_TYPES_H_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <ext/atomicity.h>
 #include <memory>
@@ -67,6 +68,12 @@ inline int total_bytes(const BlockProgram& program, std::uint64_t count, const c
                        std::uint64_t* bytes) {
   return total_bytes(program.size(), count, function, bytes);
 }
+
+/// Copies `bytes` (> 0) of the packed stream, from its byte `offset` on, which both have; a type
+/// that is null: bytes.
+void copy_elements(const void* from, std::uint64_t from_count, const mad_type* from_type, void* to,
+                   std::uint64_t to_count, const mad_type* to_type, std::uint64_t offset,
+                   std::size_t bytes);
 
 }  // namespace mad
 

@@ -18,8 +18,8 @@ struct PullHead {
 };
 
 // Payload of one run is offered from so many bytes on: on request, and where it is to be found out
-// whether that is faster, which for less is not worth another word between the two.
-constexpr std::size_t kOfferedFrom = 12 * 1024, kWeighedFrom = 256 * 1024;
+// whether that is faster; less leaves at once, in one piece.
+constexpr std::size_t kOfferedFrom = 12 * 1024, kWeighedFrom = 16 * 1024;
 // On request runs of so many bytes are read.
 constexpr std::size_t kRunsFrom = 4096;
 // A number of a process comes again only once all others were given away, which takes longer.
