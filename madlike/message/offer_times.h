@@ -50,11 +50,11 @@ class OfferTimes {
   /// which are few by then (OffersMade), one in so many is read: that may be the faster way by now.
   static constexpr std::uint32_t kSendEvery = 32, kReadEvery = 16;
 
-  /// Whether the next one is to be read.
-  bool reads() {
+  /// Whether the next one, of so many bytes, is to be read.
+  bool reads(std::uint64_t bytes) {
     if (read_.count < kFirst) return true;
     if (sent_.count < kFirst) return false;
-    const bool faster = read_.per_byte < sent_.per_byte;
+    const bool faster = read_.per_byte < share_of(bytes) * sent_.per_byte;
     return ++asked_ % (faster ? kSendEvery : kReadEvery) == 0 ? !faster : faster;
   }
   void was_read(std::uint64_t bytes, Clock::duration took) { read_.add(bytes, took); }
@@ -65,6 +65,14 @@ class OfferTimes {
   }
 
  private:
+  // To read occupies the receiver alone; what is sent is copied by both, who otherwise go on with
+  // their work, and shorter messages mostly leave before they are wanted.
+  static double share_of(std::uint64_t bytes) {
+    constexpr std::uint64_t kLong = 256 * 1024;
+    constexpr double kOfShort = 0.75;
+    return bytes < kLong ? kOfShort : 1;
+  }
+
   struct Way {
     // A single one that took long says little: somebody else was on the core, or this process did
     // something else meanwhile.

@@ -28,7 +28,7 @@ class OfferTimesTest : public testing::Test {
   }
   /// Whether the next one is read.
   bool offer(microseconds if_read, microseconds if_sent) {
-    const bool reads = times_.reads();
+    const bool reads = times_.reads(kBytes);
     const ArrivalMark from = now_;
     if (reads) {
       read(if_read);
@@ -58,6 +58,15 @@ TEST_F(OfferTimesTest, TheFasterWayIsTaken) {
   times_ = {};
   begin(microseconds(30), microseconds(40));
   EXPECT_EQ(count_read(kSendEvery - 1, microseconds(30), microseconds(40)), kSendEvery - 1);
+}
+
+TEST_F(OfferTimesTest, ShortOnesAreReadOnlyWhereThatIsMuchFaster) {
+  begin(microseconds(35), microseconds(40));
+  EXPECT_TRUE(times_.reads(kBytes));
+  EXPECT_FALSE(times_.reads(100000));
+  times_ = {};
+  begin(microseconds(25), microseconds(40));
+  EXPECT_TRUE(times_.reads(100000));
 }
 
 TEST_F(OfferTimesTest, TheSlowerWayIsTriedNowAndThen) {
@@ -99,7 +108,7 @@ TEST_F(OfferTimesTest, AClockThatDidNotMoveDecidesNothingForEver) {
 TEST_F(OfferTimesTest, SeveralAtOnceTakeNoLongerEach) {
   for (int i = 0; i < kFirst; ++i) read(microseconds(50));
   const ArrivalMark from = now_;
-  for (int i = 0; i < 8; ++i) ASSERT_FALSE(times_.reads());
+  for (int i = 0; i < 8; ++i) ASSERT_FALSE(times_.reads(kBytes));
   for (int i = 0; i < 80; ++i) arrive(kBytes / 10, microseconds(4));
   for (int i = 0; i < 8; ++i) times_.was_sent(from, now_);
   EXPECT_EQ(count_read(10, microseconds(50), microseconds(40)), 0);

@@ -328,7 +328,7 @@ bool Receiver::take_offer(IncomingMessage& message, PayloadSink& sink, std::uint
   if (first.size < bytes && !from.link.prefers_writes(first.size)) return false;
   const bool weighs = from.link.weighs_offers && bytes >= kLeastWeighed;
   message.weighed_from = core_.arrival_mark();
-  message.weighed = weighs && !from.offers.of(bytes).reads();
+  message.weighed = weighs && !from.offers.of(bytes).reads(bytes);
   if (message.weighed) return false;
   const Status read =
       from.driver->read_offered(from.state.connection(), message.offered_at, bytes, sink);
