@@ -24,6 +24,9 @@ struct ArrivalMark {
   std::uint64_t bytes = 0;  // received so far, of all peers, without those read or written
 };
 
+/// Payload is weighed in three classes of lengths: shorter than this, and than that, and longer.
+constexpr std::uint64_t kMiddlePayload = 64 * 1024, kLongPayload = 256 * 1024;
+
 /// What a word to a process that waits for it takes at most, there and back.
 constexpr std::chrono::microseconds kMostOfAWord{2};
 
@@ -31,10 +34,12 @@ constexpr std::chrono::microseconds kMostOfAWord{2};
 /// `placing`, `placed`: the first of its packets, of `bytes`, was placed between these.  The word
 /// that asks is no part of it, as it would not be where nothing is offered; that its sender had
 /// something else to do is.  The sender took about as long to copy what came first as its receiver.
-/// Where others came meanwhile all of the time was theirs.
+/// Where others came meanwhile, or were read, all of the time was theirs.
 inline ArrivalMark sent_since(const ArrivalMark& asked, const ArrivalMark& placing,
                               std::chrono::steady_clock::time_point placed, std::uint64_t bytes) {
-  if (placing.bytes - asked.bytes > bytes + bytes / 4) return asked;
+  const bool others =
+      placing.bytes - asked.bytes > bytes + bytes / 4 || placing.reading != asked.reading;
+  if (others) return asked;
   ArrivalMark since = asked;
   since.at = std::clamp(placing.at - (placed - placing.at), asked.at, asked.at + kMostOfAWord);
   return since;
@@ -68,9 +73,8 @@ class OfferTimes {
   // To read occupies the receiver alone; what is sent is copied by both, who otherwise go on with
   // their work, and shorter messages mostly leave before they are wanted.
   static double share_of(std::uint64_t bytes) {
-    constexpr std::uint64_t kLong = 256 * 1024;
     constexpr double kOfShort = 0.75;
-    return bytes < kLong ? kOfShort : 1;
+    return bytes < kLongPayload ? kOfShort : 1;
   }
 
   struct Way {
@@ -115,8 +119,14 @@ class OffersMade {
   void count_answer(bool read) {
     in_a_row_ = read == read_ ? in_a_row_ + 1 : 1;
     read_ = read;
-    every_ = few_ && !read ? std::min(2 * every_, kRareOffer) : kOfferEvery;
-    if (in_a_row_ >= (read ? kReadInARow : kSentInARow)) few_ = !read;
+    if (read) every_ = kOfferEvery;
+    if (!read && few_ && messages_ - since_ >= every_) {  // else of one that was offered before
+      every_ = std::min(2 * every_, kRareOffer);
+      since_ = messages_;
+    }
+    const bool few = in_a_row_ >= (read ? kReadInARow : kSentInARow) ? !read : few_;
+    if (few && !few_) since_ = messages_;
+    few_ = few;
   }
 
  private:
@@ -125,14 +135,16 @@ class OffersMade {
   bool read_ = false;                  // the last one was,
   std::uint32_t in_a_row_ = 0;         // and so many with it
   std::uint32_t messages_ = 0;         // that could be offered
+  std::uint32_t since_ = 0;            // so many of these were there when `every_` was changed
 };
 
 /// One for each class of lengths of payload.
 template <typename Each>
 class ByLength {
  public:
-  static constexpr std::uint64_t kMiddle = 64 * 1024, kLong = 256 * 1024;
-  Each& of(std::uint64_t bytes) { return each_[(bytes >= kMiddle) + (bytes >= kLong)]; }
+  Each& of(std::uint64_t bytes) {
+    return each_[(bytes >= kMiddlePayload) + (bytes >= kLongPayload)];
+  }
   const Each& of(std::uint64_t bytes) const { return const_cast<ByLength*>(this)->of(bytes); }
 
  private:

@@ -137,6 +137,9 @@ TEST(SentSince, TheWordThatAsksIsNoPartOfIt) {
   EXPECT_EQ(sent_since(asked, placing, placed, 10).bytes, asked.bytes);
   const auto later = placing.at + nanoseconds(9000);
   EXPECT_EQ(sent_since(asked, placing, later, 10).at, asked.at) << "no sooner than it was asked";
+  placing.reading += nanoseconds(700);
+  EXPECT_EQ(sent_since(asked, placing, placed, 10).at, asked.at) << "another was read";
+  placing.reading = asked.reading;
   placing.bytes += 10;  // of others
   EXPECT_EQ(sent_since(asked, placing, placed, 10).at, asked.at);
 }
@@ -175,6 +178,15 @@ TEST(OffersMadeTest, FewerAreMadeTheOftenerTheyAreSent) {
   std::uint32_t messages = 0;
   for (made.count_message(); !made.is_worth_another(); made.count_message()) ++messages;
   EXPECT_LT(messages, OffersMade::kOfferEvery) << "it reads again, perhaps";
+}
+
+TEST(OffersMadeTest, OffersThatWereOutAlreadyDoNotMakeThemRarer) {
+  OffersMade made;
+  for (std::uint32_t i = 0; i < 64; ++i) made.count_message();
+  for (std::uint32_t i = 0; i < 64; ++i) made.count_answer(false);
+  std::uint32_t messages = 0;
+  for (made.count_message(); !made.is_worth_another(); made.count_message()) ++messages;
+  EXPECT_LT(messages, OffersMade::kOfferEvery);
 }
 
 TEST(OffersMadeTest, FewAreMadeToWhoHasThemSent) {

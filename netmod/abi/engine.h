@@ -107,9 +107,9 @@ struct mad_engine final : private mad::MessageEvents {
   /// takes an operation.  To itself it is matched here, and the caller told of its receive.
   mad::Status send_tagged(mad_peer& to, const mad::TaggedHeader& header, bool answered,
                           const mad::Payload& payload, mad_path path, mad_op* op);
-  /// Sends a tagged message of one run, or of a layout, that nobody waits for, if all of it can
-  /// leave at once in a short frame, or be received or kept by the engine itself.  False: nothing
-  /// was done.
+  /// Sends a tagged message of one run, or of a layout with a type, that nobody waits for, if all
+  /// of it can leave at once in a short frame, or be received or kept by the engine itself.  False:
+  /// nothing was done.
   bool send_short(mad_peer& to, const mad::TaggedHeader& header, mad::Segment run,
                   mad_path path = MAD_PATH_AUTO);
   bool send_short(mad_peer& to, const mad::TaggedHeader& header, const mad::Payload& layout,

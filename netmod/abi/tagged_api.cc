@@ -101,14 +101,14 @@ extern "C" int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_env
   });
 }
 
-// Of errors it says nothing: mad_tagged_send() does.
+// What is wrong, or short, mad_tagged_send() tells.
 extern "C" int mad_tagged_send_short(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
                                      const void* base, uint64_t count, const mad_type* type) {
   const bool right = peer != nullptr && peer->status == MAD_SUCCESS && !peer->engine->closing() &&
                      envelope != nullptr && envelope->source >= 0 && envelope->tag >= 0 &&
                      flags <= kFlagBits;
   if (!right) return MAD_NOT_NOW;
-  return guarded([&]() __attribute__((always_inline))->int {
+  const int status = guarded([&]() __attribute__((always_inline))->int {
     const mad::TaggedHeader header{envelope_of(*envelope), static_cast<std::uint8_t>(flags)};
     if (type == nullptr) {
       if (base == nullptr && count > 0) return MAD_NOT_NOW;
@@ -121,6 +121,7 @@ extern "C" int mad_tagged_send_short(mad_peer* peer, const mad_envelope* envelop
     }
     return peer->engine->send_short(*peer, header, layout) ? MAD_SUCCESS : MAD_NOT_NOW;
   });
+  return status == MAD_SUCCESS ? MAD_SUCCESS : MAD_NOT_NOW;
 }
 
 extern "C" int mad_peer_is_full(const mad_peer* peer, uint64_t bytes) {

@@ -88,6 +88,28 @@ TEST_F(TaggedApi, OneToOneselfIsKeptOrReceivedAtOnce) {
   EXPECT_EQ(memory[0], 'y');
 }
 
+TEST_F(TaggedApi, ALayoutToOneselfOutlivesItsHandle) {
+  const mad_envelope to{0, 0, 0};
+  mad_type *byte = nullptr, *columns = nullptr;
+  ASSERT_EQ(mad_type_bytes(1, &byte), MAD_SUCCESS);
+  ASSERT_EQ(mad_type_vector(3, 1, 2, byte, &columns), MAD_SUCCESS);
+  ASSERT_EQ(mad_type_commit(columns), MAD_SUCCESS);
+  EXPECT_EQ(mad_tagged_send_short(me, &to, 0, "a.b.c", 0, columns), MAD_SUCCESS);
+  ASSERT_EQ(receive(to), MAD_SUCCESS);
+  EXPECT_EQ(arrival.sent, 0u);
+  char in[] = ".....";
+  ASSERT_EQ(mad_tagged_receive(engine, &to, in, 1, columns, MAD_PATH_AUTO, &op, &waits, &arrival),
+            MAD_IN_PROGRESS);
+  mad_type_release(columns);
+  mad_type* other = nullptr;
+  ASSERT_EQ(mad_type_vector(3, 1, 3, byte, &other), MAD_SUCCESS);
+  ASSERT_EQ(mad_type_commit(other), MAD_SUCCESS);
+  EXPECT_EQ(mad_tagged_send_short(me, &to, 0, "x..y..z", 1, other), MAD_SUCCESS);
+  EXPECT_STREQ(in, "x.y.z");
+  mad_type_release(other);
+  mad_type_release(byte);
+}
+
 TEST_F(TaggedApi, SendsAreChecked) {
   const mad_envelope to{0, 0, 0};
   EXPECT_EQ(mad_tagged_send(nullptr, me, &to, 0, nullptr, "x", 1, nullptr, MAD_PATH_AUTO, &op),

@@ -232,14 +232,14 @@ extern "C" int mad_type_runs(const void* base, uint64_t count, const mad_type* t
 void mad::copy_elements(const void* from, std::uint64_t from_count, const mad_type* from_type,
                         void* to, std::uint64_t to_count, const mad_type* to_type,
                         std::uint64_t offset, std::size_t bytes) {
-  const auto* const run = static_cast<const std::byte*>(from) + offset;
-  auto* const place = static_cast<std::byte*>(to) + offset;
+  const auto run = [&] { return static_cast<const std::byte*>(from) + offset; };
+  const auto place = [&] { return static_cast<std::byte*>(to) + offset; };
   if (from_type == nullptr && to_type == nullptr) {
-    std::memcpy(place, run, bytes);
+    std::memcpy(place(), run(), bytes);
   } else if (from_type == nullptr) {
-    cursor_at(offset, to, to_count, *to_type).unpack(run, bytes);
+    cursor_at(offset, to, to_count, *to_type).unpack(run(), bytes);
   } else if (to_type == nullptr) {
-    cursor_at(offset, from, from_count, *from_type).pack(place, bytes);
+    cursor_at(offset, from, from_count, *from_type).pack(place(), bytes);
   } else {
     mad::Cursor reader = cursor_at(offset, from, from_count, *from_type);
     mad::Cursor writer = cursor_at(offset, to, to_count, *to_type);

@@ -1,9 +1,10 @@
 // mad_type: what a type handle of the C interface points to.
 //
 // A description, the program compiled from it at commit, and the signature once somebody asks for
-// it.  Handles are counted references; receives that wait have one, and transfers in flight hold
-// the program themselves, so that releasing a handle never waits.  Types may be used by several
-// threads: the description never changes, and program and signature are published once.
+// it.  Handles are counted references; receives and messages to oneself that wait have one, and
+// transfers in flight hold the program themselves, so that releasing a handle never waits.  Types
+// may be used by several threads: the description never changes, and program and signature are
+// published once.
 #ifndef NETMOD_ABI_TYPES_H_
 #define NETMOD_ABI_TYPES_H_
 

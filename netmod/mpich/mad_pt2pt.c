@@ -44,13 +44,15 @@ static MPIR_Request* create_request(MPIR_Request_kind_t kind, MPIR_Comm* comm) {
   return request;
 }
 
-/* Of a derived type of which there is at least one element: its compiled layout, or NULL. */
+/* Of a derived type of which there is at least one element: its compiled layout; NULL: it has none,
+ * or is one run all the same. */
 static inline mad_type* compiled(MPI_Datatype datatype, MPI_Aint* size) {
   MPIR_Datatype* object;
 
   MPIR_Datatype_get_ptr(datatype, object);
   *size = object->size;
-  return MPIDI_MAD_is_compiled(object) ? MPIDI_MAD_DT(object)->type : NULL;
+  if (object->is_contig || object->size == 0 || !MPIDI_MAD_is_compiled(object)) return NULL;
+  return MPIDI_MAD_DT(object)->type;
 }
 
 /* MPIDI_MAD_layout() and MPIDI_MAD_by_fields(), of which basic and compiled types need no call. */
@@ -199,6 +201,7 @@ static bool sent_fields_short(const void* buf, MPI_Aint count, MPI_Datatype data
   char packed[MPIDI_MAD_FIELDS_BYTES];
   MPI_Aint bytes;
 
+  if (peer == NULL || (flags & MAD_SYNCHRONOUS)) return false;
   return MPIDI_MAD_pack_fields(buf, count, datatype, packed, &bytes) == MPI_SUCCESS &&
          mad_tagged_send_short(peer, envelope, flags, packed, (uint64_t)bytes, NULL) == MAD_SUCCESS;
 }
