@@ -450,7 +450,7 @@ Status mad_engine::place_tagged(mad::Endpoint& from, mad::Segment bytes,
   }
   const mad::Policy& its_policy = policy(peers_.of(from));
   if (is_collected(payload, receive.path)) {
-    const Status collected = place_collected(its_policy, bytes, receive);
+    Status collected = place_collected(its_policy, bytes, receive);
     if (collected.error()) return collected;
   } else {
     place(bytes, payload);
