@@ -33,6 +33,7 @@ RULES: Dict[str, Tuple[str, ...]] = {
         "datatype_path/program", "datatype_path/cursor", "datatype_path/plan", "datatype_path/convert",
     ),
     "netmod/modex": ("madlike/base",),
+    "netmod/pmix": ("netmod/mpich/mad_pmi.h",),
     "netmod/abi": ("madlike", "datatype_path", "netmod/modex"),
 }  # fmt: skip
 # A driver knows the interface, what drivers share and itself, not the other drivers; a wrapper of drivers is a driver

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Dict, List, Optional
 
-from madtool import libmad_build, lock, netmod_install, packages, piggyback_build, source
+from madtool import libmad_build, lock, netmod_install, packages, side_libraries, source
 from madtool.errors import Failure
 from madtool.log import run_logged, say, stage
 from madtool.paths import (
@@ -193,7 +193,7 @@ def ensure_built(mpich: Optional[str] = None, prefix: Optional[str] = None) -> B
         _make(build, held,
               netmod_install.identity() + file_digest(build.prefix / "include" / "mad.h"))  # fmt: skip
         link_debian_names(build.prefix)
-        piggyback_build.ensure(build.prefix, build.stamps)
+        side_libraries.ensure(build.prefix, build.stamps)
         save_settings({"mpich": mpich, "named_prefix": prefix, "prefix": str(build.prefix),
                        "tree": str(build.tree)})  # fmt: skip
     return build

@@ -12,7 +12,7 @@ from madtool.paths import logs_dir
 PACKAGES = (
     # building MPICH from its release source with the netmod in it
     "build-essential gfortran autoconf automake libtool m4 perl pkg-config dpkg-dev xz-utils file ccache "
-    "libfabric-dev libucx-dev libhwloc-dev "
+    "libfabric-dev libucx-dev libhwloc-dev libpmix-dev "
     # libmad and its tests
     "bazel-bootstrap bazel-rules-java bazel-rules-proto bazel-platforms googletest "
     "libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libbenchmark-dev libisal-dev "

@@ -1,8 +1,7 @@
 """The stage `slurm` of `tools/mad test`: programs started by a real slurmctld and slurmds, several nodes on this machine.
 
-MPICH is built with the launcher's first interface (PMI-1), which mpiexec speaks; Slurm's plugin pmi2 answers it, too,
-so one installation serves both.  All of Slurm lives in a network, a mount and a process namespace of its own, and
-ends with it.
+One installation serves mpiexec, Slurm's plugin pmi2, which answers PMI-1 as well, and Slurm's plugin pmix (ADR 63).
+All of Slurm lives in a network, a mount and a process namespace of its own, and ends with it.
 """
 
 import os
@@ -12,21 +11,22 @@ import tempfile
 from pathlib import Path
 from typing import List, Sequence, Tuple
 
-from madtool import mpich_build, packages
-from madtool.log import run_logged, say
-from madtool.paths import CHECKOUT, logs_dir
+from madtool import packages
+from madtool.log import say
+from madtool.paths import logs_dir
+from madtool.pmix_programs import compile_test
 from madtool.stages import Tally
 
 NODES, RANKS = 3, 6
 _ADDRESS = "10.76.0.1"
 _PORT = 16817
 _LIMIT_S = 180
-_SOURCES = CHECKOUT / "tests" / "mpi"
-# Program, and how srun is asked for it.
-_RUNS: Tuple[Tuple[str, Sequence[str]], ...] = (
-    ("hello", ("--mpi=pmi2",)),
-    ("collectives", ("--mpi=pmi2",)),
-    ("first_contact", ("--mpi=pmi2", "--distribution=cyclic")),
+_PLUGINS = ("pmi2", "pmix")
+# Program, how srun is asked for it besides the plugin, and the program's arguments.
+_PROGRAMS: Tuple[Tuple[str, Sequence[str], Sequence[str]], ...] = (
+    ("launched", (), (str(RANKS), str(NODES))),
+    ("collectives", (), ()),
+    ("first_contact", ("--distribution=cyclic",), ()),
 )
 # Slurm resolves no addresses where there are none but the loopback's, hence the wire to nowhere.
 _SCRIPT = """\
@@ -62,6 +62,7 @@ ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
+TmpFS={home}/tmp/%n
 SelectType=select/linear
 SchedulerType=sched/builtin
 MailProg=/bin/true
@@ -80,33 +81,34 @@ def nodes() -> List[str]:
     return [f"n{number + 1}" for number in range(NODES)]
 
 
+def runs() -> List[Tuple[str, List[str], List[str]]]:
+    """Each program by each plugin: what the run is called, the words before the program's place and after it."""
+    return [(f"{name} by {plugin}", ["srun", f"--mpi={plugin}", *options, f"-N{NODES}", f"-n{RANKS}"], list(arguments))
+            for plugin in _PLUGINS for name, options, arguments in _PROGRAMS]  # fmt: skip
+
+
 def script(programs: Path) -> str:
     """Starts Slurm, then runs each program, whose last line says how it ended."""
-    runs = []
-    for name, options in _RUNS:
-        words = " ".join([*options, f"-N{NODES}", f"-n{RANKS}", str(programs / name)])
-        runs.append(f"timeout -k 5 60 srun {words} && echo 'passed {name}' || echo 'failed {name}'")
-    return _SCRIPT.format(address=_ADDRESS, nodes=" ".join(nodes()), count=NODES, runs="\n".join(runs))
-
-
-def _compile(name: str, place: Path) -> None:
-    support = [str(source) for source in sorted((_SOURCES / "support").glob("*.c"))]
-    run_logged([str(mpich_build.need_prefix() / "bin" / "mpicc"), "-O1", f"-I{_SOURCES}", str(_SOURCES / f"{name}.c"),
-                *support, "-lm", "-o", str(place / name)], logs_dir() / f"slurm-{name}.log", name)  # fmt: skip
+    lines = []
+    for name, before, after in runs():
+        command = " ".join([*before, str(programs / name.split()[0]), *after])
+        lines.append(f"timeout -k 5 60 {command} && echo 'passed {name}' || echo 'failed {name}'")
+    return _SCRIPT.format(address=_ADDRESS, nodes=" ".join(nodes()), count=NODES, runs="\n".join(lines))
 
 
 def judge(text: str) -> Tally:
     """What the script printed."""
-    passed = [name for name, _ in _RUNS if f"passed {name}" in text.splitlines()]
-    failed = [name for name, _ in _RUNS if name not in passed]
-    return Tally(passed=len(passed), failed=len(failed), notes=tuple(f"{name} failed under srun" for name in failed))
+    names = [name for name, *_ in runs()]
+    failed = [name for name in names if f"passed {name}" not in text.splitlines()]
+    return Tally(passed=len(names) - len(failed), failed=len(failed),
+                 notes=tuple(f"{name} failed under srun" for name in failed))  # fmt: skip
 
 
 def start(home: Path) -> str:
     """Runs the programs below Slurm, in a directory of its own; what was printed."""
-    for name, _ in _RUNS:
-        _compile(name, home)
-    for place in ("state", *(f"spool/{node}" for node in nodes())):
+    for name, *_ in _PROGRAMS:
+        compile_test(name, home)
+    for place in ("state", *(f"{kind}/{node}" for kind in ("spool", "tmp") for node in nodes())):
         (home / place).mkdir(parents=True)
     (home / "slurm.conf").write_text(configuration(home))
     command = ["unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child", "bash", "-c",

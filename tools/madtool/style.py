@@ -8,13 +8,13 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from typing import Callable, Dict, List, Sequence
 
-from madtool import layering
+from madtool import layering, side_libraries
 from madtool.log import say
 from madtool.paths import CHECKOUT, Stamps, cache_root, digest, file_digest, tree_digest
 from madtool.stages import Tally
 
 _GOOGLETEST = "/usr/src/googletest/googletest/include"  # the package has its sources, as Bazel wants them
-_LIBRARY = ("madlike/", "datatype_path/", "netmod/abi/")
+_LIBRARY = ("madlike/", "datatype_path/", "netmod/abi/", "netmod/modex/", "netmod/pmix/")
 _GENERATED_OR_FOREIGN = ("tools/bazel/",)
 
 
@@ -83,7 +83,8 @@ def _tidy(paths: Sequence[str], library: str) -> Tally:
     files = [p for p in paths if p.startswith(_LIBRARY) and p.endswith(".cc") and not p.endswith("_test.cc")]
 
     def command(path: str) -> List[str]:
-        return ["clang-tidy", "--quiet", path, "--", "-std=c++17", "-I.", "-isystem", _GOOGLETEST]
+        return ["clang-tidy", "--quiet", path, "--", "-std=c++17", "-I.", "-isystem", _GOOGLETEST,
+                *side_libraries.pmix_flags("--cflags")]  # fmt: skip
 
     return _in_parallel(files, lambda p: config + library + file_digest(CHECKOUT / p), "clang-tidy", command)
 

@@ -3,7 +3,7 @@
 import time
 from typing import List, Optional, Sequence
 
-from madtool import bazel_tests, debian_programs, generic_matching, installed_mpi, mixed_stage, mpi_stages, packages, rdma_stage, slurm, style, unit_tests
+from madtool import bazel_tests, debian_programs, generic_matching, installed_mpi, mixed_stage, mpi_stages, packages, pmix_programs, rdma_stage, slurm, style, unit_tests
 from madtool.errors import Missing
 from madtool.stages import Report, Stage, Tally, run_all
 
@@ -45,8 +45,8 @@ def stages() -> List[Stage]:
         Stage("mpich", 16, "MPICH on ch4:mad", mpi_stages.build_mpich, have),
         Stage("mpi", 4, "MPI programs under mpiexec, and some of them over each other fabric",
               lambda: mpi_stages.run_programs(end), ("mpich",)),
-        Stage("debian", 3, "Debian's programs, unmodified, and CMake and pkg-config, on this MPI",
-              lambda: installed_mpi.run() + generic_matching.run() + debian_programs.run(), ("mpich",)),
+        Stage("debian", 3, "Debian's programs, unmodified, CMake and pkg-config, and Open MPI's launcher, on this MPI",
+              lambda: installed_mpi.run() + generic_matching.run() + pmix_programs.run() + debian_programs.run(), ("mpich",)),
         Stage("suite", 12, "MPICH's own test suite", lambda: mpi_stages.run_suite(end), ("mpich",)),
         Stage("fabrics", 3, "of MPICH's suite what differs over each other fabric",
               lambda: mpi_stages.run_fabrics(end), ("mpich",)),

@@ -11,7 +11,8 @@ the communicator that it did not make, and two keep an error's text within its b
 are for values that messages take along (ADR 50): a status has room for a number beside a count of 42 bits, and a
 communicator of one process leaves MPICH's own way for messages to itself once it carries some. Some have structs of
 few fields made by the netmod, and MPICH's datatype engine told of them when it needs them (ADR 52). Some have the
-engine pack, unpack and copy what MPICH moves within a process (ADR 54). One has reductions made by MPI's own
+engine pack, unpack and copy what MPICH moves within a process (ADR 54). Three have MPICH ask the launcher that the
+netmod chooses: PMI-1's or PMIx's (ADR 63). One has reductions made by MPI's own
 operators, and five have those vectorized for the processor that is there.
 An edit is applied once and recognised when already there.
 """
@@ -52,6 +53,9 @@ _FLATTENING = "src/mpi/datatype/typerep/src/typerep_flatten.c"
 _LOCAL_COPIES = "src/mpi/misc/utils.c"
 _NETMOD = "mpid/ch4/netmod/mad"
 _TOPOLOGY = "src/util/mpir_hwtopo.c"
+_PMI = "src/util/mpir_pmi.c"
+_NAMES = "src/nameserv/pmi/pmi_nameserv.c"
+_WHY_PMI = "MPICH asks PMI-1's launchers or PMIx's, as it is configured; the netmod chooses as the program starts"
 _TOPOLOGY_LATE = ("every process read the whole machine's PCI configuration in MPI_Init, a third of the work of an empty job, "
                   "though only some hints of MPI_Comm_split_type and MPI_Alloc_mem ask for it")  # fmt: skip
 _BARRIER_SPINS = ("where ranks outnumber cores, each that waited in the barrier of the node's start-up memory kept a core "
@@ -490,6 +494,16 @@ EDITS = (
         "                                  actual_unpack_bytes",
     ),
     _with("mad_pack.h", _LOCAL_COPIES),
+    Edit(_PMI, '#include "mpir_nodemap.h"\n', f'#include "mpir_nodemap.h"\n#include "../{_NETMOD}/mad_pmi_names.h"\n', True,
+         _WHY_PMI),
+    replace(_with("mad_pmi_names.h", _NAMES), needed=True, why=_WHY_PMI, times=2),  # one of them is left out
+    Edit(
+        _PMI,
+        "PMI_KVS_Get(pmi_kvs_name, key, val, val_size)",
+        "MPIDI_MAD_pmi()->kvs_get(pmi_kvs_name, src, key, val, val_size)",
+        True,
+        "PMI-1's keys say who put them, PMIx is told",
+    ),
     Edit(
         _LOCAL_COPIES,
         "        /* For multi-step pack/unpack, using only blocking version for simplicity. */\n",

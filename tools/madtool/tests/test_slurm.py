@@ -15,13 +15,15 @@ class Slurm(unittest.TestCase):
 
     def test_programs_run_on_all_nodes(self) -> None:
         text = slurm.script(Path("/programs"))
-        self.assertIn(f"srun --mpi=pmi2 -N{slurm.NODES} -n{slurm.RANKS} /programs/hello && echo 'passed hello'", text)
+        for plugin in ("pmi2", "pmix"):
+            words = f"srun --mpi={plugin} -N{slurm.NODES} -n{slurm.RANKS} /programs/launched {slurm.RANKS} {slurm.NODES}"
+            self.assertIn(f"{words} && echo 'passed launched by {plugin}'", text)
 
     def test_what_did_not_pass_failed(self) -> None:
-        text = "ok hello\npassed hello\nsrun: error\nfailed collectives\n"
+        text = "ok launched\npassed launched by pmi2\nsrun: error\nfailed collectives by pmi2\npassed launched by pmix\n"
         tally = slurm.judge(text)
-        self.assertEqual((tally.passed, tally.failed), (1, 2))
-        self.assertIn("first_contact failed under srun", tally.notes)
+        self.assertEqual((tally.passed, tally.failed), (2, 4))
+        self.assertIn("first_contact by pmix failed under srun", tally.notes)
 
 
 if __name__ == "__main__":

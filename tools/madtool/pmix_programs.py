@@ -1,0 +1,92 @@
+"""Programs started by Debian's Open MPI's mpirun, which speaks PMIx: a part of the stage `debian` of `tools/mad test`.
+
+Slurm's plugin for PMIx is in the stage `slurm`, which needs namespaces.
+"""
+
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Dict, List, Sequence, Tuple
+
+from madtool import mpich_build, packages
+from madtool.errors import Failure
+from madtool.log import run_logged, say
+from madtool.paths import CHECKOUT, logs_dir
+from madtool.stages import Tally
+
+LAUNCHER = ["openmpi-bin"]
+_SOURCES = CHECKOUT / "tests" / "mpi"
+_LIMIT_S = 60
+# As root, with more ranks than cores, and without a word about either.
+_MPIRUN = ("mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none")
+
+
+@dataclass(frozen=True)
+class Start:
+    """A program and how it has to end; `text` is in what it prints."""
+
+    program: str
+    command: Sequence[str]  # before the program
+    arguments: Sequence[str]
+    text: str
+    succeeds: bool = True
+    environment: Sequence[Tuple[str, str]] = ()
+
+    def complaint(self, code: int, text: str) -> str:
+        """What is wrong with a run, "" if nothing is."""
+        if (code == 0) != self.succeeds:
+            return f"exit status {code}"
+        return "" if self.text in text else f"it did not say: {self.text}"
+
+
+def starts() -> List[Start]:
+    four = (*_MPIRUN, "-n", "4")
+    return [
+        Start("launched", four, ("4", "1", "closed"), "ok launched"),
+        Start("launched", (*_MPIRUN, "-n", "1"), ("1", "1"), "ok launched"),
+        Start("launched", four, ("abort",), "", succeeds=False),
+        Start("collectives", four, (), "ok collectives"),
+        # Names a launcher that is not there: an error, not a job of one.
+        Start("launched", (), ("1", "1"), "PMIx_Init", succeeds=False,
+              environment=(("PMIX_NAMESPACE", "nobody"), ("PMIX_RANK", "0"))),
+    ]  # fmt: skip
+
+
+def compile_test(name: str, place: Path) -> None:
+    """A program of tests/mpi, to `place`/`name`."""
+    support = [str(source) for source in sorted((_SOURCES / "support").glob("*.c"))]
+    run_logged([str(mpich_build.need_prefix() / "bin" / "mpicc"), "-O1", f"-I{_SOURCES}", str(_SOURCES / f"{name}.c"),
+                *support, "-lm", "-o", str(place / name)], logs_dir() / f"compile-{name}.log", name)  # fmt: skip
+
+
+def _run(start: Start, programs: Path) -> Tally:
+    environment: Dict[str, str] = {**os.environ, "MPIR_CVAR_CH4_MAD_INTERFACE": "lo", **dict(start.environment)}
+    command = [*start.command, str(programs / start.program), *start.arguments]
+    try:
+        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=_LIMIT_S, check=False)  # fmt: skip
+        code, text = done.returncode, done.stdout
+        wrong = start.complaint(code, text)
+    except subprocess.TimeoutExpired as late:
+        wrong, text = f"no end within {_LIMIT_S} s", (late.stdout or b"").decode(errors="replace")
+    if not wrong:
+        return Tally(passed=1)
+    return Tally(failed=1, notes=(f"{' '.join(command)}: {wrong}\n{text[-2000:]}",))
+
+
+def run() -> Tally:
+    """Skipped where Open MPI cannot be had."""
+    try:
+        packages.ensure(LAUNCHER)
+    except Failure as failure:
+        return Tally(skipped=1, notes=(str(failure),))
+    tally = Tally()
+    with tempfile.TemporaryDirectory(prefix="mad-pmix-") as scratch:
+        for name in sorted({start.program for start in starts()}):
+            compile_test(name, Path(scratch))
+        for start in starts():
+            say(f"debian: {' '.join((start.program, *start.arguments))} by PMIx")
+            tally += _run(start, Path(scratch))
+    return tally
