@@ -42,8 +42,9 @@ class Progress {
   bool holds_collected() const;
   std::size_t take_arrivals();
   std::size_t poll_fabrics();
-  /// Packets of a fabric that were taken where they arrived; `*all`: there is no other.
-  std::size_t take_in_place(std::size_t fabric, bool* all);
+  /// The number of packets of a fabric that were taken where they arrived: up to one that nobody
+  /// waits for.
+  std::size_t take_in_place(std::size_t fabric);
   /// `count` completions of a fabric stand in the batch.  Stays out of turn(), as most polls are
   /// empty.
   [[gnu::noinline]] std::size_t handle_all(std::size_t fabric, std::size_t count);

@@ -281,6 +281,21 @@ int MPIDI_MAD_isend(const void* buf, MPI_Aint count, MPI_Datatype datatype, int 
   return mpi_errno;
 }
 
+bool MPIDI_MAD_sent_ahead(const void* buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                          MPIR_Comm* comm, int context_offset) {
+  const mad_envelope envelope = {comm->rank, MPIR_TAG_MASK_ERROR_BITS(tag),
+                                 (uint16_t)(comm->context_id + context_offset)};
+  mad_peer* peer;
+  bool sent;
+
+  if (rank < 0 || rank == comm->rank) return false; /* oneself: the receive has to be there */
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  peer = MPIDI_MAD_peer_at(MPIDIU_comm_rank_to_av(comm, rank));
+  sent = sent_short(buf, count, datatype, comm, peer, &envelope, flags_in(tag));
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  return sent;
+}
+
 /* ---- receives ---- */
 
 static mad_envelope wanted_by(int source, int tag, MPIR_Comm* comm, int context_offset) {

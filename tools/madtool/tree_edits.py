@@ -53,6 +53,9 @@ _FLATTENING = "src/mpi/datatype/typerep/src/typerep_flatten.c"
 _LOCAL_COPIES = "src/mpi/misc/utils.c"
 _NETMOD = "mpid/ch4/netmod/mad"
 _TOPOLOGY = "src/util/mpir_hwtopo.c"
+_SENDRECV = "src/mpi/pt2pt/sendrecv.c"
+_HELPERS = "src/mpi/coll/helper_fns.c"
+_WHY_AHEAD = "the receive was posted first, which the other side's receive waited for"
 _PMI = "src/util/mpir_pmi.c"
 _NAMES = "src/nameserv/pmi/pmi_nameserv.c"
 _WHY_PMI = "MPICH asks PMI-1's launchers or PMIx's, as it is configured; the netmod chooses as the program starts"
@@ -185,6 +188,18 @@ def _struct_of_few_fields() -> Edit:
 def _characters(text: str) -> str:
     """As MPICH keeps its tables of collective algorithms: an array of them."""
     return "".join(f"'{character}'," for character in text)
+
+
+def _on_one_node(collective: str, first: str, direct: str) -> Edit:
+    """A communicator of one node takes the algorithm that knows no nodes; `first` is what followed."""
+    start, rest = f'"collective={collective}":{{"comm_type=intra":{{', f'"comm_hierarchy=parent":{{"{first}"'
+    return Edit(
+        _SELECTION,
+        _characters(start + rest),
+        _characters(f'{start}"comm_size=node_comm_size":{{"{direct}":{{}}}},{rest}'),
+        False,
+        "of one node a barrier was a barrier and a broadcast, and a reduction to, or broadcast from, another rank than 0 had a step more",
+    )
 
 
 def _cloned(file: str, operator: str) -> Edit:
@@ -494,6 +509,32 @@ EDITS = (
         "                                  actual_unpack_bytes",
     ),
     _with("mad_pack.h", _LOCAL_COPIES),
+    _with("mad_sendrecv.h", _SENDRECV),
+    Edit(
+        _SENDRECV,
+        "    MPIR_Request *rreq = NULL;\n\n    /* FIXME",
+        "    MPIR_Request *rreq = NULL;\n\n"
+        "    if (MPIDI_MAD_sent_ahead(sendbuf, sendcount, sendtype, dest, sendtag, comm_ptr, MPIR_CONTEXT_INTRA_PT2PT))\n"
+        "        dest = MPI_PROC_NULL;\n\n    /* FIXME",
+        False,
+        _WHY_AHEAD,
+    ),
+    _with("mad_sendrecv.h", _HELPERS),
+    Edit(
+        _HELPERS,
+        "        status = &mystatus;\n\n    /* If source is",
+        "        status = &mystatus;\n\n"
+        "    if (*errflag == MPIR_ERR_NONE\n"
+        "        && MPIDI_MAD_sent_ahead(sendbuf, sendcount, sendtype, dest, sendtag, comm_ptr, context_offset))\n"
+        "        dest = MPI_PROC_NULL;\n\n    /* If source is",
+        False,
+        _WHY_AHEAD,
+    ),
+    *(_on_one_node(*table) for table in (
+        ("barrier", "algorithm=MPIR_Barrier_intra_smp", "algorithm=MPIR_Barrier_intra_dissemination"),
+        ("barrier", "composition=MPIDI_Barrier_intra_composition_alpha", "composition=MPIDI_Barrier_intra_composition_beta"),
+        ("bcast", "comm_size<8", "composition=MPIDI_Bcast_intra_composition_gamma"),
+        ("reduce", "is_commutative=yes", "composition=MPIDI_Reduce_intra_composition_gamma"))),
     Edit(_PMI, '#include "mpir_nodemap.h"\n', f'#include "mpir_nodemap.h"\n#include "../{_NETMOD}/mad_pmi_names.h"\n', True,
          _WHY_PMI),
     replace(_with("mad_pmi_names.h", _NAMES), needed=True, why=_WHY_PMI, times=2),  # one of them is left out
