@@ -12,6 +12,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/mad/mad_answers.c \
     src/mpid/ch4/netmod/mad/mad_apply.c \
     src/mpid/ch4/netmod/mad/mad_atomic.c \
+    src/mpid/ch4/netmod/mad/mad_board.c \
     src/mpid/ch4/netmod/mad/mad_check.c \
     src/mpid/ch4/netmod/mad/mad_combine.c \
     src/mpid/ch4/netmod/mad/mad_comm.c \

@@ -1,5 +1,5 @@
-/* mad_coll.h: blocking collective operations are MPICH's generic ones, those with neighbours apart
- * (mad_neighbor.h).
+/* mad_coll.h: blocking collective operations are MPICH's generic ones, but for short ones of one
+ * node (mad_board.h) and those with neighbours (mad_neighbor.h).
  *
  * What they send inside is often packed, as bytes.  So where types are checked (mad_check.c) the
  * messages of an operation say of what type the operation is, for those that have one type on all
@@ -8,9 +8,11 @@
 #ifndef MAD_COLL_H_INCLUDED
 #define MAD_COLL_H_INCLUDED
 
+#include "mad_board.h"
 #include "mad_impl.h"
 
 /* MPICH has all functions in one header; these of them are ours. */
+#define MPIDI_NM_mpi_barrier MPIDI_MAD_generic_barrier
 #define MPIDI_NM_mpi_bcast MPIDI_MAD_generic_bcast
 #define MPIDI_NM_mpi_gather MPIDI_MAD_generic_gather
 #define MPIDI_NM_mpi_scatter MPIDI_MAD_generic_scatter
@@ -27,6 +29,7 @@
 #define MPIDI_NM_mpi_neighbor_alltoallv MPIDI_MAD_generic_neighbor_alltoallv
 #define MPIDI_NM_mpi_neighbor_alltoallw MPIDI_MAD_generic_neighbor_alltoallw
 #include "netmod_am_fallback_coll.h"
+#undef MPIDI_NM_mpi_barrier
 #undef MPIDI_NM_mpi_bcast
 #undef MPIDI_NM_mpi_gather
 #undef MPIDI_NM_mpi_scatter
@@ -63,9 +66,18 @@
     return MPIDI_MAD_collective_end(&collective_, call_);                                       \
   } while (0)
 
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_barrier(MPIR_Comm* comm, MPIR_Errflag_t* errflag) {
+  int mpi_errno;
+  if (MPIDI_MAD_board_barrier(comm, errflag, &mpi_errno)) return mpi_errno;
+  return MPIDI_MAD_generic_barrier(comm, errflag);
+}
+
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_bcast(void* buffer, MPI_Aint count, MPI_Datatype datatype,
                                                 int root, MPIR_Comm* comm,
                                                 MPIR_Errflag_t* errflag) {
+  int mpi_errno;
+  if (MPIDI_MAD_board_bcast(buffer, count, datatype, root, comm, errflag, &mpi_errno))
+    return mpi_errno;
   MPIDI_MAD_RETURN_TYPED(comm, count, datatype,
                          MPIDI_MAD_generic_bcast(buffer, count, datatype, root, comm, errflag));
 }
@@ -75,6 +87,10 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_gather(const void* sendbuf, MPI_Aint s
                                                  MPI_Aint recvcount, MPI_Datatype recvtype,
                                                  int root, MPIR_Comm* comm,
                                                  MPIR_Errflag_t* errflag) {
+  int mpi_errno;
+  if (MPIDI_MAD_board_gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
+                             errflag, &mpi_errno))
+    return mpi_errno;
   bool receives = (comm->rank == root);
   MPIDI_MAD_RETURN_TYPED_TWICE(comm, receives ? recvcount : sendcount,
                                receives ? recvtype : sendtype, receives && sendbuf != MPI_IN_PLACE,
@@ -87,6 +103,10 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_scatter(const void* sendbuf, MPI_Aint 
                                                   MPI_Aint recvcount, MPI_Datatype recvtype,
                                                   int root, MPIR_Comm* comm,
                                                   MPIR_Errflag_t* errflag) {
+  int mpi_errno;
+  if (MPIDI_MAD_board_scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+                              comm, errflag, &mpi_errno))
+    return mpi_errno;
   bool sends = (comm->rank == root);
   MPIDI_MAD_RETURN_TYPED_TWICE(comm, sends ? sendcount : recvcount, sends ? sendtype : recvtype,
                                sends && recvbuf != MPI_IN_PLACE,
@@ -98,6 +118,10 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allgather(const void* sendbuf, MPI_Ain
                                                     MPI_Datatype sendtype, void* recvbuf,
                                                     MPI_Aint recvcount, MPI_Datatype recvtype,
                                                     MPIR_Comm* comm, MPIR_Errflag_t* errflag) {
+  int mpi_errno;
+  if (MPIDI_MAD_board_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                                errflag, &mpi_errno))
+    return mpi_errno;
   MPIDI_MAD_RETURN_TYPED_TWICE(comm, recvcount, recvtype, sendbuf != MPI_IN_PLACE,
                                MPIDI_MAD_generic_allgather(sendbuf, sendcount, sendtype, recvbuf,
                                                            recvcount, recvtype, comm, errflag));
@@ -107,6 +131,10 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_alltoall(const void* sendbuf, MPI_Aint
                                                    MPI_Datatype sendtype, void* recvbuf,
                                                    MPI_Aint recvcount, MPI_Datatype recvtype,
                                                    MPIR_Comm* comm, MPIR_Errflag_t* errflag) {
+  int mpi_errno;
+  if (MPIDI_MAD_board_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                               errflag, &mpi_errno))
+    return mpi_errno;
   MPIDI_MAD_RETURN_TYPED_TWICE(comm, recvcount, recvtype, sendbuf != MPI_IN_PLACE,
                                MPIDI_MAD_generic_alltoall(sendbuf, sendcount, sendtype, recvbuf,
                                                           recvcount, recvtype, comm, errflag));
@@ -115,6 +143,10 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_alltoall(const void* sendbuf, MPI_Aint
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_reduce(const void* sendbuf, void* recvbuf, MPI_Aint count,
                                                  MPI_Datatype datatype, MPI_Op op, int root,
                                                  MPIR_Comm* comm, MPIR_Errflag_t* errflag) {
+  int mpi_errno;
+  if (MPIDI_MAD_board_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, errflag,
+                             &mpi_errno))
+    return mpi_errno;
   MPIDI_MAD_RETURN_TYPED(
       comm, count, datatype,
       MPIDI_MAD_generic_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, errflag));
@@ -124,6 +156,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allreduce(const void* sendbuf, void* r
                                                     MPI_Aint count, MPI_Datatype datatype,
                                                     MPI_Op op, MPIR_Comm* comm,
                                                     MPIR_Errflag_t* errflag) {
+  int mpi_errno;
+  if (MPIDI_MAD_board_allreduce(sendbuf, recvbuf, count, datatype, op, comm, errflag, &mpi_errno))
+    return mpi_errno;
   MPIDI_MAD_RETURN_TYPED(
       comm, count, datatype,
       MPIDI_MAD_generic_allreduce(sendbuf, recvbuf, count, datatype, op, comm, errflag));

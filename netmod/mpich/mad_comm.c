@@ -13,6 +13,7 @@ int MPIDI_MAD_mpi_comm_commit_post_hook(MPIR_Comm* comm) {
 
 int MPIDI_MAD_mpi_comm_free_hook(MPIR_Comm* comm) {
   MPIDI_MAD_piggyback_comm_free(comm);
+  MPIDI_MAD_board_free(comm);
   if (MPIDI_MAD_global.gone) MPIDI_MAD_global.release = MPIDI_MAD_global.sweep = true;
   return MPI_SUCCESS;
 }

@@ -155,6 +155,18 @@ cvars:
         If true, this process sends all payload with a CRC32C, which whoever receives it checks; a
         receive of bytes that changed on their way fails. The processes need not agree.
 
+    - name        : MPIR_CVAR_CH4_MAD_SHARED_COLLECTIVES
+      category    : CH4_MAD
+      type        : boolean
+      default     : true
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL
+      description : >-
+        If true, barriers, broadcasts, gathers, scatters, allgathers, alltoalls, reductions and
+        allreduces of up to 496 bytes and 16 processes of one node, where these use the fabric shm,
+        go through memory that they share.  If false on any of them, they are messages.
+
     - name        : MPIR_CVAR_CH4_MAD_SHARED_WINDOWS
       category    : CH4_MAD
       type        : boolean

@@ -15,6 +15,7 @@ struct mad_message;
 struct MPIDI_MAD_collective;
 struct MPIDI_MAD_piggyback;
 struct MPIDI_MAD_shared;
+struct MPIDI_MAD_board;
 
 /* Room for libmad's operation slot (mad_op); mad_am.c asserts that it fits. */
 typedef struct {
@@ -56,6 +57,8 @@ typedef struct {
   int path;
   struct MPIDI_MAD_collective* collective;
   struct MPIDI_MAD_piggyback* piggyback;
+  struct MPIDI_MAD_board* board;
+  int short_collectives;
 } MPIDI_MAD_comm_t;
 
 /* The compiled layout, from commit or first use on.  MPICH makes type objects without telling the

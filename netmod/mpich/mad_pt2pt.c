@@ -6,6 +6,7 @@
  * request, which is complete then, so that nobody is left with a request that nobody completes.
  */
 #include "mad_core.h"
+#include "mad_sendrecv.h"
 
 #define REQUEST_REFERENCES 2 /* the program's, and ours until it is complete */
 

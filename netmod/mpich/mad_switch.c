@@ -56,6 +56,8 @@ void MPIDI_MAD_comm_init(MPIR_Comm* comm) {
   MPIDI_MAD_COMM(comm)->path = MAD_PATH_AUTO;
   MPIDI_MAD_COMM(comm)->collective = NULL;
   MPIDI_MAD_COMM(comm)->piggyback = NULL;
+  MPIDI_MAD_COMM(comm)->board = NULL;
+  MPIDI_MAD_COMM(comm)->short_collectives = 0;
 }
 
 /* The number that a hint's value is, or -1. */

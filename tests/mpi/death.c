@@ -459,6 +459,19 @@ static void die_fencing(void) {
   }
 }
 
+/* Collectives through shared memory, which they go by after some: all others wait for one who never
+ * comes, the victim being the root of the last two. */
+static void die_at_board(void) {
+  double mine = rank, sum = 0;
+  for (int i = 0; i < 40; i++) CHECK_MPI(MPI_Barrier(comm));
+  if (rank == victim) die_later();
+  CHECK_CLASS(MPI_Barrier(comm), MPIX_ERR_PROC_FAILED);
+  CHECK_CLASS(MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, comm), MPIX_ERR_PROC_FAILED);
+  CHECK_CLASS(MPI_Bcast(&mine, 1, MPI_DOUBLE, victim, comm), MPIX_ERR_PROC_FAILED);
+  CHECK_CLASS(MPI_Scatter(&mine, 1, MPI_DOUBLE, &sum, 1, MPI_DOUBLE, victim, comm),
+              MPIX_ERR_PROC_FAILED);
+}
+
 /* Rank 0 waits for a member of a group that is dead: to post, or to complete. `near`: the window is
  * one of shared memory. */
 static void die_in_group(bool posting, bool tests, bool near) {
@@ -554,6 +567,8 @@ static bool play(const char* scene) {
     die_in_group(false, false, true);
   else if (strcmp(scene, "fencing") == 0)
     die_fencing();
+  else if (strcmp(scene, "board") == 0)
+    die_at_board();
   else if (strcmp(scene, "collective") == 0)
     die_collective();
   else if (strcmp(scene, "broadcasting") == 0)

@@ -1,0 +1,499 @@
+/* mad_board.c: short collective operations of one node's processes, in memory that they share.
+ *
+ * A communicator whose processes all share memory gets a board once it has had some such
+ * operations.  An operation is a round: who has data for others writes them into its cell of the
+ * round and marks that with the round's number; who needs them waits for the mark.  So there is no
+ * matching, and one step whatever the number of ranks, which is why these are few.  A rank has
+ * several cells, used in turns, so that who only writes may be some rounds ahead.
+ *
+ * A mark also says whether the data are there.  They are not where messages would say something
+ * besides, values carried along or types that are checked: which is known to their sender alone.
+ */
+#include "mad_core.h"
+#include "mad_window.h"
+
+#define CELL_BYTES 496   /* of data; a cell is half a KiB */
+#define DEPTH 8          /* cells of a rank */
+#define MOST_RANKS 16    /* each of them may read a cell of every other one */
+#define FIRST_WITHOUT 16 /* operations of a communicator before it gets a board */
+#define NEVER (-1)       /* instead of their number, of a communicator that gets none */
+#define LOOKS 100        /* at a word before a poll, which takes as long as some 50 of them */
+
+typedef struct {
+  _Alignas(64) MPL_atomic_int64_t mark; /* round * 2, and 1 if the data are not here */
+  int64_t bytes;
+  char data[CELL_BYTES];
+} cell_t;
+
+typedef struct {
+  _Alignas(64) MPL_atomic_int64_t finished; /* the last round that the rank needs nothing of */
+} reader_t;
+
+typedef struct MPIDI_MAD_board {
+  reader_t* readers; /* by rank */
+  cell_t* cells;     /* DEPTH times one for each rank */
+  int ranks;
+  int64_t round;          /* that this rank is at */
+  int64_t writable_until; /* the last round in which all cells of this rank are known to be read */
+} board_t;
+
+/* ---- the board ---- */
+
+static MPIR_Comm* node_of(MPIR_Comm* comm) {
+  return comm->hierarchy_kind == MPIR_COMM_HIERARCHY_KIND__NODE ? comm : comm->node_comm;
+}
+
+/* As all ranks of the communicator find. */
+static bool may_have_board(MPIR_Comm* comm) {
+  const MPIR_Comm* node = node_of(comm);
+
+  return comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && node != NULL &&
+         node->local_size == comm->local_size && comm->local_size <= MOST_RANKS;
+}
+
+/* Whether this process would send such a message through shared memory. */
+static bool shares_memory(void) {
+  return MPIR_CVAR_CH4_MAD_SHARED_COLLECTIVES && MPIDI_MAD_global.engine &&
+         strncmp(mad_engine_fabric(MPIDI_MAD_global.engine), "shm", 3) == 0;
+}
+
+/* Collective.  Without memory on one rank there is no board on any. */
+static int make_board(MPIR_Comm* comm) {
+  int mpi_errno = MPI_SUCCESS;
+  MPIR_Comm* node = node_of(comm);
+  MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+  board_t* board = MPL_calloc(1, sizeof(*board), MPL_MEM_COMM);
+  bool wanted = board != NULL && shares_memory(), all = false, failed = false;
+  const size_t ranks = (size_t)node->local_size;
+  void* memory = NULL;
+
+  mpi_errno = MPIR_Allreduce(&wanted, &all, 1, MPI_C_BOOL, MPI_LAND, node, &errflag);
+  MPIR_ERR_CHECK(mpi_errno);
+  if (!all) goto fn_fail;
+  mpi_errno =
+      MPIDU_shm_alloc(node, ranks * (sizeof(reader_t) + DEPTH * sizeof(cell_t)), &memory, &failed);
+  MPIR_ERR_CHECK(mpi_errno);
+  if (failed) goto fn_fail;
+  board->readers = memory;
+  board->cells = (cell_t*)(board->readers + ranks);
+  board->ranks = (int)ranks;
+  board->writable_until = DEPTH;
+  MPIDI_MAD_COMM(comm)->board = board;
+
+fn_exit:
+  return mpi_errno;
+fn_fail: /* also without an error: messages then */
+  MPL_free(board);
+  goto fn_exit;
+}
+
+void MPIDI_MAD_board_free(MPIR_Comm* comm) {
+  board_t* board = MPIDI_MAD_COMM(comm)->board;
+
+  if (board == NULL) return;
+  MPIDI_MAD_COMM(comm)->board = NULL;
+  (void)MPIDU_shm_free(board->readers);
+  MPL_free(board);
+}
+
+/* NULL: there is none.  Called by all ranks, or none, for an operation. */
+static board_t* board_for(MPIR_Comm* comm, int* mpi_errno) {
+  MPIDI_MAD_comm_t* its = MPIDI_MAD_COMM(comm);
+
+  if (likely(its->board != NULL) || its->short_collectives == NEVER) return its->board;
+  if (its->short_collectives++ < FIRST_WITHOUT) return NULL;
+  its->short_collectives = NEVER; /* also of the operations by which it is made */
+  if (may_have_board(comm)) *mpi_errno = make_board(comm);
+  return its->board;
+}
+
+/* ---- waiting ---- */
+
+/* While one is missing, the end of any other may be why. */
+static int member_error(MPIR_Comm* comm) {
+  int mpi_errno = MPI_SUCCESS;
+
+  if (unlikely(comm->revoked))
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                MPIX_ERR_REVOKED, "**revoked", 0);
+  if (likely(MPIDI_MAD_global.gone_peers == 0)) return MPI_SUCCESS;
+  for (int rank = 0; rank < comm->local_size && mpi_errno == MPI_SUCCESS; rank++)
+    mpi_errno = MPIDI_MAD_rank_error(rank, comm);
+  return mpi_errno;
+}
+
+/* Returns when the rank has written as much into its word, or it or another is gone. */
+static int await(MPIR_Comm* comm, int rank, const MPL_atomic_int64_t* word, int64_t value) {
+  int mpi_errno = MPI_SUCCESS, looks = 0;
+  uint32_t polls = 0;
+
+  while (MPL_atomic_acquire_load_int64(word) < value) {
+    if (!MPIDI_MAD_global.crowded && ++looks % LOOKS != 0) continue;
+    mpi_errno = member_error(comm);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIDI_MAD_poll_awake(&polls);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (polls % MPIDI_MAD_TOUCH_INTERVAL == 0) MPIDI_MAD_touch(MPIDI_MAD_peer(comm, rank));
+  }
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+/* ---- a round ---- */
+
+/* One operation of this rank. */
+typedef struct {
+  MPIR_Comm* comm;
+  board_t* board;
+  MPI_Aint bytes; /* in each cell */
+  bool absent;    /* data of some rank that was waited for are not here */
+} round_t;
+
+/* What a message would say that a cell does not. */
+static bool says_more(void) { return MPIDI_MAD_types_checked || MPIDI_MAD_values_carried; }
+
+static cell_t* cell_of(const round_t* round, int rank) {
+  const board_t* board = round->board;
+
+  return &board->cells[(board->round % DEPTH) * board->ranks + rank];
+}
+
+/* Whether there is one for an operation with `bytes` bytes in each cell; it ends with end_round().
+ * Without data MPICH returns early on some ranks: those that have plain types. */
+static bool begin_round(round_t* round, MPIR_Comm* comm, MPI_Aint bytes, int* mpi_errno) {
+  *mpi_errno = MPI_SUCCESS;
+  if (bytes == 0 || bytes > CELL_BYTES) return false;
+  *round = (round_t){comm, board_for(comm, mpi_errno), bytes, false};
+  if (likely(round->board)) round->board->round++;
+  return round->board != NULL;
+}
+
+/* Whether the operation is done, or failed, rather than to be done by messages. */
+static bool end_round(round_t* round, MPIR_Errflag_t* errflag, int* mpi_errno) {
+  const board_t* board = round->board;
+
+  MPL_atomic_release_store_int64(&board->readers[round->comm->rank].finished, board->round);
+  if (*mpi_errno == MPI_SUCCESS) *mpi_errno = MPIDI_MAD_poll_sometimes();
+  if (likely(*mpi_errno == MPI_SUCCESS)) return !round->absent;
+  *errflag = MPIX_ERR_PROC_FAILED == MPIR_ERR_GET_CLASS(*mpi_errno) ? MPIR_ERR_PROC_FAILED
+                                                                    : MPIR_ERR_OTHER;
+  return true;
+}
+
+/* Returns when everybody has read what this rank's cell had before. */
+static int await_cell(const round_t* round) {
+  board_t* board = round->board;
+  int mpi_errno = MPI_SUCCESS;
+  int64_t least = board->round;
+
+  if (likely(board->round <= board->writable_until)) return MPI_SUCCESS;
+  for (int rank = 0; rank < board->ranks; rank++) {
+    const MPL_atomic_int64_t* finished = &board->readers[rank].finished;
+    int64_t theirs;
+    if (rank == round->comm->rank) continue;
+    mpi_errno = await(round->comm, rank, finished, board->round - DEPTH);
+    MPIR_ERR_CHECK(mpi_errno);
+    theirs = MPL_atomic_relaxed_load_int64(finished); /* once: it grows */
+    least = MPL_MIN(least, theirs);
+  }
+  board->writable_until = least + DEPTH;
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+/* Of predefined elements without holes. */
+static bool is_plain(MPI_Datatype datatype) {
+  MPI_Aint size, extent;
+
+  if (!HANDLE_IS_BUILTIN(datatype)) return false;
+  MPIR_Datatype_get_size_macro(datatype, size);
+  MPIR_Datatype_get_extent_macro(datatype, extent);
+  return size == extent;
+}
+
+static MPI_Aint bytes_of(MPI_Aint count, MPI_Datatype datatype) {
+  MPI_Aint size;
+
+  MPIR_Datatype_get_size_macro(datatype, size);
+  return size * count;
+}
+
+static void* part(const void* buffer, int i, MPI_Aint count, MPI_Datatype datatype) {
+  MPI_Aint extent;
+
+  MPIR_Datatype_get_extent_macro(datatype, extent);
+  return (char*)buffer + i * count * extent;
+}
+
+/* Between a buffer and the bytes that it has in a cell. */
+static int pack(const void* buffer, MPI_Aint count, MPI_Datatype datatype, void* data,
+                MPI_Aint bytes) {
+  if (!is_plain(datatype)) return MPIR_Localcopy(buffer, count, datatype, data, bytes, MPI_BYTE);
+  memcpy(data, buffer, (size_t)MPL_MIN(bytes, bytes_of(count, datatype)));
+  return MPI_SUCCESS;
+}
+
+static int unpack(const void* data, MPI_Aint bytes, void* buffer, MPI_Aint count,
+                  MPI_Datatype datatype) {
+  if (!is_plain(datatype)) return MPIR_Localcopy(data, bytes, MPI_BYTE, buffer, count, datatype);
+  memcpy(buffer, data, (size_t)MPL_MIN(bytes, bytes_of(count, datatype)));
+  return MPI_SUCCESS;
+}
+
+/* This rank's data, `count` of `datatype`. */
+static int write_cell(const round_t* round, const void* buffer, MPI_Aint count,
+                      MPI_Datatype datatype) {
+  cell_t* cell = cell_of(round, round->comm->rank);
+  const bool absent = says_more();
+  int mpi_errno = await_cell(round);
+
+  MPIR_ERR_CHECK(mpi_errno);
+  if (!absent) mpi_errno = pack(buffer, count, datatype, cell->data, round->bytes);
+  MPIR_ERR_CHECK(mpi_errno);
+  cell->bytes = round->bytes;
+  MPL_atomic_release_store_int64(&cell->mark, round->board->round * 2 + absent);
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+/* Returns when the rank's data are there, or it says that they are not. */
+static int await_data(round_t* round, int rank) {
+  const cell_t* cell = cell_of(round, rank);
+  int mpi_errno = await(round->comm, rank, &cell->mark, round->board->round * 2);
+
+  MPIR_ERR_CHECK(mpi_errno);
+  round->absent = MPL_atomic_relaxed_load_int64(&cell->mark) % 2 != 0;
+  MPIR_ERR_CHKANDJUMP2(cell->bytes != round->bytes, mpi_errno, MPI_ERR_TRUNCATE, "**truncate",
+                       "**truncate %d %d", (int)cell->bytes, (int)round->bytes);
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+/* Those of all ranks; absent is what some rank's are. */
+static int await_all(round_t* round) {
+  int mpi_errno = MPI_SUCCESS;
+  bool absent = false;
+
+  for (int rank = 0; rank < round->board->ranks && mpi_errno == MPI_SUCCESS; rank++) {
+    mpi_errno = await_data(round, rank);
+    absent |= round->absent;
+  }
+  round->absent = absent;
+  return mpi_errno;
+}
+
+/* ---- from all to all ---- */
+
+bool MPIDI_MAD_board_barrier(MPIR_Comm* comm, MPIR_Errflag_t* errflag, int* mpi_errno) {
+  const char nothing = 0;
+  round_t round;
+
+  if (!begin_round(&round, comm, 1, mpi_errno)) return *mpi_errno != MPI_SUCCESS;
+  *mpi_errno = write_cell(&round, &nothing, 1, MPI_BYTE);
+  if (*mpi_errno == MPI_SUCCESS) *mpi_errno = await_all(&round);
+  return end_round(&round, errflag, mpi_errno);
+}
+
+bool MPIDI_MAD_board_allgather(const void* sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                               void* recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                               MPIR_Comm* comm, MPIR_Errflag_t* errflag, int* mpi_errno) {
+  const MPI_Aint bytes = bytes_of(recvcount, recvtype);
+  round_t round;
+
+  if (!begin_round(&round, comm, bytes, mpi_errno)) return *mpi_errno != MPI_SUCCESS;
+  *mpi_errno =
+      sendbuf == MPI_IN_PLACE
+          ? write_cell(&round, part(recvbuf, comm->rank, recvcount, recvtype), recvcount, recvtype)
+          : write_cell(&round, sendbuf, sendcount, sendtype);
+  if (*mpi_errno == MPI_SUCCESS) *mpi_errno = await_all(&round);
+  for (int i = 0; *mpi_errno == MPI_SUCCESS && !round.absent && i < comm->local_size; i++)
+    *mpi_errno = unpack(cell_of(&round, i)->data, bytes, part(recvbuf, i, recvcount, recvtype),
+                        recvcount, recvtype);
+  return end_round(&round, errflag, mpi_errno);
+}
+
+bool MPIDI_MAD_board_alltoall(const void* sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                              void* recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                              MPIR_Comm* comm, MPIR_Errflag_t* errflag, int* mpi_errno) {
+  const MPI_Aint bytes = bytes_of(recvcount, recvtype);
+  round_t round;
+
+  if (!begin_round(&round, comm, bytes * comm->local_size, mpi_errno))
+    return *mpi_errno != MPI_SUCCESS;
+  *mpi_errno = sendbuf == MPI_IN_PLACE
+                   ? write_cell(&round, recvbuf, recvcount * comm->local_size, recvtype)
+                   : write_cell(&round, sendbuf, sendcount * comm->local_size, sendtype);
+  if (*mpi_errno == MPI_SUCCESS) *mpi_errno = await_all(&round);
+  for (int i = 0; *mpi_errno == MPI_SUCCESS && !round.absent && i < comm->local_size; i++)
+    *mpi_errno = unpack(cell_of(&round, i)->data + comm->rank * bytes, bytes,
+                        part(recvbuf, i, recvcount, recvtype), recvcount, recvtype);
+  return end_round(&round, errflag, mpi_errno);
+}
+
+/* ---- from one to all ---- */
+
+bool MPIDI_MAD_board_bcast(void* buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                           MPIR_Comm* comm, MPIR_Errflag_t* errflag, int* mpi_errno) {
+  round_t round;
+
+  if (!begin_round(&round, comm, bytes_of(count, datatype), mpi_errno))
+    return *mpi_errno != MPI_SUCCESS;
+  if (comm->rank == root) *mpi_errno = write_cell(&round, buffer, count, datatype);
+  if (*mpi_errno == MPI_SUCCESS) *mpi_errno = await_data(&round, root);
+  if (*mpi_errno == MPI_SUCCESS && !round.absent && comm->rank != root)
+    *mpi_errno = unpack(cell_of(&round, root)->data, round.bytes, buffer, count, datatype);
+  return end_round(&round, errflag, mpi_errno);
+}
+
+bool MPIDI_MAD_board_scatter(const void* sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                             void* recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                             MPIR_Comm* comm, MPIR_Errflag_t* errflag, int* mpi_errno) {
+  const bool sends = comm->rank == root;
+  const MPI_Aint bytes = sends ? bytes_of(sendcount, sendtype) : bytes_of(recvcount, recvtype);
+  round_t round;
+
+  if (!begin_round(&round, comm, bytes * comm->local_size, mpi_errno))
+    return *mpi_errno != MPI_SUCCESS;
+  if (sends) *mpi_errno = write_cell(&round, sendbuf, sendcount * comm->local_size, sendtype);
+  if (*mpi_errno == MPI_SUCCESS) *mpi_errno = await_data(&round, root);
+  if (*mpi_errno == MPI_SUCCESS && !round.absent && recvbuf != MPI_IN_PLACE)
+    *mpi_errno = unpack(cell_of(&round, root)->data + comm->rank * bytes, bytes, recvbuf, recvcount,
+                        recvtype);
+  return end_round(&round, errflag, mpi_errno);
+}
+
+/* ---- from all to one ---- */
+
+/* Data that are not in the rank's cell: it has sent them to the root. */
+static int receive_instead(round_t* round, int rank, void* buffer, MPI_Aint count,
+                           MPI_Datatype datatype, int tag, MPIR_Errflag_t* errflag) {
+  round->absent = false;
+  return MPIC_Recv(buffer, count, datatype, rank, tag, round->comm, MPI_STATUS_IGNORE, errflag);
+}
+
+/* To the root: by the cell, or by a message. */
+static int give(round_t* round, const void* buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                int tag, MPIR_Errflag_t* errflag) {
+  int mpi_errno = write_cell(round, buffer, count, datatype);
+
+  if (mpi_errno == MPI_SUCCESS && says_more())
+    mpi_errno = MPIC_Send(buffer, count, datatype, root, tag, round->comm, errflag);
+  return mpi_errno;
+}
+
+static int take(round_t* round, int rank, void* buffer, MPI_Aint count, MPI_Datatype datatype,
+                MPIR_Errflag_t* errflag) {
+  int mpi_errno = await_data(round, rank);
+
+  if (mpi_errno != MPI_SUCCESS) return mpi_errno;
+  if (unlikely(round->absent))
+    return receive_instead(round, rank, buffer, count, datatype, MPIR_GATHER_TAG, errflag);
+  return unpack(cell_of(round, rank)->data, round->bytes, buffer, count, datatype);
+}
+
+bool MPIDI_MAD_board_gather(const void* sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                            void* recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                            MPIR_Comm* comm, MPIR_Errflag_t* errflag, int* mpi_errno) {
+  const bool receives = comm->rank == root;
+  round_t round;
+
+  if (!begin_round(&round, comm,
+                   receives ? bytes_of(recvcount, recvtype) : bytes_of(sendcount, sendtype),
+                   mpi_errno))
+    return *mpi_errno != MPI_SUCCESS;
+  if (!receives)
+    *mpi_errno = give(&round, sendbuf, sendcount, sendtype, root, MPIR_GATHER_TAG, errflag);
+  else if (sendbuf != MPI_IN_PLACE)
+    *mpi_errno = MPIR_Localcopy(sendbuf, sendcount, sendtype,
+                                part(recvbuf, root, recvcount, recvtype), recvcount, recvtype);
+  for (int i = 0; receives && *mpi_errno == MPI_SUCCESS && i < comm->local_size; i++) {
+    if (i == root) continue;
+    *mpi_errno =
+        take(&round, i, part(recvbuf, i, recvcount, recvtype), recvcount, recvtype, errflag);
+  }
+  return end_round(&round, errflag, mpi_errno);
+}
+
+/* ---- reductions ---- */
+
+/* As on all ranks. */
+static bool is_reducible(MPI_Datatype datatype, MPI_Op op) {
+  return is_plain(datatype) && HANDLE_IS_BUILTIN(op);
+}
+
+/* The data of all ranks, from the last one on, on whichever rank: so the bits are the same.  `own`
+ * are this rank's. */
+static int reduce_all(round_t* round, const void* own, void* recvbuf, MPI_Aint count,
+                      MPI_Datatype datatype, MPI_Op op, MPIR_Errflag_t* errflag) {
+  _Alignas(64) char sent[CELL_BYTES];
+  int mpi_errno = MPI_SUCCESS;
+
+  for (int rank = round->board->ranks - 1; rank >= 0; rank--) {
+    const void* theirs = own;
+    if (rank != round->comm->rank) {
+      mpi_errno = await_data(round, rank);
+      MPIR_ERR_CHECK(mpi_errno);
+      theirs = round->absent ? sent : cell_of(round, rank)->data;
+    }
+    if (unlikely(round->absent)) {
+      mpi_errno = receive_instead(round, rank, sent, count, datatype, MPIR_REDUCE_TAG, errflag);
+      MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (rank == round->board->ranks - 1)
+      memcpy(recvbuf, theirs, (size_t)round->bytes);
+    else
+      mpi_errno = MPIR_Reduce_local(theirs, recvbuf, count, datatype, op);
+    MPIR_ERR_CHECK(mpi_errno);
+  }
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
+}
+
+bool MPIDI_MAD_board_reduce(const void* sendbuf, void* recvbuf, MPI_Aint count,
+                            MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm* comm,
+                            MPIR_Errflag_t* errflag, int* mpi_errno) {
+  _Alignas(64) char own[CELL_BYTES];
+  round_t round;
+
+  if (!is_reducible(datatype, op)) return false;
+  if (!begin_round(&round, comm, bytes_of(count, datatype), mpi_errno))
+    return *mpi_errno != MPI_SUCCESS;
+  if (comm->rank != root) {
+    *mpi_errno = give(&round, sendbuf, count, datatype, root, MPIR_REDUCE_TAG, errflag);
+  } else {
+    memcpy(own, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, (size_t)round.bytes);
+    *mpi_errno = reduce_all(&round, own, recvbuf, count, datatype, op, errflag);
+  }
+  return end_round(&round, errflag, mpi_errno);
+}
+
+bool MPIDI_MAD_board_allreduce(const void* sendbuf, void* recvbuf, MPI_Aint count,
+                               MPI_Datatype datatype, MPI_Op op, MPIR_Comm* comm,
+                               MPIR_Errflag_t* errflag, int* mpi_errno) {
+  round_t round;
+
+  if (!is_reducible(datatype, op)) return false;
+  if (!begin_round(&round, comm, bytes_of(count, datatype), mpi_errno))
+    return *mpi_errno != MPI_SUCCESS;
+  *mpi_errno = write_cell(&round, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, count, datatype);
+  if (*mpi_errno == MPI_SUCCESS) *mpi_errno = await_all(&round);
+  if (*mpi_errno == MPI_SUCCESS && !round.absent)
+    *mpi_errno = reduce_all(&round, cell_of(&round, comm->rank)->data, recvbuf, count, datatype, op,
+                            errflag);
+  return end_round(&round, errflag, mpi_errno);
+}
