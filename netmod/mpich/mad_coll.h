@@ -76,10 +76,11 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_bcast(void* buffer, MPI_Aint count, MP
                                                 int root, MPIR_Comm* comm,
                                                 MPIR_Errflag_t* errflag) {
   int mpi_errno;
-  if (MPIDI_MAD_board_bcast(buffer, count, datatype, root, comm, errflag, &mpi_errno))
-    return mpi_errno;
-  MPIDI_MAD_RETURN_TYPED(comm, count, datatype,
-                         MPIDI_MAD_generic_bcast(buffer, count, datatype, root, comm, errflag));
+  MPIDI_MAD_RETURN_TYPED(
+      comm, count, datatype,
+      MPIDI_MAD_board_bcast(buffer, count, datatype, root, comm, errflag, &mpi_errno)
+          ? mpi_errno
+          : MPIDI_MAD_generic_bcast(buffer, count, datatype, root, comm, errflag));
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_gather(const void* sendbuf, MPI_Aint sendcount,
@@ -88,14 +89,15 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_gather(const void* sendbuf, MPI_Aint s
                                                  int root, MPIR_Comm* comm,
                                                  MPIR_Errflag_t* errflag) {
   int mpi_errno;
-  if (MPIDI_MAD_board_gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
-                             errflag, &mpi_errno))
-    return mpi_errno;
   bool receives = (comm->rank == root);
-  MPIDI_MAD_RETURN_TYPED_TWICE(comm, receives ? recvcount : sendcount,
-                               receives ? recvtype : sendtype, receives && sendbuf != MPI_IN_PLACE,
-                               MPIDI_MAD_generic_gather(sendbuf, sendcount, sendtype, recvbuf,
-                                                        recvcount, recvtype, root, comm, errflag));
+  MPIDI_MAD_RETURN_TYPED_TWICE(
+      comm, receives ? recvcount : sendcount, receives ? recvtype : sendtype,
+      receives && sendbuf != MPI_IN_PLACE,
+      MPIDI_MAD_board_gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
+                             errflag, &mpi_errno)
+          ? mpi_errno
+          : MPIDI_MAD_generic_gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                     root, comm, errflag));
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_scatter(const void* sendbuf, MPI_Aint sendcount,
@@ -104,14 +106,15 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_scatter(const void* sendbuf, MPI_Aint 
                                                   int root, MPIR_Comm* comm,
                                                   MPIR_Errflag_t* errflag) {
   int mpi_errno;
-  if (MPIDI_MAD_board_scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
-                              comm, errflag, &mpi_errno))
-    return mpi_errno;
   bool sends = (comm->rank == root);
-  MPIDI_MAD_RETURN_TYPED_TWICE(comm, sends ? sendcount : recvcount, sends ? sendtype : recvtype,
-                               sends && recvbuf != MPI_IN_PLACE,
-                               MPIDI_MAD_generic_scatter(sendbuf, sendcount, sendtype, recvbuf,
-                                                         recvcount, recvtype, root, comm, errflag));
+  MPIDI_MAD_RETURN_TYPED_TWICE(
+      comm, sends ? sendcount : recvcount, sends ? sendtype : recvtype,
+      sends && recvbuf != MPI_IN_PLACE,
+      MPIDI_MAD_board_scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+                              comm, errflag, &mpi_errno)
+          ? mpi_errno
+          : MPIDI_MAD_generic_scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                      root, comm, errflag));
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allgather(const void* sendbuf, MPI_Aint sendcount,
@@ -119,12 +122,13 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allgather(const void* sendbuf, MPI_Ain
                                                     MPI_Aint recvcount, MPI_Datatype recvtype,
                                                     MPIR_Comm* comm, MPIR_Errflag_t* errflag) {
   int mpi_errno;
-  if (MPIDI_MAD_board_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
-                                errflag, &mpi_errno))
-    return mpi_errno;
-  MPIDI_MAD_RETURN_TYPED_TWICE(comm, recvcount, recvtype, sendbuf != MPI_IN_PLACE,
-                               MPIDI_MAD_generic_allgather(sendbuf, sendcount, sendtype, recvbuf,
-                                                           recvcount, recvtype, comm, errflag));
+  MPIDI_MAD_RETURN_TYPED_TWICE(
+      comm, recvcount, recvtype, sendbuf != MPI_IN_PLACE,
+      MPIDI_MAD_board_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                                errflag, &mpi_errno)
+          ? mpi_errno
+          : MPIDI_MAD_generic_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                        comm, errflag));
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_alltoall(const void* sendbuf, MPI_Aint sendcount,
@@ -132,24 +136,24 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_alltoall(const void* sendbuf, MPI_Aint
                                                    MPI_Aint recvcount, MPI_Datatype recvtype,
                                                    MPIR_Comm* comm, MPIR_Errflag_t* errflag) {
   int mpi_errno;
-  if (MPIDI_MAD_board_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
-                               errflag, &mpi_errno))
-    return mpi_errno;
-  MPIDI_MAD_RETURN_TYPED_TWICE(comm, recvcount, recvtype, sendbuf != MPI_IN_PLACE,
-                               MPIDI_MAD_generic_alltoall(sendbuf, sendcount, sendtype, recvbuf,
-                                                          recvcount, recvtype, comm, errflag));
+  MPIDI_MAD_RETURN_TYPED_TWICE(
+      comm, recvcount, recvtype, sendbuf != MPI_IN_PLACE,
+      MPIDI_MAD_board_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                               errflag, &mpi_errno)
+          ? mpi_errno
+          : MPIDI_MAD_generic_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                       comm, errflag));
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_reduce(const void* sendbuf, void* recvbuf, MPI_Aint count,
                                                  MPI_Datatype datatype, MPI_Op op, int root,
                                                  MPIR_Comm* comm, MPIR_Errflag_t* errflag) {
   int mpi_errno;
-  if (MPIDI_MAD_board_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, errflag,
-                             &mpi_errno))
-    return mpi_errno;
   MPIDI_MAD_RETURN_TYPED(
       comm, count, datatype,
-      MPIDI_MAD_generic_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, errflag));
+      MPIDI_MAD_board_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, errflag, &mpi_errno)
+          ? mpi_errno
+          : MPIDI_MAD_generic_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, errflag));
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allreduce(const void* sendbuf, void* recvbuf,
@@ -157,11 +161,11 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allreduce(const void* sendbuf, void* r
                                                     MPI_Op op, MPIR_Comm* comm,
                                                     MPIR_Errflag_t* errflag) {
   int mpi_errno;
-  if (MPIDI_MAD_board_allreduce(sendbuf, recvbuf, count, datatype, op, comm, errflag, &mpi_errno))
-    return mpi_errno;
   MPIDI_MAD_RETURN_TYPED(
       comm, count, datatype,
-      MPIDI_MAD_generic_allreduce(sendbuf, recvbuf, count, datatype, op, comm, errflag));
+      MPIDI_MAD_board_allreduce(sendbuf, recvbuf, count, datatype, op, comm, errflag, &mpi_errno)
+          ? mpi_errno
+          : MPIDI_MAD_generic_allreduce(sendbuf, recvbuf, count, datatype, op, comm, errflag));
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_reduce_scatter_block(const void* sendbuf, void* recvbuf,

@@ -214,7 +214,8 @@ TESTS = (
     # 1 MiB: a first packet of up to 128 KiB, or 256, then packets of 4 KiB; or all in larger ones.
     _counters("flush-threshold", ("packets", "190", "400"), _variable("FLUSH_THRESHOLD", "4096")),
     _counters("flush-default", ("packets", "1", "200"), {}),
-    _counters("reductions", ("reductions",), {}),
+    _counters("reductions", ("reductions",), _variable("SHARED_COLLECTIVES", "0")),
+    _counters("reductions-shared", ("reductions-shared",), _variable("FABRIC", "shm")),
     # Of an unexpected message no more is kept than the limit says (and a few bytes of other messages).
     _counters("eager-limit", ("unexpected", "500", "1064"), _variable("EAGER_LIMIT", "1000")),
     _counters("eager-large", ("unexpected", "20000", "32064"), _variable("EAGER_LIMIT", "32000")),

@@ -433,6 +433,14 @@ EDITS = (
         False,
         "MPI_Reduce over several nodes forgot the errors of all its parts but the last",
     ),
+    Edit(
+        _COMPOSITIONS,
+        "    /* Create a temporary buffer on local roots of all nodes,\n",
+        "    if (sendbuf == MPI_IN_PLACE && comm->node_roots_comm == NULL)\n        sendbuf = recvbuf;\n\n"
+        "    /* Create a temporary buffer on local roots of all nodes,\n",
+        False,
+        "MPI_Reduce in place of more than 2 KiB over several nodes read address -1 where the root is not the first of its node",
+    ),
     _errors_of("recursive_doubling", "    MPIR_CHKLMEM_FREEALL();\n"),
     _errors_of("reduce_scatter_allgather", "    MPIR_CHKLMEM_FREEALL();\n"),
     _errors_of("smp", ""),
