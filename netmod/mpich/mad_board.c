@@ -8,6 +8,7 @@
  *
  * A mark also says whether the data are there.  They are not where messages would say something
  * besides, values carried along or types that are checked: which is known to their sender alone.
+ * What errors collective operations tell each other stands in the cell, as it does in messages.
  */
 #include "mad_core.h"
 #include "mad_window.h"
@@ -15,13 +16,15 @@
 #define CELL_BYTES 496   /* of data; a cell is half a KiB */
 #define DEPTH 8          /* cells of a rank */
 #define MOST_RANKS 16    /* each of them may read a cell of every other one */
+#define MOST_BOARDS 64   /* of a process */
 #define FIRST_WITHOUT 16 /* operations of a communicator before it gets a board */
 #define NEVER (-1)       /* instead of their number, of a communicator that gets none */
 #define LOOKS 100        /* at a word before a poll, which takes as long as some 50 of them */
 
 typedef struct {
   _Alignas(64) MPL_atomic_int64_t mark; /* round * 2, and 1 if the data are not here */
-  int64_t bytes;
+  int32_t bytes;
+  int32_t errflag; /* MPIR_Errflag_t */
   char data[CELL_BYTES];
 } cell_t;
 
@@ -36,6 +39,8 @@ typedef struct MPIDI_MAD_board {
   int64_t round;          /* that this rank is at */
   int64_t writable_until; /* the last round in which all cells of this rank are known to be read */
 } board_t;
+
+static int boards; /* of this process */
 
 /* ---- the board ---- */
 
@@ -53,7 +58,7 @@ static bool may_have_board(MPIR_Comm* comm) {
 
 /* Whether this process would send such a message through shared memory. */
 static bool shares_memory(void) {
-  return MPIR_CVAR_CH4_MAD_SHARED_COLLECTIVES && MPIDI_MAD_global.engine &&
+  return MPIR_CVAR_CH4_MAD_SHARED_COLLECTIVES && boards < MOST_BOARDS && MPIDI_MAD_global.engine &&
          strncmp(mad_engine_fabric(MPIDI_MAD_global.engine), "shm", 3) == 0;
 }
 
@@ -79,6 +84,7 @@ static int make_board(MPIR_Comm* comm) {
   board->ranks = (int)ranks;
   board->writable_until = DEPTH;
   MPIDI_MAD_COMM(comm)->board = board;
+  boards++;
 
 fn_exit:
   return mpi_errno;
@@ -92,6 +98,7 @@ void MPIDI_MAD_board_free(MPIR_Comm* comm) {
 
   if (board == NULL) return;
   MPIDI_MAD_COMM(comm)->board = NULL;
+  boards--;
   (void)MPIDU_shm_free(board->readers);
   MPL_free(board);
 }
@@ -109,23 +116,26 @@ static board_t* board_for(MPIR_Comm* comm, int* mpi_errno) {
 
 /* ---- waiting ---- */
 
-/* While one is missing, the end of any other may be why. */
+/* While one is missing, the end of any other may be why: it may have gone on without its data. */
 static int member_error(MPIR_Comm* comm) {
   int mpi_errno = MPI_SUCCESS;
 
-  if (unlikely(comm->revoked))
-    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
-                                MPIX_ERR_REVOKED, "**revoked", 0);
   if (likely(MPIDI_MAD_global.gone_peers == 0)) return MPI_SUCCESS;
   for (int rank = 0; rank < comm->local_size && mpi_errno == MPI_SUCCESS; rank++)
     mpi_errno = MPIDI_MAD_rank_error(rank, comm);
   return mpi_errno;
 }
 
-/* Returns when the rank has written as much into its word, or it or another is gone. */
-static int await(MPIR_Comm* comm, int rank, const MPL_atomic_int64_t* word, int64_t value) {
-  int mpi_errno = MPI_SUCCESS, looks = 0;
-  uint32_t polls = 0;
+/* So that a death is noticed, of ranks that this one never spoke to as well. */
+static void touch_members(MPIR_Comm* comm) {
+  for (int rank = 0; rank < comm->local_size; rank++)
+    if (rank != comm->rank) MPIDI_MAD_touch(MPIDI_MAD_peer(comm, rank));
+}
+
+/* Returns when somebody has written as much into the word, or a member is gone. */
+static int await(MPIR_Comm* comm, const MPL_atomic_int64_t* word, int64_t value) {
+  int mpi_errno = MPI_SUCCESS;
+  uint32_t polls = 0, looks = 0;
 
   while (MPL_atomic_acquire_load_int64(word) < value) {
     if (!MPIDI_MAD_global.crowded && ++looks % LOOKS != 0) continue;
@@ -133,7 +143,7 @@ static int await(MPIR_Comm* comm, int rank, const MPL_atomic_int64_t* word, int6
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDI_MAD_poll_awake(&polls);
     MPIR_ERR_CHECK(mpi_errno);
-    if (polls % MPIDI_MAD_TOUCH_INTERVAL == 0) MPIDI_MAD_touch(MPIDI_MAD_peer(comm, rank));
+    if (polls % MPIDI_MAD_TOUCH_INTERVAL == 0) touch_members(comm);
   }
 
 fn_exit:
@@ -149,7 +159,9 @@ typedef struct {
   MPIR_Comm* comm;
   board_t* board;
   MPI_Aint bytes; /* in each cell */
-  bool absent;    /* data of some rank that was waited for are not here */
+  MPIR_Errflag_t* errflag;
+  bool withholds; /* this rank's data are not here, */
+  bool absent;    /* those of some rank that was waited for */
 } round_t;
 
 /* What a message would say that a cell does not. */
@@ -161,26 +173,32 @@ static cell_t* cell_of(const round_t* round, int rank) {
   return &board->cells[(board->round % DEPTH) * board->ranks + rank];
 }
 
+static void set_errflag(MPIR_Errflag_t* errflag, int mpi_errno) {
+  *errflag =
+      MPIX_ERR_PROC_FAILED == MPIR_ERR_GET_CLASS(mpi_errno) ? MPIR_ERR_PROC_FAILED : MPIR_ERR_OTHER;
+}
+
 /* Whether there is one for an operation with `bytes` bytes in each cell; it ends with end_round().
  * Without data MPICH returns early on some ranks: those that have plain types. */
-static bool begin_round(round_t* round, MPIR_Comm* comm, MPI_Aint bytes, int* mpi_errno) {
+static bool begin_round(round_t* round, MPIR_Comm* comm, MPI_Aint bytes, MPIR_Errflag_t* errflag,
+                        int* mpi_errno) {
   *mpi_errno = MPI_SUCCESS;
   if (bytes == 0 || bytes > CELL_BYTES) return false;
-  *round = (round_t){comm, board_for(comm, mpi_errno), bytes, false};
+  *round = (round_t){comm, board_for(comm, mpi_errno), bytes, errflag, says_more(), false};
   if (likely(round->board)) round->board->round++;
+  if (unlikely(*mpi_errno)) set_errflag(errflag, *mpi_errno);
   return round->board != NULL;
 }
 
-/* Whether the operation is done, or failed, rather than to be done by messages. */
-static bool end_round(round_t* round, MPIR_Errflag_t* errflag, int* mpi_errno) {
+/* Whether the operation is done, or failed, rather than to be done by messages.  Where it failed
+ * but others may send messages, this rank goes on by messages, too, which say that it failed. */
+static bool end_round(round_t* round, int* mpi_errno) {
   const board_t* board = round->board;
 
   MPL_atomic_release_store_int64(&board->readers[round->comm->rank].finished, board->round);
   if (*mpi_errno == MPI_SUCCESS) *mpi_errno = MPIDI_MAD_poll_sometimes();
-  if (likely(*mpi_errno == MPI_SUCCESS)) return !round->absent;
-  *errflag = MPIX_ERR_PROC_FAILED == MPIR_ERR_GET_CLASS(*mpi_errno) ? MPIR_ERR_PROC_FAILED
-                                                                    : MPIR_ERR_OTHER;
-  return true;
+  if (unlikely(*mpi_errno)) set_errflag(round->errflag, *mpi_errno);
+  return !round->absent;
 }
 
 /* Returns when everybody has read what this rank's cell had before. */
@@ -194,9 +212,9 @@ static int await_cell(const round_t* round) {
     const MPL_atomic_int64_t* finished = &board->readers[rank].finished;
     int64_t theirs;
     if (rank == round->comm->rank) continue;
-    mpi_errno = await(round->comm, rank, finished, board->round - DEPTH);
+    mpi_errno = await(round->comm, finished, board->round - DEPTH);
     MPIR_ERR_CHECK(mpi_errno);
-    theirs = MPL_atomic_relaxed_load_int64(finished); /* once: it grows */
+    theirs = MPL_atomic_acquire_load_int64(finished); /* once: it grows */
     least = MPL_MIN(least, theirs);
   }
   board->writable_until = least + DEPTH;
@@ -205,16 +223,6 @@ fn_exit:
   return mpi_errno;
 fn_fail:
   goto fn_exit;
-}
-
-/* Of predefined elements without holes. */
-static bool is_plain(MPI_Datatype datatype) {
-  MPI_Aint size, extent;
-
-  if (!HANDLE_IS_BUILTIN(datatype)) return false;
-  MPIR_Datatype_get_size_macro(datatype, size);
-  MPIR_Datatype_get_extent_macro(datatype, extent);
-  return size == extent;
 }
 
 static MPI_Aint bytes_of(MPI_Aint count, MPI_Datatype datatype) {
@@ -234,14 +242,16 @@ static void* part(const void* buffer, int i, MPI_Aint count, MPI_Datatype dataty
 /* Between a buffer and the bytes that it has in a cell. */
 static int pack(const void* buffer, MPI_Aint count, MPI_Datatype datatype, void* data,
                 MPI_Aint bytes) {
-  if (!is_plain(datatype)) return MPIR_Localcopy(buffer, count, datatype, data, bytes, MPI_BYTE);
+  if (!HANDLE_IS_BUILTIN(datatype))
+    return MPIR_Localcopy(buffer, count, datatype, data, bytes, MPI_BYTE);
   memcpy(data, buffer, (size_t)MPL_MIN(bytes, bytes_of(count, datatype)));
   return MPI_SUCCESS;
 }
 
 static int unpack(const void* data, MPI_Aint bytes, void* buffer, MPI_Aint count,
                   MPI_Datatype datatype) {
-  if (!is_plain(datatype)) return MPIR_Localcopy(data, bytes, MPI_BYTE, buffer, count, datatype);
+  if (!HANDLE_IS_BUILTIN(datatype))
+    return MPIR_Localcopy(data, bytes, MPI_BYTE, buffer, count, datatype);
   memcpy(buffer, data, (size_t)MPL_MIN(bytes, bytes_of(count, datatype)));
   return MPI_SUCCESS;
 }
@@ -250,14 +260,15 @@ static int unpack(const void* data, MPI_Aint bytes, void* buffer, MPI_Aint count
 static int write_cell(const round_t* round, const void* buffer, MPI_Aint count,
                       MPI_Datatype datatype) {
   cell_t* cell = cell_of(round, round->comm->rank);
-  const bool absent = says_more();
   int mpi_errno = await_cell(round);
 
   MPIR_ERR_CHECK(mpi_errno);
-  if (!absent) mpi_errno = pack(buffer, count, datatype, cell->data, round->bytes);
+  if (likely(!round->withholds))
+    mpi_errno = pack(buffer, count, datatype, cell->data, round->bytes);
   MPIR_ERR_CHECK(mpi_errno);
-  cell->bytes = round->bytes;
-  MPL_atomic_release_store_int64(&cell->mark, round->board->round * 2 + absent);
+  cell->bytes = (int32_t)round->bytes;
+  cell->errflag = *round->errflag;
+  MPL_atomic_release_store_int64(&cell->mark, round->board->round * 2 + round->withholds);
 
 fn_exit:
   return mpi_errno;
@@ -265,13 +276,17 @@ fn_fail:
   goto fn_exit;
 }
 
-/* Returns when the rank's data are there, or it says that they are not. */
+/* Returns when the rank's data are there, or it says that they are not, or that it failed. */
 static int await_data(round_t* round, int rank) {
   const cell_t* cell = cell_of(round, rank);
-  int mpi_errno = await(round->comm, rank, &cell->mark, round->board->round * 2);
+  int mpi_errno = await(round->comm, &cell->mark, round->board->round * 2);
 
   MPIR_ERR_CHECK(mpi_errno);
   round->absent = MPL_atomic_relaxed_load_int64(&cell->mark) % 2 != 0;
+  if (unlikely(cell->errflag != MPIR_ERR_NONE)) {
+    MPIR_ERR_SET(mpi_errno, cell->errflag, "**coll_fail");
+    goto fn_fail;
+  }
   MPIR_ERR_CHKANDJUMP2(cell->bytes != round->bytes, mpi_errno, MPI_ERR_TRUNCATE, "**truncate",
                        "**truncate %d %d", (int)cell->bytes, (int)round->bytes);
 
@@ -284,7 +299,7 @@ fn_fail:
 /* Those of all ranks; absent is what some rank's are. */
 static int await_all(round_t* round) {
   int mpi_errno = MPI_SUCCESS;
-  bool absent = false;
+  bool absent = round->withholds;
 
   for (int rank = 0; rank < round->board->ranks && mpi_errno == MPI_SUCCESS; rank++) {
     mpi_errno = await_data(round, rank);
@@ -300,10 +315,10 @@ bool MPIDI_MAD_board_barrier(MPIR_Comm* comm, MPIR_Errflag_t* errflag, int* mpi_
   const char nothing = 0;
   round_t round;
 
-  if (!begin_round(&round, comm, 1, mpi_errno)) return *mpi_errno != MPI_SUCCESS;
+  if (!begin_round(&round, comm, 1, errflag, mpi_errno)) return *mpi_errno != MPI_SUCCESS;
   *mpi_errno = write_cell(&round, &nothing, 1, MPI_BYTE);
   if (*mpi_errno == MPI_SUCCESS) *mpi_errno = await_all(&round);
-  return end_round(&round, errflag, mpi_errno);
+  return end_round(&round, mpi_errno);
 }
 
 bool MPIDI_MAD_board_allgather(const void* sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -312,7 +327,7 @@ bool MPIDI_MAD_board_allgather(const void* sendbuf, MPI_Aint sendcount, MPI_Data
   const MPI_Aint bytes = bytes_of(recvcount, recvtype);
   round_t round;
 
-  if (!begin_round(&round, comm, bytes, mpi_errno)) return *mpi_errno != MPI_SUCCESS;
+  if (!begin_round(&round, comm, bytes, errflag, mpi_errno)) return *mpi_errno != MPI_SUCCESS;
   *mpi_errno =
       sendbuf == MPI_IN_PLACE
           ? write_cell(&round, part(recvbuf, comm->rank, recvcount, recvtype), recvcount, recvtype)
@@ -321,7 +336,7 @@ bool MPIDI_MAD_board_allgather(const void* sendbuf, MPI_Aint sendcount, MPI_Data
   for (int i = 0; *mpi_errno == MPI_SUCCESS && !round.absent && i < comm->local_size; i++)
     *mpi_errno = unpack(cell_of(&round, i)->data, bytes, part(recvbuf, i, recvcount, recvtype),
                         recvcount, recvtype);
-  return end_round(&round, errflag, mpi_errno);
+  return end_round(&round, mpi_errno);
 }
 
 bool MPIDI_MAD_board_alltoall(const void* sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -330,7 +345,7 @@ bool MPIDI_MAD_board_alltoall(const void* sendbuf, MPI_Aint sendcount, MPI_Datat
   const MPI_Aint bytes = bytes_of(recvcount, recvtype);
   round_t round;
 
-  if (!begin_round(&round, comm, bytes * comm->local_size, mpi_errno))
+  if (!begin_round(&round, comm, bytes * comm->local_size, errflag, mpi_errno))
     return *mpi_errno != MPI_SUCCESS;
   *mpi_errno = sendbuf == MPI_IN_PLACE
                    ? write_cell(&round, recvbuf, recvcount * comm->local_size, recvtype)
@@ -339,7 +354,7 @@ bool MPIDI_MAD_board_alltoall(const void* sendbuf, MPI_Aint sendcount, MPI_Datat
   for (int i = 0; *mpi_errno == MPI_SUCCESS && !round.absent && i < comm->local_size; i++)
     *mpi_errno = unpack(cell_of(&round, i)->data + comm->rank * bytes, bytes,
                         part(recvbuf, i, recvcount, recvtype), recvcount, recvtype);
-  return end_round(&round, errflag, mpi_errno);
+  return end_round(&round, mpi_errno);
 }
 
 /* ---- from one to all ---- */
@@ -348,13 +363,13 @@ bool MPIDI_MAD_board_bcast(void* buffer, MPI_Aint count, MPI_Datatype datatype, 
                            MPIR_Comm* comm, MPIR_Errflag_t* errflag, int* mpi_errno) {
   round_t round;
 
-  if (!begin_round(&round, comm, bytes_of(count, datatype), mpi_errno))
+  if (!begin_round(&round, comm, bytes_of(count, datatype), errflag, mpi_errno))
     return *mpi_errno != MPI_SUCCESS;
   if (comm->rank == root) *mpi_errno = write_cell(&round, buffer, count, datatype);
   if (*mpi_errno == MPI_SUCCESS) *mpi_errno = await_data(&round, root);
   if (*mpi_errno == MPI_SUCCESS && !round.absent && comm->rank != root)
     *mpi_errno = unpack(cell_of(&round, root)->data, round.bytes, buffer, count, datatype);
-  return end_round(&round, errflag, mpi_errno);
+  return end_round(&round, mpi_errno);
 }
 
 bool MPIDI_MAD_board_scatter(const void* sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -364,42 +379,42 @@ bool MPIDI_MAD_board_scatter(const void* sendbuf, MPI_Aint sendcount, MPI_Dataty
   const MPI_Aint bytes = sends ? bytes_of(sendcount, sendtype) : bytes_of(recvcount, recvtype);
   round_t round;
 
-  if (!begin_round(&round, comm, bytes * comm->local_size, mpi_errno))
+  if (!begin_round(&round, comm, bytes * comm->local_size, errflag, mpi_errno))
     return *mpi_errno != MPI_SUCCESS;
   if (sends) *mpi_errno = write_cell(&round, sendbuf, sendcount * comm->local_size, sendtype);
   if (*mpi_errno == MPI_SUCCESS) *mpi_errno = await_data(&round, root);
   if (*mpi_errno == MPI_SUCCESS && !round.absent && recvbuf != MPI_IN_PLACE)
     *mpi_errno = unpack(cell_of(&round, root)->data + comm->rank * bytes, bytes, recvbuf, recvcount,
                         recvtype);
-  return end_round(&round, errflag, mpi_errno);
+  return end_round(&round, mpi_errno);
 }
 
 /* ---- from all to one ---- */
 
 /* Data that are not in the rank's cell: it has sent them to the root. */
 static int receive_instead(round_t* round, int rank, void* buffer, MPI_Aint count,
-                           MPI_Datatype datatype, int tag, MPIR_Errflag_t* errflag) {
+                           MPI_Datatype datatype, int tag) {
   round->absent = false;
-  return MPIC_Recv(buffer, count, datatype, rank, tag, round->comm, MPI_STATUS_IGNORE, errflag);
+  return MPIC_Recv(buffer, count, datatype, rank, tag, round->comm, MPI_STATUS_IGNORE,
+                   round->errflag);
 }
 
 /* To the root: by the cell, or by a message. */
 static int give(round_t* round, const void* buffer, MPI_Aint count, MPI_Datatype datatype, int root,
-                int tag, MPIR_Errflag_t* errflag) {
+                int tag) {
   int mpi_errno = write_cell(round, buffer, count, datatype);
 
-  if (mpi_errno == MPI_SUCCESS && says_more())
-    mpi_errno = MPIC_Send(buffer, count, datatype, root, tag, round->comm, errflag);
+  if (mpi_errno == MPI_SUCCESS && round->withholds)
+    mpi_errno = MPIC_Send(buffer, count, datatype, root, tag, round->comm, round->errflag);
   return mpi_errno;
 }
 
-static int take(round_t* round, int rank, void* buffer, MPI_Aint count, MPI_Datatype datatype,
-                MPIR_Errflag_t* errflag) {
+static int take(round_t* round, int rank, void* buffer, MPI_Aint count, MPI_Datatype datatype) {
   int mpi_errno = await_data(round, rank);
 
   if (mpi_errno != MPI_SUCCESS) return mpi_errno;
   if (unlikely(round->absent))
-    return receive_instead(round, rank, buffer, count, datatype, MPIR_GATHER_TAG, errflag);
+    return receive_instead(round, rank, buffer, count, datatype, MPIR_GATHER_TAG);
   return unpack(cell_of(round, rank)->data, round->bytes, buffer, count, datatype);
 }
 
@@ -411,32 +426,31 @@ bool MPIDI_MAD_board_gather(const void* sendbuf, MPI_Aint sendcount, MPI_Datatyp
 
   if (!begin_round(&round, comm,
                    receives ? bytes_of(recvcount, recvtype) : bytes_of(sendcount, sendtype),
-                   mpi_errno))
+                   errflag, mpi_errno))
     return *mpi_errno != MPI_SUCCESS;
   if (!receives)
-    *mpi_errno = give(&round, sendbuf, sendcount, sendtype, root, MPIR_GATHER_TAG, errflag);
+    *mpi_errno = give(&round, sendbuf, sendcount, sendtype, root, MPIR_GATHER_TAG);
   else if (sendbuf != MPI_IN_PLACE)
     *mpi_errno = MPIR_Localcopy(sendbuf, sendcount, sendtype,
                                 part(recvbuf, root, recvcount, recvtype), recvcount, recvtype);
   for (int i = 0; receives && *mpi_errno == MPI_SUCCESS && i < comm->local_size; i++) {
     if (i == root) continue;
-    *mpi_errno =
-        take(&round, i, part(recvbuf, i, recvcount, recvtype), recvcount, recvtype, errflag);
+    *mpi_errno = take(&round, i, part(recvbuf, i, recvcount, recvtype), recvcount, recvtype);
   }
-  return end_round(&round, errflag, mpi_errno);
+  return end_round(&round, mpi_errno);
 }
 
 /* ---- reductions ---- */
 
 /* As on all ranks. */
 static bool is_reducible(MPI_Datatype datatype, MPI_Op op) {
-  return is_plain(datatype) && HANDLE_IS_BUILTIN(op);
+  return HANDLE_IS_BUILTIN(datatype) && HANDLE_IS_BUILTIN(op);
 }
 
 /* The data of all ranks, from the last one on, on whichever rank: so the bits are the same.  `own`
  * are this rank's. */
 static int reduce_all(round_t* round, const void* own, void* recvbuf, MPI_Aint count,
-                      MPI_Datatype datatype, MPI_Op op, MPIR_Errflag_t* errflag) {
+                      MPI_Datatype datatype, MPI_Op op) {
   _Alignas(64) char sent[CELL_BYTES];
   int mpi_errno = MPI_SUCCESS;
 
@@ -448,7 +462,7 @@ static int reduce_all(round_t* round, const void* own, void* recvbuf, MPI_Aint c
       theirs = round->absent ? sent : cell_of(round, rank)->data;
     }
     if (unlikely(round->absent)) {
-      mpi_errno = receive_instead(round, rank, sent, count, datatype, MPIR_REDUCE_TAG, errflag);
+      mpi_errno = receive_instead(round, rank, sent, count, datatype, MPIR_REDUCE_TAG);
       MPIR_ERR_CHECK(mpi_errno);
     }
     if (rank == round->board->ranks - 1)
@@ -471,15 +485,15 @@ bool MPIDI_MAD_board_reduce(const void* sendbuf, void* recvbuf, MPI_Aint count,
   round_t round;
 
   if (!is_reducible(datatype, op)) return false;
-  if (!begin_round(&round, comm, bytes_of(count, datatype), mpi_errno))
+  if (!begin_round(&round, comm, bytes_of(count, datatype), errflag, mpi_errno))
     return *mpi_errno != MPI_SUCCESS;
   if (comm->rank != root) {
-    *mpi_errno = give(&round, sendbuf, count, datatype, root, MPIR_REDUCE_TAG, errflag);
+    *mpi_errno = give(&round, sendbuf, count, datatype, root, MPIR_REDUCE_TAG);
   } else {
     memcpy(own, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, (size_t)round.bytes);
-    *mpi_errno = reduce_all(&round, own, recvbuf, count, datatype, op, errflag);
+    *mpi_errno = reduce_all(&round, own, recvbuf, count, datatype, op);
   }
-  return end_round(&round, errflag, mpi_errno);
+  return end_round(&round, mpi_errno);
 }
 
 bool MPIDI_MAD_board_allreduce(const void* sendbuf, void* recvbuf, MPI_Aint count,
@@ -488,12 +502,12 @@ bool MPIDI_MAD_board_allreduce(const void* sendbuf, void* recvbuf, MPI_Aint coun
   round_t round;
 
   if (!is_reducible(datatype, op)) return false;
-  if (!begin_round(&round, comm, bytes_of(count, datatype), mpi_errno))
+  if (!begin_round(&round, comm, bytes_of(count, datatype), errflag, mpi_errno))
     return *mpi_errno != MPI_SUCCESS;
   *mpi_errno = write_cell(&round, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, count, datatype);
   if (*mpi_errno == MPI_SUCCESS) *mpi_errno = await_all(&round);
   if (*mpi_errno == MPI_SUCCESS && !round.absent)
-    *mpi_errno = reduce_all(&round, cell_of(&round, comm->rank)->data, recvbuf, count, datatype, op,
-                            errflag);
-  return end_round(&round, errflag, mpi_errno);
+    *mpi_errno =
+        reduce_all(&round, cell_of(&round, comm->rank)->data, recvbuf, count, datatype, op);
+  return end_round(&round, mpi_errno);
 }

@@ -109,7 +109,8 @@ int MPIX_Mad_piggyback_get(const MPI_Status* status, void* buffer, int count, MP
 /* `function` is called when a message was received on `comm`, before its receive is complete to
  * anybody else, with the status that it has: `value` are `bytes` of what came along, packed and
  * valid during the call, or NULL and 0 if nothing came.  `collective`: the message is one of a
- * collective operation (only with the hint above); its data are MPI's own.  It may be called by any
+ * collective operation (only with the hint above); its data are MPI's own.  Short operations in
+ * shared memory are no messages, but where who sends has a value attached.  It may be called by any
  * thread that is inside of MPI, by one at a time, and calls no MPI itself.  NULL: nobody is called
  * any more. */
 typedef void MPIX_Mad_piggyback_function(MPI_Comm comm, const MPI_Status* status, int collective,

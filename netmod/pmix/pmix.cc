@@ -18,7 +18,8 @@ namespace {
 
 constexpr int kDone = 0;
 constexpr int kFailed = -1;
-constexpr int kValueLength = 4096;  // libpmix has no limit of its own
+// libpmix has no limit of its own; the longest is where the ranks are, if they lie irregularly.
+constexpr int kValueLength = 65536;
 constexpr const char* kMappingKey = "PMI_process_mapping";
 
 pmix_proc_t self;  // libpmix's name for this process, from init() on

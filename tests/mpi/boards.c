@@ -2,9 +2,11 @@
  *
  * Lengths lie on both sides of what goes through shared memory; each rank chooses by itself whether
  * it describes its data as plain integers or as a derived type; roots change, and now and then a
- * rank is late, so that who only sends runs ahead.  Argument: threads of each rank, each with a
- * communicator of its own.
+ * rank is late, so that who only sends runs ahead.  Arguments: threads of each rank, each with a
+ * communicator of its own; "values" if the last rank attaches a value in the midst of it all, so
+ * that what it has to say goes by messages from then on.
  */
+#include <mpix_mad.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +30,7 @@ typedef struct {
   Random common, own; /* alike on all ranks; of this one */
   uint32_t round;
   MPI_Win window;
+  bool attaches;
   volatile int* arrived; /* at barriers, by rank, in memory of all; or NULL */
 } Program;
 
@@ -231,7 +234,11 @@ static void one(Program* program) {
 
 static void* run(void* argument) {
   Program* program = argument;
-  for (int i = 0; i < kOperations; i++) one(program);
+  for (int i = 0; i < kOperations; i++) {
+    if (program->attaches && i == kOperations / 4)
+      CHECK_MPI(MPIX_Mad_piggyback_attach(program->comm, &program->rank, 1, MPI_INT));
+    one(program);
+  }
   return NULL;
 }
 
@@ -250,6 +257,7 @@ int main(int argc, char** argv) {
     MPI_Comm_split(MPI_COMM_WORLD, 0, i % 2 == 0 ? rank : -rank, &programs[i].comm);
     MPI_Comm_rank(programs[i].comm, &programs[i].rank);
     share_arrivals(&programs[i]);
+    programs[i].attaches = i == 0 && argc > 2 && rank == size - 1;
     programs[i].common = random_from((uint32_t)i + 1);
     programs[i].own = random_from((uint32_t)(1000 + i * 100 + rank));
   }

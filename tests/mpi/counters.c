@@ -273,6 +273,33 @@ static void reductions(bool shared) {
   }
 }
 
+/* No operation that is short is a message once they go through shared memory. */
+static void shared_operations(void) {
+  enum { kTimes = 50, kOperations = 8 };
+  static const char* const kNames[kOperations] = {"barrier",   "bcast",    "gather", "scatter",
+                                                  "allgather", "alltoall", "reduce", "allreduce"};
+  for (int operation = 0; operation < kOperations; operation++) {
+    const Counts before = counts_now("send");
+    for (int i = 0; i < kTimes; i++) {
+      double out[2] = {rank, rank}, in[2];
+      if (operation == 0) CHECK_MPI(MPI_Barrier(comm));
+      if (operation == 1) CHECK_MPI(MPI_Bcast(out, 1, MPI_DOUBLE, i % 2, comm));
+      if (operation == 2) CHECK_MPI(MPI_Gather(out, 1, MPI_DOUBLE, in, 1, MPI_DOUBLE, i % 2, comm));
+      if (operation == 3)
+        CHECK_MPI(MPI_Scatter(out, 1, MPI_DOUBLE, in, 1, MPI_DOUBLE, i % 2, comm));
+      if (operation == 4) CHECK_MPI(MPI_Allgather(out, 1, MPI_DOUBLE, in, 1, MPI_DOUBLE, comm));
+      if (operation == 5) CHECK_MPI(MPI_Alltoall(out, 1, MPI_DOUBLE, in, 1, MPI_DOUBLE, comm));
+      if (operation == 6) CHECK_MPI(MPI_Reduce(out, in, 1, MPI_DOUBLE, MPI_SUM, i % 2, comm));
+      if (operation == 7) CHECK_MPI(MPI_Allreduce(out, in, 1, MPI_DOUBLE, MPI_SUM, comm));
+    }
+    const Counts counts = since(&before, "send");
+    uint64_t messages = 0;
+    for (int i = 0; i < kTaken; i++) messages += counts.messages[i];
+    CHECK(messages == 0, "%llu messages for %d times %s", (unsigned long long)messages, kTimes,
+          kNames[operation]);
+  }
+}
+
 /* Each control variable is there, says what it is for, and has the environment's value. */
 static void variables(void) {
   static const char* const kNames[] = {"DATATYPE_PATH",   "FABRIC",     "INTERFACE", "EAGER_LIMIT",
@@ -319,7 +346,10 @@ int main(int argc, char** argv) {
   if (strcmp(what, "unexpected") == 0) unexpected(low, high);
   if (strcmp(what, "gathered") == 0) gathered_packets(low, high);
   if (strcmp(what, "reductions") == 0) reductions(false);
-  if (strcmp(what, "reductions-shared") == 0) reductions(true);
+  if (strcmp(what, "reductions-shared") == 0) {
+    reductions(true);
+    shared_operations();
+  }
   counters_close();
   MPI_Comm_free(&comm);
   return check_finish();

@@ -472,6 +472,26 @@ static void die_at_board(void) {
               MPIX_ERR_PROC_FAILED);
 }
 
+/* The root, which runs ahead, waits in the end for the victim to read; rank 0 for the root, which
+ * lives, and never spoke to the victim. */
+static void die_beside_board(void) {
+  int value = rank, error = MPI_SUCCESS;
+  for (int i = 0; i < 40; i++) CHECK_MPI(MPI_Bcast(&value, 1, MPI_INT, 1, comm));
+  if (rank == victim) die_later();
+  for (int i = 0; i < 40 && error == MPI_SUCCESS; i++)
+    error = MPI_Bcast(&value, 1, MPI_INT, 1, comm);
+  CHECK_CLASS(error, MPIX_ERR_PROC_FAILED);
+}
+
+/* Of two nodes: also those whose node nobody left learn that the sum is none. */
+static void die_at_one_of_two_boards(void) {
+  double mine = rank, sum = 0;
+  for (int i = 0; i < 40; i++) CHECK_MPI(MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, comm));
+  if (rank == victim) die_later();
+  CHECK(MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, comm) != MPI_SUCCESS,
+        "a sum without the victim's is %f", sum);
+}
+
 /* Rank 0 waits for a member of a group that is dead: to post, or to complete. `near`: the window is
  * one of shared memory. */
 static void die_in_group(bool posting, bool tests, bool near) {
@@ -569,6 +589,10 @@ static bool play(const char* scene) {
     die_fencing();
   else if (strcmp(scene, "board") == 0)
     die_at_board();
+  else if (strcmp(scene, "beside-board") == 0)
+    die_beside_board();
+  else if (strcmp(scene, "two-boards") == 0)
+    die_at_one_of_two_boards();
   else if (strcmp(scene, "collective") == 0)
     die_collective();
   else if (strcmp(scene, "broadcasting") == 0)

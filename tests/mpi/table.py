@@ -1,7 +1,7 @@
 """The test programs' runs, as data."""
 
 from dataclasses import dataclass, field, replace
-from typing import Dict, List, Tuple
+from typing import Dict, Optional, List, Tuple
 
 from madtool import hosts
 
@@ -80,6 +80,11 @@ def _death(scene: str, ranks: int = 3) -> Test:
 def _two_hosts(name: str, program: str, fabrics: str) -> Test:
     env = {**_variable("FABRIC", fabrics), **_variable("INTERFACE", hosts.WIRE)}
     return Test(f"two-hosts-{name}", program, 4, env=env, two_hosts=True, timeout=120, fabric=NONE)
+
+
+def _at_board(name: str, program: str, ranks: int, args: Tuple[str, ...] = (), env: Optional[Dict[str, str]] = None) -> Test:
+    """Over the fabric whose processes have boards (mad_board.c)."""
+    return Test(name, program, ranks, args=args, env={**_variable("FABRIC", "shm"), **(env or {})}, fabric=NONE)
 
 
 def _silence(fabric: str) -> Test:
@@ -171,12 +176,16 @@ TESTS = (
     Test("accumulates", "accumulates", 3),
     Test("unsigned-numbers", "unsigned_numbers", 2, fabric=NONE),
     Test("ahead", "ahead", 4),
-    Test("boards", "boards", 2),
-    Test("boards-many", "boards", 5),
-    Test("boards-threads", "boards", 3, args=("3",)),
-    Test("boards-nodes", "boards", 4, env=TWO_NODES, fabric=NONE),
-    Test("boards-messages", "boards", 3, env=_variable("SHARED_COLLECTIVES", "0"), fabric=NONE),
-    Test("boards-checked", "boards", 3, env=_variable("CHECK_TYPES", "1"), fabric=NONE),
+    Test("boards-tcp", "boards", 2, fabric=NONE),  # by messages
+    _at_board("boards", "boards", 2),
+    _at_board("boards-many", "boards", 5),
+    _at_board("boards-threads", "boards", 3, ("3",)),
+    _at_board("boards-nodes", "boards", 4, env=TWO_NODES),
+    # One rank has a value on its messages from some operation on, the others not.
+    _at_board("boards-values", "boards", 3, ("1", "values")),
+    _at_board("boards-values-threads", "boards", 3, ("3", "values")),
+    _at_board("boards-checked", "boards", 3, env=_variable("CHECK_TYPES", "1")),
+    _at_board("boards-off", "boards", 3, env=_variable("SHARED_COLLECTIVES", "0")),
     Test("fences", "fences", 4),
     Test("fences-nodes", "fences", 4, env=TWO_NODES, fabric=NONE),
     Test("fences-messages", "fences", 3, env=_variable("SHARED_WINDOWS", "0"), fabric=NONE),
@@ -215,7 +224,7 @@ TESTS = (
     _counters("flush-threshold", ("packets", "190", "400"), _variable("FLUSH_THRESHOLD", "4096")),
     _counters("flush-default", ("packets", "1", "200"), {}),
     _counters("reductions", ("reductions",), _variable("SHARED_COLLECTIVES", "0")),
-    _counters("reductions-shared", ("reductions-shared",), _variable("FABRIC", "shm")),
+    replace(_counters("reductions-shared", ("reductions-shared",), _variable("FABRIC", "shm")), fabric=NONE),
     # Of an unexpected message no more is kept than the limit says (and a few bytes of other messages).
     _counters("eager-limit", ("unexpected", "500", "1064"), _variable("EAGER_LIMIT", "1000")),
     _counters("eager-large", ("unexpected", "20000", "32064"), _variable("EAGER_LIMIT", "32000")),
@@ -258,10 +267,12 @@ TESTS = (
     Test("error-classes", "error_classes", 1, fabric=NONE),
     Test("foreign", "foreign", 3),
     Test("liar", "liar", 2, env=_variable("FABRIC", "tcp"), fabric=NONE),
-    *map(_death, ("board", "receiving", "receiving-gapped", "sending", "sending-gapped", "awaited", "awaited-unknown",
+    *map(_death, ("receiving", "receiving-gapped", "sending", "sending-gapped", "awaited", "awaited-unknown",
                   "any-source", "any-source-unknown", "unknown", "unmatched", "probed", "partitioned", "partitioned-receiver", "collective", "broadcasting",
                   "one-sided", "one-sided-open", "flushing", "locking", "lock-queued", "locking-near", "lock-queued-near", "accumulating",
                   "group-post", "group-complete", "group-test", "group-post-near", "group-complete-near", "fencing", "leaving")),
+    *(replace(_death(scene, ranks), env={**_variable("FABRIC", "shm"), **env}, fabric=NONE)
+      for scene, ranks, env in (("board", 3, {}), ("beside-board", 4, {}), ("two-boards", 6, TWO_NODES))),
     _death("scattering", ranks=8),
     _death("exchanging", ranks=5),
     _death("any-source-far", ranks=6),

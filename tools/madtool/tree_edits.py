@@ -6,13 +6,14 @@ processes that wait for others of the node in MPI_Init sleep.  Those of
 MPI_Pack and its kin let them work at absolute addresses.  Some give MPI's extended error classes their texts,
 one keeps more VCIs than there are from being used before the netmod can refuse them, and one has MPI_Init of a
 spawned process return why its parent cannot be reached.  One gives short reductions the algorithm with the fewest
-messages, five have reductions return the errors of their parts, one keeps MPI_Comm_split_type from giving hints to
+messages, five have reductions return the errors of their parts, one keeps MPI_Reduce in place from an address that is none,
+four give communicators of one node algorithms without steps for nodes (ADR 64), one keeps MPI_Comm_split_type from giving hints to
 the communicator that it did not make, and two keep an error's text within its buffer and from a null pointer. Two
 are for values that messages take along (ADR 50): a status has room for a number beside a count of 42 bits, and a
 communicator of one process leaves MPICH's own way for messages to itself once it carries some. Some have structs of
 few fields made by the netmod, and MPICH's datatype engine told of them when it needs them (ADR 52). Some have the
-engine pack, unpack and copy what MPICH moves within a process (ADR 54). Three have MPICH ask the launcher that the
-netmod chooses: PMI-1's or PMIx's (ADR 63). One has reductions made by MPI's own
+engine pack, unpack and copy what MPICH moves within a process (ADR 54). Four have MPICH ask the launcher that the
+netmod chooses: PMI-1's or PMIx's (ADR 63). Four send what leaves at once before the receive of the same call (ADR 64). One has reductions made by MPI's own
 operators, and five have those vectorized for the processor that is there.
 An edit is applied once and recognised when already there.
 """
@@ -53,6 +54,7 @@ _FLATTENING = "src/mpi/datatype/typerep/src/typerep_flatten.c"
 _LOCAL_COPIES = "src/mpi/misc/utils.c"
 _NETMOD = "mpid/ch4/netmod/mad"
 _TOPOLOGY = "src/util/mpir_hwtopo.c"
+_WHY_RANK = "PMI-1's keys say who put them, PMIx is told"
 _SENDRECV = "src/mpi/pt2pt/sendrecv.c"
 _HELPERS = "src/mpi/coll/helper_fns.c"
 _WHY_AHEAD = "the receive was posted first, which the other side's receive waited for"
@@ -543,7 +545,7 @@ EDITS = (
         ("barrier", "composition=MPIDI_Barrier_intra_composition_alpha", "composition=MPIDI_Barrier_intra_composition_beta"),
         ("bcast", "comm_size<8", "composition=MPIDI_Bcast_intra_composition_gamma"),
         ("reduce", "is_commutative=yes", "composition=MPIDI_Reduce_intra_composition_gamma"))),
-    Edit(_PMI, '#include "mpir_nodemap.h"\n', f'#include "mpir_nodemap.h"\n#include "../{_NETMOD}/mad_pmi_names.h"\n', True,
+    Edit(_PMI, '#include "mpir_nodemap.h"\n', f'#include "../{_NETMOD}/mad_pmi_names.h"\n#include "mpir_nodemap.h"\n', True,
          _WHY_PMI),
     replace(_with("mad_pmi_names.h", _NAMES), needed=True, why=_WHY_PMI, times=2),  # one of them is left out
     Edit(
@@ -551,7 +553,14 @@ EDITS = (
         "PMI_KVS_Get(pmi_kvs_name, key, val, val_size)",
         "MPIDI_MAD_pmi()->kvs_get(pmi_kvs_name, src, key, val, val_size)",
         True,
-        "PMI-1's keys say who put them, PMIx is told",
+        _WHY_RANK,
+    ),
+    Edit(
+        "src/util/mpir_nodemap.h",
+        "PMI_KVS_Get(kvs_name, key, node_names",
+        "MPIDI_MAD_pmi()->kvs_get(kvs_name, i, key, node_names",
+        True,
+        _WHY_RANK,
     ),
     Edit(
         _LOCAL_COPIES,

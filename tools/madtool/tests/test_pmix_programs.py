@@ -17,7 +17,8 @@ class PmixPrograms(unittest.TestCase):
         self.assertEqual(start.complaint(0, "the job has 1 ranks\n"), "it did not say: ok launched")
 
     def test_what_must_fail_does(self) -> None:
-        start = Start("launched", (), ("1", "1"), "PMIx_Init", succeeds=False)
+        self.assertEqual(Start("launched", (), (), "", status=7).complaint(1, ""), "exit status 1")
+        start = Start("launched", (), ("1", "1"), "PMIx_Init", status=None)
         self.assertEqual(start.complaint(15, "ch4:mad: PMIx_Init: UNREACHABLE\n"), "")
         self.assertEqual(start.complaint(0, "ok launched PMIx_Init\n"), "exit status 0")
 
