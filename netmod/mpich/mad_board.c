@@ -14,9 +14,9 @@
 #include "mad_window.h"
 
 #define CELL_BYTES 496   /* of data; a cell is half a KiB */
-#define DEPTH 8          /* cells of a rank */
+#define DEPTH 32         /* cells of a rank */
 #define MOST_RANKS 16    /* each of them may read a cell of every other one */
-#define MOST_BOARDS 64   /* of a process */
+#define MOST_BOARDS 32   /* of a process */
 #define FIRST_WITHOUT 16 /* operations of a communicator before it gets a board */
 #define NEVER (-1)       /* instead of their number, of a communicator that gets none */
 #define LOOKS 100        /* at a word before a poll, which takes as long as some 50 of them */

@@ -540,6 +540,14 @@ EDITS = (
         False,
         _WHY_AHEAD,
     ),
+    Edit(
+        _SELECTION,
+        _characters('"avg_msg_size<=2048":{"algorithm=MPIR_Reduce_intra_binomial'),
+        _characters('"avg_msg_size<=65536":{"algorithm=MPIR_Reduce_intra_binomial'),
+        False,
+        "MPI_Reduce of more than 2 KiB was a scatter and a gather, 1.1 to 3 times as long up to 2 MiB (perf/results.md)",
+        times=2,
+    ),
     *(_on_one_node(*table) for table in (
         ("barrier", "algorithm=MPIR_Barrier_intra_smp", "algorithm=MPIR_Barrier_intra_dissemination"),
         ("barrier", "composition=MPIDI_Barrier_intra_composition_alpha", "composition=MPIDI_Barrier_intra_composition_beta"),
