@@ -19,7 +19,6 @@
 #define MOST_BOARDS 32   /* of a process */
 #define FIRST_WITHOUT 16 /* operations of a communicator before it gets a board */
 #define NEVER (-1)       /* instead of their number, of a communicator that gets none */
-#define LOOKS 100        /* at a word before a poll, which takes as long as some 50 of them */
 
 typedef struct {
   _Alignas(64) MPL_atomic_int64_t mark; /* round * 2, and 1 if the data are not here */
@@ -138,7 +137,7 @@ static int await(MPIR_Comm* comm, const MPL_atomic_int64_t* word, int64_t value)
   uint32_t polls = 0, looks = 0;
 
   while (MPL_atomic_acquire_load_int64(word) < value) {
-    if (!MPIDI_MAD_global.crowded && ++looks % LOOKS != 0) continue;
+    if (!MPIDI_MAD_global.crowded && ++looks % MPIDI_MAD_LOOKS != 0) continue;
     mpi_errno = member_error(comm);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDI_MAD_poll_awake(&polls);
@@ -481,7 +480,7 @@ fn_fail:
 bool MPIDI_MAD_board_reduce(const void* sendbuf, void* recvbuf, MPI_Aint count,
                             MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm* comm,
                             MPIR_Errflag_t* errflag, int* mpi_errno) {
-  _Alignas(64) char own[CELL_BYTES];
+  _Alignas(64) char kept[CELL_BYTES]; /* of a root in place, whose buffer has the sum first */
   round_t round;
 
   if (!is_reducible(datatype, op)) return false;
@@ -490,8 +489,8 @@ bool MPIDI_MAD_board_reduce(const void* sendbuf, void* recvbuf, MPI_Aint count,
   if (comm->rank != root) {
     *mpi_errno = give(&round, sendbuf, count, datatype, root, MPIR_REDUCE_TAG);
   } else {
-    memcpy(own, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, (size_t)round.bytes);
-    *mpi_errno = reduce_all(&round, own, recvbuf, count, datatype, op);
+    if (sendbuf == MPI_IN_PLACE) sendbuf = memcpy(kept, recvbuf, (size_t)round.bytes);
+    *mpi_errno = reduce_all(&round, sendbuf, recvbuf, count, datatype, op);
   }
   return end_round(&round, mpi_errno);
 }

@@ -261,11 +261,15 @@ fn_fail:
   return failed_send(comm, mpi_errno, request);
 }
 
+static mad_envelope envelope_of(int tag, MPIR_Comm* comm, int context_offset) {
+  return (mad_envelope){comm->rank, MPIR_TAG_MASK_ERROR_BITS(tag),
+                        (uint16_t)(comm->context_id + context_offset)};
+}
+
 int MPIDI_MAD_isend(const void* buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
                     MPIR_Comm* comm, int context_offset, MPIDI_av_entry_t* addr, bool synchronous,
                     MPIR_Errflag_t errflag, MPIR_Request** request) {
-  const mad_envelope envelope = {comm->rank, MPIR_TAG_MASK_ERROR_BITS(tag),
-                                 (uint16_t)(comm->context_id + context_offset)};
+  const mad_envelope envelope = envelope_of(tag, comm, context_offset);
   const uint32_t flags = flags_of(errflag) | flags_in(tag) | (synchronous ? MAD_SYNCHRONOUS : 0);
   int mpi_errno = MPI_SUCCESS;
   mad_peer* peer;
@@ -284,8 +288,7 @@ int MPIDI_MAD_isend(const void* buf, MPI_Aint count, MPI_Datatype datatype, int 
 
 bool MPIDI_MAD_sent_ahead(const void* buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
                           MPIR_Comm* comm, int context_offset) {
-  const mad_envelope envelope = {comm->rank, MPIR_TAG_MASK_ERROR_BITS(tag),
-                                 (uint16_t)(comm->context_id + context_offset)};
+  const mad_envelope envelope = envelope_of(tag, comm, context_offset);
   mad_peer* peer;
   bool sent;
 

@@ -9,8 +9,6 @@
  */
 #include "mad_window.h"
 
-/* Looks at a word before a poll, which takes as long as some 50 of them. */
-#define LOOKS 100
 #define TOUCHES_AT_ONCE 4
 
 /* The members' ranks in the window; the caller frees them. */
@@ -107,13 +105,14 @@ static void touch(const members_t* members) {
 
 /* Returns when all have spoken, or not all can any more. */
 static int await(const members_t* members) {
-  int mpi_errno = MPI_SUCCESS, looks = 0;
+  int mpi_errno = MPI_SUCCESS;
+  uint32_t looks = 0;
   /* A word wakes nobody, a message does. */
   uint32_t polls = members->shared ? 0 : MPIDI_MAD_AWAKE_POLLS;
 
   if (members->shared == NULL) touch(members);
   for (int i = 0; (i = find_silent(members, i)) < members->size;) {
-    if (members->shared && !MPIDI_MAD_global.crowded && ++looks % LOOKS != 0) continue;
+    if (members->shared && !MPIDI_MAD_global.crowded && ++looks % MPIDI_MAD_LOOKS != 0) continue;
     mpi_errno = member_error(members);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDI_MAD_poll_awake(&polls);

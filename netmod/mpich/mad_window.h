@@ -131,6 +131,8 @@ int MPIDI_MAD_poll_sometimes(void);
  * MPIDI_MAD_TOUCH_INTERVAL it touches those that it waits for. */
 int MPIDI_MAD_poll_awake(uint32_t* polls);
 enum { MPIDI_MAD_AWAKE_POLLS = 1000, MPIDI_MAD_TOUCH_INTERVAL = 512 };
+/* Looks before each such poll, which takes as long as some 50 of them. */
+enum { MPIDI_MAD_LOOKS = 100 };
 
 /* Nobody else is at the target's memory for an atomic operation, from one to the other.  `target`
  * NULL: only this process ever is. */

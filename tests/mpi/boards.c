@@ -8,6 +8,7 @@
  */
 #include <mpix_mad.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -244,6 +245,7 @@ static void* run(void* argument) {
 
 int main(int argc, char** argv) {
   const int threads = argc > 1 ? atoi(argv[1]) : 1;
+  const uint64_t seed = random_seed(64);
   Program programs[kMostThreads];
   pthread_t ids[kMostThreads];
   int provided, rank, size;
@@ -258,12 +260,14 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(programs[i].comm, &programs[i].rank);
     share_arrivals(&programs[i]);
     programs[i].attaches = i == 0 && argc > 2 && rank == size - 1;
-    programs[i].common = random_from((uint32_t)i + 1);
-    programs[i].own = random_from((uint32_t)(1000 + i * 100 + rank));
+    programs[i].common = random_from(seed + (uint64_t)i);
+    programs[i].own = random_from(seed + 1000 + (uint64_t)(i * 100 + rank));
   }
   for (int i = 1; i < threads; i++) pthread_create(&ids[i], NULL, run, &programs[i]);
   run(&programs[0]);
   for (int i = 1; i < threads; i++) pthread_join(ids[i], NULL);
+  if (check_failures() > 0)
+    fprintf(stderr, "boards: rank %d, MAD_SEED=%llu\n", rank, (unsigned long long)seed);
   for (int i = 0; i < threads; i++) {
     if (programs[i].arrived) {
       MPI_Win_unlock_all(programs[i].window);

@@ -9,16 +9,14 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Dict, List
+from typing import Dict
 
 from madtool import mpich_build, packages
 from madtool.errors import Failure
 from madtool.log import say
-from madtool.paths import CHECKOUT
+from madtool.mpi_program import compile_program
 from madtool.stages import Tally
 
-PROGRAM = CHECKOUT / "tests" / "mpi" / "matching.c"
-SUPPORT = CHECKOUT / "tests" / "mpi" / "support"
 _THREADS, _SEEDS = (1, 4), (1000, 2000, 3000, 4000)  # a run has 150 programs for each of its threads, seeds in a row
 _OURS = "libmad: fabric "  # what the built MPI says of itself with MAD_VERBOSE=1
 _LIMIT_S = 60
@@ -55,16 +53,6 @@ def _run(launcher: str, program: Path, threads: int, seed: int, ours: bool, envi
     return Tally(failed=1, notes=(note,))
 
 
-def _compiled(mpicc: Path, scratch: Path) -> Path:
-    program = scratch / "matching"
-    sources: List[str] = [str(PROGRAM), *map(str, sorted(SUPPORT.glob("*.c")))]
-    done = subprocess.run([str(mpicc), "-std=gnu11", "-O2", "-pthread", *sources, "-o", str(program)],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)  # fmt: skip
-    if done.returncode != 0:
-        raise Failure(f"{PROGRAM.name} does not compile:\n{done.stdout[-2000:]}")
-    return program
-
-
 def run() -> Tally:
     """All programs on both; skipped where Debian's MPICH cannot be had."""
     try:
@@ -74,7 +62,7 @@ def run() -> Tally:
     prefix, tally = mpich_build.need_prefix(), Tally()
     say("debian: matching, also on Debian's MPICH")
     with tempfile.TemporaryDirectory(prefix="mad-debian-") as scratch:
-        program = _compiled(prefix / "bin" / "mpicc", Path(scratch))
+        program = compile_program("matching", Path(scratch))
         (Path(scratch) / "libmpi.so.12").symlink_to(debians_library())
         launchers = {True: str(prefix / "bin" / "mpiexec"), False: shutil.which("mpiexec.mpich") or "mpiexec.mpich"}
         environments = {True: dict(os.environ), False: {**os.environ, "LD_LIBRARY_PATH": scratch}}

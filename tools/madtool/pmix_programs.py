@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from madtool import mpich_build, packages
+from madtool import packages
 from madtool.errors import Failure
-from madtool.log import run_logged, say
-from madtool.paths import CHECKOUT, logs_dir
+from madtool.log import say
+from madtool.mpi_program import compile_program
 from madtool.stages import Tally
 
 LAUNCHER = ["openmpi-bin"]
-_SOURCES = CHECKOUT / "tests" / "mpi"
 _LIMIT_S = 60
 # As root, with more ranks than cores, and without a word about either.
 _MPIRUN = ("mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none")
@@ -56,13 +55,6 @@ def starts() -> List[Start]:
     ]  # fmt: skip
 
 
-def compile_test(name: str, place: Path) -> None:
-    """A program of tests/mpi, to `place`/`name`."""
-    support = [str(source) for source in sorted((_SOURCES / "support").glob("*.c"))]
-    run_logged([str(mpich_build.need_prefix() / "bin" / "mpicc"), "-O1", f"-I{_SOURCES}", str(_SOURCES / f"{name}.c"),
-                *support, "-lm", "-o", str(place / name)], logs_dir() / f"compile-{name}.log", name)  # fmt: skip
-
-
 def _run(start: Start, programs: Path) -> Tally:
     environment: Dict[str, str] = {**os.environ, "MPIR_CVAR_CH4_MAD_INTERFACE": "lo", **dict(start.environment)}
     command = [*start.command, str(programs / start.program), *start.arguments]
@@ -87,7 +79,7 @@ def run() -> Tally:
     tally = Tally()
     with tempfile.TemporaryDirectory(prefix="mad-pmix-") as scratch:
         for name in sorted({start.program for start in starts()}):
-            compile_test(name, Path(scratch))
+            compile_program(name, Path(scratch))
         for start in starts():
             say(f"debian: {' '.join((start.program, *start.arguments))} by PMIx")
             tally += _run(start, Path(scratch))

@@ -13,8 +13,8 @@ from typing import List, Sequence, Tuple
 
 from madtool import packages
 from madtool.log import say
+from madtool.mpi_program import compile_program
 from madtool.paths import logs_dir
-from madtool.pmix_programs import compile_test
 from madtool.stages import Tally
 
 NODES, RANKS = 3, 6
@@ -107,7 +107,7 @@ def judge(text: str) -> Tally:
 def start(home: Path) -> str:
     """Runs the programs below Slurm, in a directory of its own; what was printed."""
     for name, *_ in _PROGRAMS:
-        compile_test(name, home)
+        compile_program(name, home)
     for place in ("state", *(f"{kind}/{node}" for kind in ("spool", "tmp") for node in nodes())):
         (home / place).mkdir(parents=True)
     (home / "slurm.conf").write_text(configuration(home))
