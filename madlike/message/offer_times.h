@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace mad {
 
@@ -51,16 +52,30 @@ class OfferTimes {
   /// So many of each way are tried first, and the least of their times counts: the first one of all
   /// also pays for pages that nobody had touched.
   static constexpr std::uint32_t kFirst = 3;
-  /// Of offers that are better read one in so many is sent, and of those that are better sent,
-  /// which are few by then (OffersMade), one in so many is read: that may be the faster way by now.
-  static constexpr std::uint32_t kSendEvery = 32, kReadEvery = 16;
+  /// Then the slower way is tried by runs of so many offers: a single reading among copies takes
+  /// several times as long as one that follows another, and so does a single copy among readings.
+  static constexpr std::uint32_t kRun = 8;
+  /// Of runs that are better read one in so many is sent, and as long as that changes nothing the
+  /// next is twice as far, up to kRareSend.  Of those that are better sent, which are few by then
+  /// (OffersMade), one in so many is read.
+  static constexpr std::uint32_t kSendEvery = 16, kRareSend = 256, kReadEvery = 3;
 
   /// Whether the next one, of so many bytes, is to be read.
   bool reads(std::uint64_t bytes) {
     if (read_.count < kFirst) return true;
     if (sent_.count < kFirst) return false;
     const bool faster = read_.per_byte < share_of(bytes) * sent_.per_byte;
-    return ++asked_ % (faster ? kSendEvery : kReadEvery) == 0 ? !faster : faster;
+    const double now = faster ? read_.per_byte : sent_.per_byte;
+    const std::uint32_t least = faster ? kSendEvery : kReadEvery;
+    if (std::exchange(faster_, faster) != faster) {
+      settle(now, least);
+    } else if (asked_ == every_ * kRun) {
+      settle(now, faster ? std::min(2 * every_, kRareSend) : least);
+    } else if (now > kMuchSlower * then_) {
+      settle(now, least);
+      asked_ = (every_ - 1) * kRun;  // so that the next ones go the other way
+    }
+    return asked_++ < (every_ - 1) * kRun ? faster : !faster;
   }
   void was_read(std::uint64_t bytes, Clock::duration took) { read_.add(bytes, took); }
   /// One that was to be sent since `from` is here.  Others came meanwhile, of any peer, and shared
@@ -99,43 +114,57 @@ class OfferTimes {
     std::uint32_t count = 0;
   };
 
+  // The faster way takes `now` for a byte; one run in `every` is to go the other way.
+  void settle(double now, std::uint32_t every) {
+    then_ = now;
+    every_ = every;
+    asked_ = 0;
+  }
+
+  // Than it was when it settled: perhaps it is the faster way no more.
+  static constexpr double kMuchSlower = 1.5;
   Way read_, sent_;
-  std::uint32_t asked_ = 0;
+  bool faster_ = false;      // reading was, when it was asked last,
+  double then_ = 0;          // and the faster way took so long for a byte when it settled
+  std::uint32_t every_ = 0;  // one run in so many goes the other way
+  std::uint32_t asked_ = 0;  // offers since it settled
 };
 
 /// What became of payload that we offered to a peer.
 class OffersMade {
  public:
-  /// A peer that had so many in a row sent, more than it tries at first, is offered one message in
-  /// kOfferEvery, until it reads so many in a row: a single one may be a try.  Of each that it has
-  /// sent then the next is twice as far, up to kRareOffer.
-  static constexpr std::uint32_t kSentInARow = OfferTimes::kFirst + 1, kReadInARow = 2;
+  /// A peer that had so many in a row sent is offered a run of messages now and then, until it
+  /// reads so many in a row: fewer may be a try.
+  static constexpr std::uint32_t kInARow = OfferTimes::kRun + 1;
+  /// One run in so many at first; after each that it has sent the next is twice as far.
   static constexpr std::uint32_t kOfferEvery = 16, kRareOffer = 256;
 
-  bool is_worth_another() const { return !few_ || messages_ % every_ == 0; }
+  bool is_worth_another() const {
+    return !few_ || messages_ - since_ >= (every_ - 1) * OfferTimes::kRun;
+  }
   /// A message left, offered or not.
-  void count_message() { ++messages_; }
+  void count_message() {
+    if (++messages_ - since_ < every_ * OfferTimes::kRun) return;
+    since_ = messages_;
+    if (few_) every_ = std::min(2 * every_, kRareOffer);
+  }
   /// One was read, or was to be sent.
   void count_answer(bool read) {
     in_a_row_ = read == read_ ? in_a_row_ + 1 : 1;
     read_ = read;
-    if (read) every_ = kOfferEvery;
-    if (!read && few_ && messages_ - since_ >= every_) {  // else of one that was offered before
-      every_ = std::min(2 * every_, kRareOffer);
-      since_ = messages_;
-    }
-    const bool few = in_a_row_ >= (read ? kReadInARow : kSentInARow) ? !read : few_;
-    if (few && !few_) since_ = messages_;
-    few_ = few;
+    if (in_a_row_ < kInARow || few_ != read) return;
+    few_ = !read;
+    every_ = kOfferEvery;
+    since_ = messages_;
   }
 
  private:
   bool few_ = false;                   // are offered,
-  std::uint32_t every_ = kOfferEvery;  // one message in so many
+  std::uint32_t every_ = kOfferEvery;  // one run of messages in so many
   bool read_ = false;                  // the last one was,
   std::uint32_t in_a_row_ = 0;         // and so many with it
   std::uint32_t messages_ = 0;         // that could be offered
-  std::uint32_t since_ = 0;            // so many of these were there when `every_` was changed
+  std::uint32_t since_ = 0;            // so many of these were there when the last run ended
 };
 
 /// One for each class of lengths of payload.

@@ -10,8 +10,8 @@ using std::chrono::nanoseconds;
 
 constexpr std::uint64_t kBytes = std::uint64_t{1} << 20;
 
-constexpr int kFirst = OfferTimes::kFirst, kSendEvery = OfferTimes::kSendEvery,
-              kReadEvery = OfferTimes::kReadEvery;
+constexpr int kFirst = OfferTimes::kFirst, kRun = OfferTimes::kRun,
+              kSendEvery = OfferTimes::kSendEvery, kReadEvery = OfferTimes::kReadEvery;
 
 /// A peer of whose offers each takes its time.
 class OfferTimesTest : public testing::Test {
@@ -54,10 +54,11 @@ class OfferTimesTest : public testing::Test {
 
 TEST_F(OfferTimesTest, TheFasterWayIsTaken) {
   begin(microseconds(100), microseconds(40));
-  EXPECT_EQ(count_read(kReadEvery - 1, microseconds(100), microseconds(40)), 0);
+  EXPECT_EQ(count_read((kReadEvery - 1) * kRun, microseconds(100), microseconds(40)), 0);
   times_ = {};
   begin(microseconds(30), microseconds(40));
-  EXPECT_EQ(count_read(kSendEvery - 1, microseconds(30), microseconds(40)), kSendEvery - 1);
+  constexpr int kRead = (kSendEvery - 1) * kRun;
+  EXPECT_EQ(count_read(kRead, microseconds(30), microseconds(40)), kRead);
 }
 
 TEST_F(OfferTimesTest, ShortOnesAreReadOnlyWhereThatIsMuchFaster) {
@@ -69,20 +70,45 @@ TEST_F(OfferTimesTest, ShortOnesAreReadOnlyWhereThatIsMuchFaster) {
   EXPECT_TRUE(times_.reads(100000));
 }
 
-TEST_F(OfferTimesTest, TheSlowerWayIsTriedNowAndThen) {
+TEST_F(OfferTimesTest, ReadingIsTriedByRunsWhereItIsSlower) {
   begin(microseconds(100), microseconds(40));
-  EXPECT_EQ(count_read(10 * kReadEvery, microseconds(100), microseconds(40)), 10);
-  times_ = {};
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(count_read((kReadEvery - 1) * kRun, microseconds(100), microseconds(40)), 0) << i;
+    EXPECT_EQ(count_read(kRun, microseconds(100), microseconds(40)), kRun) << i;
+  }
+}
+
+TEST_F(OfferTimesTest, SendingIsTriedByRunsWhereItIsSlowerTheRarerTheLongerThatIsSo) {
   begin(microseconds(40), microseconds(100));
-  EXPECT_EQ(count_read(10 * kSendEvery, microseconds(40), microseconds(100)), 10 * kSendEvery - 10);
+  constexpr int kRare = OfferTimes::kRareSend;
+  for (int every : {kSendEvery, 2 * kSendEvery, 4 * kSendEvery, 8 * kSendEvery, kRare, kRare}) {
+    const int read = (every - 1) * kRun;
+    EXPECT_EQ(count_read(read, microseconds(40), microseconds(100)), read) << every;
+    EXPECT_EQ(count_read(kRun, microseconds(40), microseconds(100)), 0) << every;
+  }
+}
+
+// Who has nine in a row sent is offered few (OffersMade): that must come of itself.
+TEST_F(OfferTimesTest, MoreAreSentInARowThanARunWhereThatIsFaster) {
+  begin(microseconds(30), microseconds(40));
+  while (offer(microseconds(200), microseconds(40))) {
+  }
+  for (std::uint32_t i = 1; i < OffersMade::kInARow; ++i) {
+    EXPECT_FALSE(offer(microseconds(200), microseconds(40))) << i;
+  }
 }
 
 TEST_F(OfferTimesTest, WhatHasBecomeFasterIsNoticed) {
   begin(microseconds(100), microseconds(40));
-  (void)count_read(5 * kReadEvery, microseconds(20), microseconds(40));
-  EXPECT_GE(count_read(10, microseconds(20), microseconds(40)), 9);
-  (void)count_read(20, microseconds(100), microseconds(40));
-  EXPECT_LE(count_read(10, microseconds(100), microseconds(40)), 1);
+  (void)count_read(kReadEvery * kRun, microseconds(20), microseconds(40));
+  EXPECT_EQ(count_read(10, microseconds(20), microseconds(40)), 10);
+}
+
+TEST_F(OfferTimesTest, WhereReadingHasBecomeSlowerSendingIsTriedSoon) {
+  begin(microseconds(30), microseconds(100));
+  constexpr int kLong = 1000;  // by now tries are rare
+  EXPECT_GT(count_read(kLong, microseconds(30), microseconds(100)), kLong - 5 * kRun);
+  EXPECT_LE(count_read(100, microseconds(90), microseconds(60)), 30 + kRun);
 }
 
 TEST_F(OfferTimesTest, OneThatTookLongChangesNothing) {
@@ -99,9 +125,9 @@ TEST_F(OfferTimesTest, TheFirstOneMayTakeLong) {
 
 TEST_F(OfferTimesTest, AClockThatDidNotMoveDecidesNothingForEver) {
   begin(microseconds(0), microseconds(40));
-  EXPECT_GE(count_read(10, microseconds(100), microseconds(40)), 9);
-  (void)count_read(2 * kSendEvery, microseconds(100), microseconds(40));
-  EXPECT_LE(count_read(10, microseconds(100), microseconds(40)), 1);
+  EXPECT_TRUE(offer(microseconds(100), microseconds(40)));
+  (void)count_read(20 * kRun, microseconds(100), microseconds(40));
+  EXPECT_LE(count_read(kReadEvery * kRun, microseconds(100), microseconds(40)), kRun);
 }
 
 // One sent takes 40, eight at once 320 for all of them, in whatever order they are complete.
@@ -122,7 +148,7 @@ TEST_F(OfferTimesTest, WhatIsReadMeanwhileIsNotItsTime) {
     arrive(kBytes, microseconds(40));
     times_.was_sent(from, now_);
   }
-  EXPECT_LE(count_read(kReadEvery - 1, microseconds(100), microseconds(40)), 1);
+  EXPECT_EQ(count_read((kReadEvery - 1) * kRun, microseconds(100), microseconds(40)), 0);
 }
 
 // 1500 ns until the first 10 bytes are here, which take 500 to be placed.
@@ -160,58 +186,62 @@ TEST(ByLengthTest, ShortOnesAreApartFromLongOnes) {
   for (const std::uint64_t bytes : {2u, 65537u, 262145u}) EXPECT_EQ(counts.of(bytes), 2) << bytes;
 }
 
-TEST(OffersMadeTest, FewerAreMadeTheOftenerTheyAreSent) {
-  OffersMade made;
-  for (std::uint32_t i = 0; i < OffersMade::kSentInARow; ++i) made.count_answer(false);
-  std::uint32_t offers = 0;
-  for (std::uint32_t i = 0; i < 10 * OffersMade::kRareOffer; ++i) {
-    if (made.is_worth_another()) {
-      ++offers;
-      made.count_answer(false);
-    }
-    made.count_message();
+/// A sender and what became of its offers.
+class OffersMadeTest : public testing::Test {
+ protected:
+  static constexpr std::uint32_t kRun = OfferTimes::kRun;
+
+  void answer(std::uint32_t times, bool read) {
+    for (std::uint32_t i = 0; i < times; ++i) made_.count_answer(read);
   }
-  EXPECT_GE(offers, 10u);
-  EXPECT_LE(offers, 15u);
-  while (!made.is_worth_another()) made.count_message();
-  made.count_answer(true);
-  std::uint32_t messages = 0;
-  for (made.count_message(); !made.is_worth_another(); made.count_message()) ++messages;
-  EXPECT_LT(messages, OffersMade::kOfferEvery) << "it reads again, perhaps";
-}
-
-TEST(OffersMadeTest, OffersThatWereOutAlreadyDoNotMakeThemRarer) {
-  OffersMade made;
-  for (std::uint32_t i = 0; i < 64; ++i) made.count_message();
-  for (std::uint32_t i = 0; i < 64; ++i) made.count_answer(false);
-  std::uint32_t messages = 0;
-  for (made.count_message(); !made.is_worth_another(); made.count_message()) ++messages;
-  EXPECT_LT(messages, OffersMade::kOfferEvery);
-}
-
-TEST(OffersMadeTest, FewAreMadeToWhoHasThemSent) {
-  OffersMade made;
-  const auto offers_of = [&made](std::uint32_t messages) {
+  /// Sends so many messages; returns how many of them are offered.
+  std::uint32_t send(std::uint32_t messages) {
     std::uint32_t offers = 0;
     for (std::uint32_t i = 0; i < messages; ++i) {
-      offers += made.is_worth_another() ? 1 : 0;
-      made.count_message();
+      offers += made_.is_worth_another() ? 1 : 0;
+      made_.count_message();
     }
     return offers;
-  };
-  EXPECT_EQ(offers_of(10), 10u);
-  made.count_answer(false);
-  made.count_answer(true);
-  for (std::uint32_t i = 1; i < OffersMade::kSentInARow; ++i) made.count_answer(false);
-  EXPECT_EQ(offers_of(6), 6u);
-  made.count_answer(false);
-  EXPECT_EQ(offers_of(10 * OffersMade::kOfferEvery), 10u);
-  made.count_answer(true);
-  made.count_answer(false);
-  made.count_answer(true);
-  EXPECT_EQ(offers_of(10 * OffersMade::kOfferEvery), 10u) << "single ones are tries";
-  made.count_answer(true);
-  EXPECT_EQ(offers_of(10), 10u);
+  }
+
+  OffersMade made_;
+};
+
+TEST_F(OffersMadeTest, RunsAreOfferedToWhoHasAllSent) {
+  EXPECT_EQ(send(64), 64u);
+  answer(OffersMade::kInARow - 1, false);
+  answer(1, true);
+  answer(OffersMade::kInARow - 1, false);
+  EXPECT_EQ(send(64), 64u) << "fewer in a row may be a try";
+  answer(OffersMade::kInARow, false);
+  EXPECT_EQ(send((OffersMade::kOfferEvery - 1) * kRun), 0u);
+  EXPECT_EQ(send(kRun), kRun);
+}
+
+TEST_F(OffersMadeTest, TheRunsBecomeRare) {
+  answer(OffersMade::kInARow, false);
+  constexpr std::uint32_t kRare = OffersMade::kRareOffer;
+  for (std::uint32_t every = OffersMade::kOfferEvery; every < 2 * kRare; every *= 2) {
+    EXPECT_EQ(send((every - 1) * kRun), 0u) << every;
+    EXPECT_EQ(send(kRun), kRun) << every;
+    answer(kRun, false);
+  }
+  EXPECT_EQ(send((kRare - 1) * kRun), 0u);
+}
+
+TEST_F(OffersMadeTest, AllAreOfferedToWhoReadsMoreThanARun) {
+  answer(OffersMade::kInARow, false);
+  (void)send(10000);
+  answer(kRun, true);
+  EXPECT_LT(send(256), 256u) << "that may be a try";
+  answer(1, true);
+  EXPECT_EQ(send(256), 256u);
+}
+
+TEST_F(OffersMadeTest, OffersThatWereOutAlreadyDoNotMakeThemRarer) {
+  (void)send(64);
+  answer(64, false);
+  EXPECT_EQ(send(OffersMade::kOfferEvery * kRun), kRun);
 }
 
 }  // namespace
