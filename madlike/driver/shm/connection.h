@@ -89,8 +89,8 @@ struct ShmConnection : ConnectedRecord {
   // Sending.
   std::size_t limit = kShmSmallLimit;  // bytes of the ring that are used
   std::size_t charged = 0;             // bytes of the engine's memory limit
-  std::size_t long_bytes = 0;          // of long content, lately
-  bool sent_long = false;              // since the last look at what may shrink
+  std::size_t lately = 0;              // bytes of records that were written
+  bool sent_long = false;              // content, since the last look at what may shrink
   bool shrinks = false;                // the ring begins anew, and then gives memory back
 
   // Remote writes.

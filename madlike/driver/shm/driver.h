@@ -137,8 +137,8 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   bool grow(ShmConnection& connection, std::size_t content);
   bool widen(ShmConnection& connection, std::size_t limit);
   bool find_room(ShmConnection& connection, std::size_t content, bool is_long);
-  bool may_have_another();
-  void count_long(ShmConnection& connection, std::size_t content);
+  void count(ShmConnection& connection, std::size_t content, bool is_long);
+  void widen_for_speed(ShmConnection& connection, std::size_t limit);
   void shrink_idle();
   static std::size_t choose_sustained_limit();
 

@@ -19,7 +19,7 @@ constexpr std::size_t kStagedFrom = 2048, kStagedRuns = 4096;
 bool ShmDriver::reserve(ShmConnection& connection, std::size_t content) {
   const bool is_long = content > kShmSmallLimit / 4;
   if (!find_room(connection, content, is_long)) return false;
-  if (is_long) count_long(connection, content);
+  count(connection, content, is_long);
   return true;
 }
 

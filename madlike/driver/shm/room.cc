@@ -1,6 +1,6 @@
-// How much of its ring a lane uses: little while messages are short, some for pieces of long ones,
-// more where the peer is slower than we are, most while a lot is sent; and little again when that
-// is over.
+// How much of its ring a lane uses: little while messages are short and few, some for pieces of
+// long ones, more where the peer is slower than we are or there are many, most while a lot is sent;
+// and little again when that is over.
 //
 // The memory is the writer's affair: pages are there from the first write on, and are given back
 // by the writer once the reader is done with all that was written.
@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "madlike/driver/shm/driver.h"
 
@@ -17,9 +18,9 @@ namespace {
 // Shorter content never makes a lane grow beyond the limit for pieces.
 constexpr std::size_t kLong = 2048;
 constexpr std::chrono::milliseconds kShrinkEvery{2000};
-// So many bytes of long content, of which half are forgotten at each look, are worth the memory,
-// and the time that it takes to have it.
-constexpr std::size_t kSustained = std::size_t{8} << 20;
+// So many bytes of records, of which half are forgotten at each look, are worth the memory of a
+// longer lap, and the time that it takes to have it; and so many if some are long, of the longest.
+constexpr std::size_t kBusy = std::size_t{1} << 20, kSustained = std::size_t{8} << 20;
 // Of the memory that there may be, an eighth is for lanes that are as large as that.
 constexpr std::size_t kShareForSpeed = 8;
 // Where the system does not know its caches.
@@ -56,24 +57,31 @@ bool ShmDriver::find_room(ShmConnection& connection, std::size_t content, bool i
   return reserve_or_ask(out, content, connection.limit);
 }
 
-// What was written a lap ago stands in the reader's cache of the second level, from where a core
-// takes a line over more slowly than from anywhere else, unless the ring is larger than that cache.
-void ShmDriver::count_long(ShmConnection& connection, std::size_t content) {
-  connection.sent_long = true;
-  connection.shrinks = false;
-  connection.long_bytes += content;
-  if (connection.long_bytes > kSustained && connection.limit >= kShmPieceLimit &&
-      connection.limit < sustained_limit_) {
-    if (!may_have_another() || !widen(connection, sustained_limit_)) connection.long_bytes = 0;
+// What was written a lap ago stands in the reader's cache, from where a core takes a line over more
+// slowly the later it was read, unless the ring is larger than that cache.
+void ShmDriver::count(ShmConnection& connection, std::size_t content, bool is_long) {
+  connection.lately += RingShape::record_bytes(content);
+  if (is_long) {
+    connection.sent_long = true;
+    connection.shrinks = false;
+  }
+  if (connection.lately <= kBusy) return;
+  if (connection.limit < kShmWaitingLimit) {
+    if (connection.limit == kShmSmallLimit) (void)grow(connection, content);
+    widen_for_speed(connection, kShmWaitingLimit);
+  } else if (is_long && connection.lately > kSustained && connection.limit < sustained_limit_) {
+    widen_for_speed(connection, sustained_limit_);
   }
 }
 
-bool ShmDriver::may_have_another() {
-  const auto busy = std::count_if(grown_.begin(), grown_.end(), [this](ConnectionId id) {
-    return find(id)->limit == sustained_limit_;
+// All such lanes together have a share of the memory.
+void ShmDriver::widen_for_speed(ShmConnection& connection, std::size_t limit) {
+  const auto others = std::count_if(grown_.begin(), grown_.end(), [&](ConnectionId id) {
+    return id != connection.id && find(id)->limit >= limit;
   });
-  return (static_cast<std::size_t>(busy) + 1) * sustained_limit_ <=
-         options_.memory_limit / kShareForSpeed;
+  const bool may =
+      (static_cast<std::size_t>(others) + 1) * limit <= options_.memory_limit / kShareForSpeed;
+  if (!may || !widen(connection, limit)) connection.lately = 0;
 }
 
 bool ShmDriver::widen(ShmConnection& connection, std::size_t limit) {
@@ -97,11 +105,9 @@ void ShmDriver::shrink_idle() {
   const auto shrunk = [this](ConnectionId id) {
     ShmConnection& connection = *find(id);
     ShmWriter& out = *connection.out;
-    if (connection.sent_long) {
-      connection.sent_long = false;
-      connection.long_bytes /= 2;
-      return false;
-    }
+    const bool many = connection.lately > kBusy / 2 && connection.limit <= kShmWaitingLimit;
+    connection.lately /= 2;
+    if (std::exchange(connection.sent_long, false) || many) return false;
     // Its next record is to stand where the memory stays, and nothing may stand elsewhere.
     if (!connection.shrinks) {
       connection.shrinks = out.offset() == 0 || out.rewind();
@@ -115,7 +121,7 @@ void ShmDriver::shrink_idle() {
     charged_ -= connection.charged - least;
     connection.charged = least;
     connection.limit = kShmSmallLimit;
-    connection.long_bytes = 0;
+    connection.lately = 0;
     return true;
   };
   grown_.erase(std::remove_if(grown_.begin(), grown_.end(), shrunk), grown_.end());
