@@ -56,9 +56,11 @@ class OfferTimes {
   /// several times as long as one that follows another, and so does a single copy among readings.
   static constexpr std::uint32_t kRun = 8;
   /// Of runs that are better read one in so many is sent, and as long as that changes nothing the
-  /// next is twice as far, up to kRareSend.  Of those that are better sent, which are few by then
-  /// (OffersMade), one in so many is read.
-  static constexpr std::uint32_t kSendEvery = 16, kRareSend = 256, kReadEvery = 3;
+  /// next is twice as far, up to kRareSend.
+  static constexpr std::uint32_t kSendEvery = 16, kRareSend = 256;
+  /// Of runs that are better sent, which are few by then (OffersMade), every other one is read; the
+  /// first one only after more in a row were sent than a try has.
+  static constexpr std::uint32_t kReadEvery = 2, kReadFirst = 3;
 
   /// Whether the next one, of so many bytes, is to be read.
   bool reads(std::uint64_t bytes) {
@@ -66,13 +68,12 @@ class OfferTimes {
     if (sent_.count < kFirst) return false;
     const bool faster = read_.per_byte < share_of(bytes) * sent_.per_byte;
     const double now = faster ? read_.per_byte : sent_.per_byte;
-    const std::uint32_t least = faster ? kSendEvery : kReadEvery;
-    if (std::exchange(faster_, faster) != faster) {
-      settle(now, least);
+    if (std::exchange(faster_, faster) != faster || every_ == 0) {
+      settle(now, faster ? kSendEvery : kReadFirst);
     } else if (asked_ == every_ * kRun) {
-      settle(now, faster ? std::min(2 * every_, kRareSend) : least);
+      settle(now, faster ? std::min(2 * every_, kRareSend) : kReadEvery);
     } else if (now > kMuchSlower * then_) {
-      settle(now, least);
+      settle(now, faster ? kSendEvery : kReadEvery);
       asked_ = (every_ - 1) * kRun;  // so that the next ones go the other way
     }
     return asked_++ < (every_ - 1) * kRun ? faster : !faster;
@@ -126,7 +127,7 @@ class OfferTimes {
   Way read_, sent_;
   bool faster_ = false;      // reading was, when it was asked last,
   double then_ = 0;          // and the faster way took so long for a byte when it settled
-  std::uint32_t every_ = 0;  // one run in so many goes the other way
+  std::uint32_t every_ = 0;  // one run in so many goes the other way; 0: it has not settled yet
   std::uint32_t asked_ = 0;  // offers since it settled
 };
 
@@ -136,17 +137,18 @@ class OffersMade {
   /// A peer that had so many in a row sent is offered a run of messages now and then, until it
   /// reads so many in a row: fewer may be a try.
   static constexpr std::uint32_t kInARow = OfferTimes::kRun + 1;
-  /// One run in so many at first; after each that it has sent the next is twice as far.
-  static constexpr std::uint32_t kOfferEvery = 16, kRareOffer = 256;
+  /// One run in so many at first; after each that changes nothing the next is twice as far, up to
+  /// kRareOffer, or less for longer payload, of which an offer is no large part.
+  static constexpr std::uint32_t kOfferEvery = 16, kRareOffer = 256, kRareOfOthers = 64;
 
   bool is_worth_another() const {
     return !few_ || messages_ - since_ >= (every_ - 1) * OfferTimes::kRun;
   }
-  /// A message left, offered or not.
-  void count_message() {
+  /// A message of so much payload left, offered or not.
+  void count_message(std::uint64_t bytes) {
     if (++messages_ - since_ < every_ * OfferTimes::kRun) return;
     since_ = messages_;
-    if (few_) every_ = std::min(2 * every_, kRareOffer);
+    if (few_) every_ = std::min(2 * every_, bytes < kMiddlePayload ? kRareOffer : kRareOfOthers);
   }
   /// One was read, or was to be sent.
   void count_answer(bool read) {

@@ -235,7 +235,9 @@ void Sender::expect_answer(Endpoint& to, OutgoingMessage& message, std::uint64_t
     state.offered = frame->offered = true;
     frame->offset = reinterpret_cast<std::uintptr_t>(message.run);
   }
-  if (may_be_offered(to, message)) to.offered.of(message.payload_bytes).count_message();
+  if (may_be_offered(to, message)) {
+    to.offered.of(message.payload_bytes).count_message(message.payload_bytes);
+  }
   if (head == message.payload_bytes && !message.answered) {
     state.phase = OutgoingPhase::kFinished;
     return;
