@@ -19,6 +19,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/mad/mad_direct.c \
     src/mpid/ch4/netmod/mad/mad_dynamic.c \
     src/mpid/ch4/netmod/mad/mad_errors.c \
+    src/mpid/ch4/netmod/mad/mad_exchange.c \
     src/mpid/ch4/netmod/mad/mad_failure.c \
     src/mpid/ch4/netmod/mad/mad_far.c \
     src/mpid/ch4/netmod/mad/mad_headers.c \

@@ -43,16 +43,10 @@ static int boards; /* of this process */
 
 /* ---- the board ---- */
 
-static MPIR_Comm* node_of(MPIR_Comm* comm) {
-  return comm->hierarchy_kind == MPIR_COMM_HIERARCHY_KIND__NODE ? comm : comm->node_comm;
-}
-
 /* As all ranks of the communicator find. */
 static bool may_have_board(MPIR_Comm* comm) {
-  const MPIR_Comm* node = node_of(comm);
-
-  return comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && node != NULL &&
-         node->local_size == comm->local_size && comm->local_size <= MOST_RANKS;
+  return comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && comm->local_size <= MOST_RANKS &&
+         MPIDI_MAD_whole_node(comm) != NULL;
 }
 
 /* Whether this process would send such a message through shared memory. */
@@ -64,7 +58,7 @@ static bool shares_memory(void) {
 /* Collective.  Without memory on one rank there is no board on any. */
 static int make_board(MPIR_Comm* comm) {
   int mpi_errno = MPI_SUCCESS;
-  MPIR_Comm* node = node_of(comm);
+  MPIR_Comm* node = MPIDI_MAD_whole_node(comm);
   MPIR_Errflag_t errflag = MPIR_ERR_NONE;
   board_t* board = MPL_calloc(1, sizeof(*board), MPL_MEM_COMM);
   bool wanted = board != NULL && shares_memory(), all = false, failed = false;

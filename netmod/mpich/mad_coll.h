@@ -1,5 +1,6 @@
 /* mad_coll.h: blocking collective operations are MPICH's generic ones, but for short ones of one
- * node (mad_board.h) and those with neighbours (mad_neighbor.h).
+ * node (mad_board.h), some longer ones (mad_exchange.h) and those with neighbours
+ * (mad_neighbor.h).
  *
  * What they send inside is often packed, as bytes.  So where types are checked (mad_check.c) the
  * messages of an operation say of what type the operation is, for those that have one type on all
@@ -9,6 +10,7 @@
 #define MAD_COLL_H_INCLUDED
 
 #include "mad_board.h"
+#include "mad_exchange.h"
 #include "mad_impl.h"
 
 /* MPICH has all functions in one header; these of them are ours. */
@@ -125,7 +127,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allgather(const void* sendbuf, MPI_Ain
   MPIDI_MAD_RETURN_TYPED_TWICE(
       comm, recvcount, recvtype, sendbuf != MPI_IN_PLACE,
       MPIDI_MAD_board_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
-                                errflag, &mpi_errno)
+                                errflag, &mpi_errno) ||
+              MPIDI_MAD_exchange_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                           recvtype, comm, errflag, &mpi_errno)
           ? mpi_errno
           : MPIDI_MAD_generic_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
                                         comm, errflag));
@@ -151,7 +155,10 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_reduce(const void* sendbuf, void* recv
   int mpi_errno;
   MPIDI_MAD_RETURN_TYPED(
       comm, count, datatype,
-      MPIDI_MAD_board_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, errflag, &mpi_errno)
+      MPIDI_MAD_board_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, errflag,
+                             &mpi_errno) ||
+              MPIDI_MAD_exchange_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, errflag,
+                                        &mpi_errno)
           ? mpi_errno
           : MPIDI_MAD_generic_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, errflag));
 }

@@ -96,6 +96,13 @@ static inline mad_peer* MPIDI_MAD_peer_at(MPIDI_av_entry_t* av) {
 }
 
 /* NULL: as MPIDI_MAD_locate(). */
+/* The communicator of a node that has the same processes; NULL: they are of several nodes. */
+static inline MPIR_Comm* MPIDI_MAD_whole_node(MPIR_Comm* comm) {
+  MPIR_Comm* const node =
+      comm->hierarchy_kind == MPIR_COMM_HIERARCHY_KIND__NODE ? comm : comm->node_comm;
+  return node != NULL && node->local_size == comm->local_size ? node : NULL;
+}
+
 static inline mad_peer* MPIDI_MAD_peer(MPIR_Comm* comm, int rank) {
   return MPIDI_MAD_peer_at(MPIDIU_comm_rank_to_av(comm, rank));
 }

@@ -1,10 +1,11 @@
-/* boards.c: random programs of short collective operations, each result against what it has to be.
+/* boards.c: random programs of collective operations, each result against what it has to be.
  *
- * Lengths lie on both sides of what goes through shared memory; each rank chooses by itself whether
- * it describes its data as plain integers or as a derived type; roots change, and now and then a
- * rank is late, so that who only sends runs ahead.  Arguments: threads of each rank, each with a
- * communicator of its own; "values" if the last rank attaches a value in the midst of it all, so
- * that what it has to say goes by messages from then on.
+ * Lengths lie on both sides of what goes through shared memory, or, on request, of what ranks send
+ * from where the user has it; each rank chooses by itself whether it describes its data as plain
+ * integers or as a derived type; roots change, and now and then a rank is late, so that who only
+ * sends runs ahead.  Arguments: threads of each rank, each with a communicator of its own; "values"
+ * if the last rank attaches a value in the midst of it all, so that what it has to say goes by
+ * messages from then on; or "long" for long parts.
  */
 #include <mpix_mad.h>
 #include <pthread.h>
@@ -19,6 +20,8 @@
 enum {
   kOperations = 3000,
   kMostInts = 300, /* of one rank's part; 124 go through shared memory */
+  kLongOperations = 400,
+  kMostLongInts = 9000, /* 2,048 and more are sent from the user's memory, however many ranks */
   kMostRanks = 6,
   kMostThreads = 4,
   kGap = 2, /* ints between those of a derived type */
@@ -31,7 +34,7 @@ typedef struct {
   Random common, own; /* alike on all ranks; of this one */
   uint32_t round;
   MPI_Win window;
-  bool attaches;
+  bool attaches, is_long;
   volatile int* arrived; /* at barriers, by rank, in memory of all; or NULL */
 } Program;
 
@@ -161,7 +164,8 @@ static void alltoall(Program* program, int count, bool in_place) {
 
 /* Sums of doubles that are exact. */
 static void reduce(Program* program, int count, int root, bool to_all, bool in_place) {
-  double mine[kMostInts], result[kMostInts];
+  double* const mine = malloc((size_t)count * sizeof(double));
+  double* const result = malloc((size_t)count * sizeof(double));
   const bool receives = to_all || program->rank == root;
   for (int i = 0; i < count; i++) mine[i] = result[i] = value(program->round, program->rank, 0, i);
   if (to_all)
@@ -176,6 +180,8 @@ static void reduce(Program* program, int count, int root, bool to_all, bool in_p
     CHECK(result[i] == wanted, "reduce %u: %f at %d of %d, expected %f", program->round, result[i],
           i, count, wanted);
   }
+  free(mine);
+  free(result);
 }
 
 /* If all are of one node. */
@@ -213,10 +219,11 @@ static void barrier(Program* program) {
 }
 
 static void one(Program* program) {
+  const uint32_t most = program->is_long ? kMostLongInts : kMostInts;
   const int operation = (int)random_below(&program->common, 9);
   const int count = random_below(&program->common, 2) == 0
                         ? 1 + (int)random_below(&program->common, 12)
-                        : 1 + (int)random_below(&program->common, kMostInts - 1);
+                        : 1 + (int)random_below(&program->common, most);
   const int root = (int)random_below(&program->common, (uint32_t)program->size);
   const bool in_place = random_below(&program->common, 3) == 0;
   program->round++;
@@ -235,8 +242,9 @@ static void one(Program* program) {
 
 static void* run(void* argument) {
   Program* program = argument;
-  for (int i = 0; i < kOperations; i++) {
-    if (program->attaches && i == kOperations / 4)
+  const int operations = program->is_long ? kLongOperations : kOperations;
+  for (int i = 0; i < operations; i++) {
+    if (program->attaches && i == operations / 4)
       CHECK_MPI(MPIX_Mad_piggyback_attach(program->comm, &program->rank, 1, MPI_INT));
     one(program);
   }
@@ -259,7 +267,8 @@ int main(int argc, char** argv) {
     MPI_Comm_split(MPI_COMM_WORLD, 0, i % 2 == 0 ? rank : -rank, &programs[i].comm);
     MPI_Comm_rank(programs[i].comm, &programs[i].rank);
     share_arrivals(&programs[i]);
-    programs[i].attaches = i == 0 && argc > 2 && rank == size - 1;
+    programs[i].attaches = i == 0 && argc > 2 && strcmp(argv[2], "values") == 0 && rank == size - 1;
+    programs[i].is_long = argc > 2 && strcmp(argv[2], "long") == 0;
     programs[i].common = random_from(seed + (uint64_t)i);
     programs[i].own = random_from(seed + 1000 + (uint64_t)(i * 100 + rank));
   }

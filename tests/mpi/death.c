@@ -275,6 +275,18 @@ static void die_exchanging(void) {
   CHECK_CLASS(error, MPIX_ERR_PROC_FAILED);
 }
 
+/* Parts that each sends to all others at once. */
+static void die_allgathering(void) {
+  enum { kInts = 5000, kMostRanks = 8 };
+  int* const parts = calloc(kMostRanks * kInts, sizeof(int));
+  int error;
+  MPI_Barrier(comm);
+  if (rank == victim) die();
+  error = MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, parts, kInts, MPI_INT, comm);
+  CHECK_CLASS(error, MPIX_ERR_PROC_FAILED);
+  free(parts);
+}
+
 /* The class may be MPI_ERR_RMA_SYNC, which MPICH puts over every failure to begin or end. */
 static void expect_failed_epoch(int error) {
   char why[60];
@@ -599,6 +611,8 @@ static bool play(const char* scene) {
     die_broadcasting();
   else if (strcmp(scene, "exchanging") == 0)
     die_exchanging();
+  else if (strcmp(scene, "allgathering") == 0)
+    die_allgathering();
   else if (strcmp(scene, "scattering") == 0)
     die_before_scattering();
   else if (strcmp(scene, "one-sided") == 0)

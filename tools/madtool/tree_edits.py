@@ -57,6 +57,7 @@ _TOPOLOGY = "src/util/mpir_hwtopo.c"
 _WHY_RANK = "PMI-1's keys say who put them, PMIx is told"
 _SENDRECV = "src/mpi/pt2pt/sendrecv.c"
 _HELPERS = "src/mpi/coll/helper_fns.c"
+_BINOMIAL = "src/mpi/coll/reduce/reduce_intra_binomial.c"
 _WHY_AHEAD = "the receive was posted first, which the other side's receive waited for"
 _PMI = "src/util/mpir_pmi.c"
 _NAMES = "src/nameserv/pmi/pmi_nameserv.c"
@@ -539,6 +540,16 @@ EDITS = (
         "        dest = MPI_PROC_NULL;\n\n    /* If source is",
         False,
         _WHY_AHEAD,
+    ),
+    _with("mad_exchange.h", _BINOMIAL),
+    Edit(
+        _BINOMIAL,
+        "    /* Create a temporary buffer */\n",
+        "    if (MPIDI_MAD_reduce_by_tree(sendbuf, recvbuf, count, datatype, op, root, comm_ptr, errflag, &mpi_errno))\n"
+        "        goto fn_exit;\n\n"
+        "    /* Create a temporary buffer */\n",
+        False,
+        "MPI_Reduce copied each rank's data first, and what a core has just written another one reads slowly",
     ),
     Edit(
         _SELECTION,
