@@ -58,9 +58,9 @@ class OfferTimes {
   /// Of runs that are better read one in so many is sent, and as long as that changes nothing the
   /// next is twice as far, up to kRareSend.
   static constexpr std::uint32_t kSendEvery = 16, kRareSend = 256;
-  /// Of runs that are better sent, which are few by then (OffersMade), every other one is read; the
-  /// first one only after more in a row were sent than a try has.
-  static constexpr std::uint32_t kReadEvery = 2, kReadFirst = 3;
+  /// Of runs that are better sent, which are few by then (OffersMade), one in so many is read: so
+  /// that more are sent in a row than a try has, by which the sender knows.
+  static constexpr std::uint32_t kReadEvery = 3;
 
   /// Whether the next one, of so many bytes, is to be read.
   bool reads(std::uint64_t bytes) {
@@ -68,12 +68,13 @@ class OfferTimes {
     if (sent_.count < kFirst) return false;
     const bool faster = read_.per_byte < share_of(bytes) * sent_.per_byte;
     const double now = faster ? read_.per_byte : sent_.per_byte;
+    const std::uint32_t least = faster ? kSendEvery : kReadEvery;
     if (std::exchange(faster_, faster) != faster || every_ == 0) {
-      settle(now, faster ? kSendEvery : kReadFirst);
+      settle(now, least);
     } else if (asked_ == every_ * kRun) {
-      settle(now, faster ? std::min(2 * every_, kRareSend) : kReadEvery);
+      settle(now, faster ? std::min(2 * every_, kRareSend) : least);
     } else if (now > kMuchSlower * then_) {
-      settle(now, faster ? kSendEvery : kReadEvery);
+      settle(now, least);
       asked_ = (every_ - 1) * kRun;  // so that the next ones go the other way
     }
     return asked_++ < (every_ - 1) * kRun ? faster : !faster;

@@ -95,7 +95,6 @@ static inline mad_peer* MPIDI_MAD_peer_at(MPIDI_av_entry_t* av) {
   return likely(peer) ? peer : MPIDI_MAD_locate(av);
 }
 
-/* NULL: as MPIDI_MAD_locate(). */
 /* The communicator of a node that has the same processes; NULL: they are of several nodes. */
 static inline MPIR_Comm* MPIDI_MAD_whole_node(MPIR_Comm* comm) {
   MPIR_Comm* const node =
@@ -103,6 +102,7 @@ static inline MPIR_Comm* MPIDI_MAD_whole_node(MPIR_Comm* comm) {
   return node != NULL && node->local_size == comm->local_size ? node : NULL;
 }
 
+/* NULL: as MPIDI_MAD_locate(). */
 static inline mad_peer* MPIDI_MAD_peer(MPIR_Comm* comm, int rank) {
   return MPIDI_MAD_peer_at(MPIDIU_comm_rank_to_av(comm, rank));
 }

@@ -1,9 +1,10 @@
 /* mad_exchange.c: longer collective operations that send the user's data from where they are. */
 #include "mad_core.h"
 
-#define MOST_RANKS 16 /* all of them exchange with all others at once */
-#define FEW_RANKS 8   /* of a tree whatever the bytes; of more ranks MPICH's table says how many */
-#define LONG_BYTES 8192 /* of a rank's part; shorter ones take few steps of many parts */
+#define MOST_RANKS 16       /* all of them exchange with all others at once */
+#define FEW_RANKS 8         /* of a tree that MPICH's table does not ask for, whatever the bytes, */
+#define FAR_BYTES (2 << 20) /* but for so many at most between nodes */
+#define LONG_BYTES 8192     /* of a rank's part; shorter ones take few steps of many parts */
 
 /* As in MPICH's algorithms: an operation goes on after an error, and tells the others. */
 static void record(int error, int* mpi_errno, MPIR_Errflag_t* errflag) {
@@ -14,28 +15,40 @@ static void record(int error, int* mpi_errno, MPIR_Errflag_t* errflag) {
   MPIR_ERR_ADD(*mpi_errno, error);
 }
 
+/* Whether the user chose MPICH's algorithms. */
+static bool is_tuned(void) { return strcmp(MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE, "") != 0; }
+
 static bool is_exchanged(MPI_Aint recvcount, MPI_Datatype recvtype, MPIR_Comm* comm) {
   const bool chosen =
       MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM != MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM_auto;
   const int ranks = comm->local_size;
   MPI_Aint size;
 
-  if (chosen || comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || ranks < 2) return false;
+  if (chosen || is_tuned() || comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || ranks < 2)
+    return false;
   if (ranks == 2) return true;
   MPIR_Datatype_get_size_macro(recvtype, size);
   return ranks <= MOST_RANKS && MPIDI_MAD_whole_node(comm) != NULL &&
          recvcount * size >= LONG_BYTES;
 }
 
-/* Sends come first: what leaves at once waits for no receive that is posted here. */
+static void wait_for(MPIR_Request* request, int* mpi_errno, MPIR_Errflag_t* errflag) {
+  int error = MPIC_Wait(request, errflag);
+
+  if (error == MPI_SUCCESS) error = request->status.MPI_ERROR;
+  record(error, mpi_errno, errflag);
+  MPIR_Request_free(request);
+}
+
+/* Sends come first: what leaves at once does not wait until all receives are posted, and who is
+ * late has what came early kept by the fabric. */
 static int exchange(const void* mine, MPI_Aint sendcount, MPI_Datatype sendtype, char* parts,
-                    MPI_Aint part_bytes, MPI_Aint recvcount, MPI_Datatype recvtype, MPIR_Comm* comm,
-                    MPIR_Errflag_t* errflag) {
+                    MPI_Aint part_bytes, MPI_Aint recvcount, MPI_Datatype recvtype, bool in_place,
+                    MPIR_Comm* comm, MPIR_Errflag_t* errflag) {
   const int ranks = comm->local_size, rank = comm->rank;
   char* const own = parts + rank * part_bytes;
   int mpi_errno = MPI_SUCCESS, count = 0, error;
   MPIR_Request* requests[2 * (MOST_RANKS - 1)];
-  MPI_Status statuses[2 * (MOST_RANKS - 1)];
 
   for (int i = 1; i < ranks; i++) {
     error = MPIC_Isend(mine, sendcount, sendtype, (rank + i) % ranks, MPIR_ALLGATHER_TAG, comm,
@@ -50,13 +63,10 @@ static int exchange(const void* mine, MPI_Aint sendcount, MPI_Datatype sendtype,
     count += (error == MPI_SUCCESS);
     record(error, &mpi_errno, errflag);
   }
-  if (mine != own)
+  if (!in_place)
     record(MPIR_Localcopy(mine, sendcount, sendtype, own, recvcount, recvtype), &mpi_errno,
            errflag);
-  error = MPIC_Waitall(count, requests, statuses, errflag);
-  for (int i = 0; error == MPI_ERR_IN_STATUS && i < count; i++)
-    record(statuses[i].MPI_ERROR, &mpi_errno, errflag);
-  if (error != MPI_ERR_IN_STATUS) record(error, &mpi_errno, errflag);
+  for (int i = 0; i < count; i++) wait_for(requests[i], &mpi_errno, errflag);
   if (mpi_errno == MPI_SUCCESS && *errflag != MPIR_ERR_NONE)
     MPIR_ERR_SET(mpi_errno, *errflag, "**coll_fail");
   return mpi_errno;
@@ -65,17 +75,18 @@ static int exchange(const void* mine, MPI_Aint sendcount, MPI_Datatype sendtype,
 bool MPIDI_MAD_exchange_allgather(const void* sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                                   void* recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                                   MPIR_Comm* comm, MPIR_Errflag_t* errflag, int* mpi_errno) {
+  const bool in_place = (sendbuf == MPI_IN_PLACE);
   MPI_Aint extent;
 
   if (!is_exchanged(recvcount, recvtype, comm)) return false;
   MPIR_Datatype_get_extent_macro(recvtype, extent);
-  if (sendbuf == MPI_IN_PLACE) {
+  if (in_place) {
     sendbuf = (char*)recvbuf + comm->rank * recvcount * extent;
     sendcount = recvcount;
     sendtype = recvtype;
   }
   *mpi_errno = exchange(sendbuf, sendcount, sendtype, recvbuf, recvcount * extent, recvcount,
-                        recvtype, comm, errflag);
+                        recvtype, in_place, comm, errflag);
   return true;
 }
 
@@ -149,12 +160,16 @@ bool MPIDI_MAD_exchange_reduce(const void* sendbuf, void* recvbuf, MPI_Aint coun
                                MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm* comm,
                                MPIR_Errflag_t* errflag, int* mpi_errno) {
   const bool chosen = MPIR_CVAR_REDUCE_INTRA_ALGORITHM != MPIR_CVAR_REDUCE_INTRA_ALGORITHM_auto;
-  const bool has_nodes = comm->hierarchy_kind == MPIR_COMM_HIERARCHY_KIND__PARENT &&
-                         MPIDI_MAD_whole_node(comm) == NULL;
+  MPI_Aint size;
 
-  if (chosen || has_nodes || comm->comm_kind != MPIR_COMM_KIND__INTRACOMM ||
+  if (chosen || is_tuned() || comm->comm_kind != MPIR_COMM_KIND__INTRACOMM ||
       comm->local_size > FEW_RANKS || count == 0)
     return false;
+  if (MPIDI_MAD_whole_node(comm) == NULL) {
+    MPIR_Datatype_get_size_macro(datatype, size);
+    if (comm->hierarchy_kind == MPIR_COMM_HIERARCHY_KIND__PARENT || count * size > FAR_BYTES)
+      return false;
+  }
   return MPIDI_MAD_reduce_by_tree(sendbuf, recvbuf, count, datatype, op, root, comm, errflag,
                                   mpi_errno);
 }

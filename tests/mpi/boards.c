@@ -22,7 +22,7 @@ enum {
   kMostInts = 300, /* of one rank's part; 124 go through shared memory */
   kLongOperations = 400,
   kMostLongInts = 9000, /* 2,048 and more are sent from the user's memory, however many ranks */
-  kMostRanks = 6,
+  kMostRanks = 9,
   kMostThreads = 4,
   kGap = 2, /* ints between those of a derived type */
   kUntouched = -77
@@ -149,6 +149,34 @@ static void allgather(Program* program, int count, bool in_place) {
   buffer_free(&mine);
 }
 
+/* All by the addresses in the types: what is sent and what is received begin at the same one. */
+static void allgather_from_bottom(Program* program, int count) {
+  int* const memory = malloc((size_t)(program->size + 1) * (size_t)count * sizeof(int));
+  int* const mine = memory + program->size * count;
+  const MPI_Aint part_bytes = (MPI_Aint)sizeof(int) * count;
+  MPI_Datatype to, from, part;
+  MPI_Aint at;
+  MPI_Get_address(mine, &at);
+  MPI_Type_create_hindexed(1, &count, &at, MPI_INT, &to);
+  MPI_Get_address(memory, &at);
+  MPI_Type_create_hindexed(1, &count, &at, MPI_INT, &part);
+  MPI_Type_create_resized(part, 0, part_bytes, &from);
+  MPI_Type_commit(&to);
+  MPI_Type_commit(&from);
+  for (int i = 0; i < (program->size + 1) * count; i++) memory[i] = kUntouched;
+  for (int i = 0; i < count; i++) mine[i] = value(program->round, program->rank, 0, i);
+  MPI_Allgather(MPI_BOTTOM, 1, to, MPI_BOTTOM, 1, from, program->comm);
+  for (int i = 0; i < program->size * count; i++) {
+    const int wanted = value(program->round, i / count, 0, i % count);
+    CHECK(memory[i] == wanted, "allgather %u from bottom: %d at %d, expected %d", program->round,
+          memory[i], i, wanted);
+  }
+  MPI_Type_free(&to);
+  MPI_Type_free(&from);
+  MPI_Type_free(&part);
+  free(memory);
+}
+
 static void alltoall(Program* program, int count, bool in_place) {
   Buffer to = buffer_of(program, program->size, count),
          from = buffer_of(program, program->size, count);
@@ -220,7 +248,7 @@ static void barrier(Program* program) {
 
 static void one(Program* program) {
   const uint32_t most = program->is_long ? kMostLongInts : kMostInts;
-  const int operation = (int)random_below(&program->common, 9);
+  const int operation = (int)random_below(&program->common, 10);
   const int count = random_below(&program->common, 2) == 0
                         ? 1 + (int)random_below(&program->common, 12)
                         : 1 + (int)random_below(&program->common, most);
@@ -236,6 +264,7 @@ static void one(Program* program) {
   if (operation == 5) alltoall(program, count, in_place);
   if (operation == 6) reduce(program, count, root, false, in_place);
   if (operation == 7) reduce(program, count, root, true, in_place);
+  if (operation == 9) allgather_from_bottom(program, count);
   if (operation == 8) /* who only sends may be far ahead */
     for (int i = 0; i < 30; i++, program->round++) bcast(program, 1 + i % 3, root);
 }

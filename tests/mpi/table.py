@@ -182,7 +182,8 @@ TESTS = (
     _at_board("boards-threads", "boards", 3, ("3",)),
     Test("boards-long-tcp", "boards", 2, ("1", "long"), fabric=NONE),
     _at_board("boards-long", "boards", 2, ("1", "long")),
-    _at_board("boards-long-many", "boards", 5, ("1", "long")),
+    _at_board("boards-long-many", "boards", 7, ("1", "long")),
+    _at_board("boards-long-tree", "boards", 9, ("1", "long")),  # MPICH's table has it
     _at_board("boards-long-threads", "boards", 3, ("2", "long")),
     _at_board("boards-long-nodes", "boards", 4, ("1", "long"), env=TWO_NODES),
     _at_board("boards-long-checked", "boards", 3, ("1", "long"), env=_variable("CHECK_TYPES", "1")),

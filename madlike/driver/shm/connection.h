@@ -87,11 +87,12 @@ struct ShmConnection : ConnectedRecord {
   std::uint32_t idle = 0;  // polls that looked and found nothing
 
   // Sending.
-  std::size_t limit = kShmSmallLimit;  // bytes of the ring that are used
-  std::size_t charged = 0;             // bytes of the engine's memory limit
-  std::size_t lately = 0;              // bytes of records that were written
-  bool sent_long = false;              // content, since the last look at what may shrink
-  bool shrinks = false;                // the ring begins anew, and then gives memory back
+  std::size_t limit = kShmSmallLimit;    // bytes of the ring that are used
+  std::size_t charged = 0;               // bytes of the engine's memory limit
+  std::size_t lately = 0;                // bytes of records that were written
+  PolledClock::time_point counts_since;  // since when
+  bool sent_long = false;                // content, since the last look at what may shrink
+  bool shrinks = false;                  // the ring begins anew, and then gives memory back
 
   // Remote writes.
   /// By which the peer knows this process; once it is 0 what it reads of our memory does not count.

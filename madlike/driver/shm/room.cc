@@ -60,21 +60,29 @@ bool ShmDriver::find_room(ShmConnection& connection, std::size_t content, bool i
 // What was written a lap ago stands in the reader's cache, from where a core takes a line over more
 // slowly the later it was read, unless the ring is larger than that cache.
 void ShmDriver::count(ShmConnection& connection, std::size_t content, bool is_long) {
-  connection.lately += RingShape::record_bytes(content);
+  if (connection.lately == 0) connection.counts_since = clock_.now();
+  connection.lately =
+      std::min(connection.lately + RingShape::record_bytes(content), 2 * kSustained);
   if (is_long) {
     connection.sent_long = true;
     connection.shrinks = false;
   }
   if (connection.lately <= kBusy) return;
   if (connection.limit < kShmWaitingLimit) {
-    if (connection.limit == kShmSmallLimit) (void)grow(connection, content);
+    if (connection.limit == kShmSmallLimit) {  // no look halves what it wrote
+      if (clock_.now() - connection.counts_since > kShrinkEvery) {
+        connection.lately = 0;
+        return;
+      }
+      (void)grow(connection, content);
+    }
     widen_for_speed(connection, kShmWaitingLimit);
   } else if (is_long && connection.lately > kSustained && connection.limit < sustained_limit_) {
     widen_for_speed(connection, sustained_limit_);
   }
 }
 
-// All such lanes together have a share of the memory.
+// All lanes of that length and more have a share of the memory.
 void ShmDriver::widen_for_speed(ShmConnection& connection, std::size_t limit) {
   const auto others = std::count_if(grown_.begin(), grown_.end(), [&](ConnectionId id) {
     return id != connection.id && find(id)->limit >= limit;
@@ -107,7 +115,10 @@ void ShmDriver::shrink_idle() {
     ShmWriter& out = *connection.out;
     const bool many = connection.lately > kBusy / 2 && connection.limit <= kShmWaitingLimit;
     connection.lately /= 2;
-    if (std::exchange(connection.sent_long, false) || many) return false;
+    if (std::exchange(connection.sent_long, false) || many) {
+      connection.shrinks = false;
+      return false;
+    }
     // Its next record is to stand where the memory stays, and nothing may stand elsewhere.
     if (!connection.shrinks) {
       connection.shrinks = out.offset() == 0 || out.rewind();

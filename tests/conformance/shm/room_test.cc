@@ -86,7 +86,7 @@ TEST(ShmMemoryLimit, LongPacketsNeedLittleIfTheyAreReadAtOnce) {
 // So many bytes of long content make a lane large; what was sent between two looks counts half.
 constexpr std::size_t kALot = std::size_t{8} << 20;
 // So many of any make it as large as one that waits for a slow reader.
-constexpr std::size_t kMany = std::size_t{1} << 20;
+constexpr std::size_t kMany = std::size_t{1} << 20, kShort = 500;
 
 /// Sends packets that are read at once, so many bytes of them.
 void stream(Met& met, std::size_t bytes, std::size_t each = kShmPieceBytes) {
@@ -139,11 +139,20 @@ TEST(ShmMemoryLimit, WhereALotIsSentALapIsLongerThanTheCacheOfACore) {
 
 TEST(ShmMemoryLimit, WhereThereAreManyShortOnesALapIsLongerThanTheNearestCache) {
   Met met;
-  stream(met, kMany / 4, 48);  // a record has a line, of which this is the most
+  stream(met, kMany / 2, kShort);
   EXPECT_EQ(met.a.shm().charged(), kLeast);
-  stream(met, 2 * kMany, 48);  // also if a look comes between
+  for (int i = 0; i < 8 && met.a.shm().charged() == kLeast; ++i) stream(met, kMany, kShort);
   EXPECT_EQ(met.a.shm().charged(), kWaiting);
   ASSERT_TRUE(pump({&met.a, &met.b}, [&] { return met.a.shm().charged() == kLeast; }));
+}
+
+TEST(ShmMemoryLimit, ShortOnesOfALongTimeAreNotMany) {
+  Met met;
+  stream(met, kMany / 2, kShort);
+  const auto until = Clock::now() + milliseconds(2500);
+  ASSERT_TRUE(pump({&met.a, &met.b}, [&] { return Clock::now() > until; }));
+  stream(met, kMany / 2, kShort);
+  EXPECT_EQ(met.a.shm().charged(), kLeast);
 }
 
 TEST(ShmMemoryLimit, ALotMayBeSentInPacketsOfAPage) {
