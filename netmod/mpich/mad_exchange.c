@@ -15,17 +15,13 @@ static void record(int error, int* mpi_errno, MPIR_Errflag_t* errflag) {
   MPIR_ERR_ADD(*mpi_errno, error);
 }
 
-/* Whether the user chose MPICH's algorithms. */
-static bool is_tuned(void) { return strcmp(MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE, "") != 0; }
-
 static bool is_exchanged(MPI_Aint recvcount, MPI_Datatype recvtype, MPIR_Comm* comm) {
   const bool chosen =
       MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM != MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM_auto;
   const int ranks = comm->local_size;
   MPI_Aint size;
 
-  if (chosen || is_tuned() || comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || ranks < 2)
-    return false;
+  if (chosen || comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || ranks < 2) return false;
   if (ranks == 2) return true;
   MPIR_Datatype_get_size_macro(recvtype, size);
   return ranks <= MOST_RANKS && MPIDI_MAD_whole_node(comm) != NULL &&
@@ -162,8 +158,8 @@ bool MPIDI_MAD_exchange_reduce(const void* sendbuf, void* recvbuf, MPI_Aint coun
   const bool chosen = MPIR_CVAR_REDUCE_INTRA_ALGORITHM != MPIR_CVAR_REDUCE_INTRA_ALGORITHM_auto;
   MPI_Aint size;
 
-  if (chosen || is_tuned() || comm->comm_kind != MPIR_COMM_KIND__INTRACOMM ||
-      comm->local_size > FEW_RANKS || count == 0)
+  if (chosen || comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || comm->local_size > FEW_RANKS ||
+      count == 0)
     return false;
   if (MPIDI_MAD_whole_node(comm) == NULL) {
     MPIR_Datatype_get_size_macro(datatype, size);
