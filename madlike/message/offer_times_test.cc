@@ -72,9 +72,9 @@ TEST_F(OfferTimesTest, ShortOnesAreReadOnlyWhereThatIsMuchFaster) {
 
 TEST_F(OfferTimesTest, ReadingIsTriedByRunsWhereItIsSlower) {
   begin(microseconds(100), microseconds(40));
-  for (int every : {kReadEvery, kReadEvery, kReadEvery}) {
-    EXPECT_EQ(count_read((every - 1) * kRun, microseconds(100), microseconds(40)), 0) << every;
-    EXPECT_EQ(count_read(kRun, microseconds(100), microseconds(40)), kRun) << every;
+  for (int turn = 0; turn < 3; ++turn) {
+    EXPECT_EQ(count_read((kReadEvery - 1) * kRun, microseconds(100), microseconds(40)), 0) << turn;
+    EXPECT_EQ(count_read(kRun, microseconds(100), microseconds(40)), kRun) << turn;
   }
 }
 
@@ -152,7 +152,6 @@ TEST_F(OfferTimesTest, WhatIsReadMeanwhileIsNotItsTime) {
   EXPECT_EQ(count_read((kReadEvery - 1) * kRun, microseconds(100), microseconds(40)), 0);
 }
 
-// 1500 ns until the first 10 bytes are here, which take 500 to be placed.
 /// What a sender and a receiver make of times of which the first ones may be wrong.
 class Pair {
  public:
@@ -201,6 +200,7 @@ TEST(OfferPairTest, WhoSendsFasterIsSoonOfferedLittleThoughTheFirstTimesWereTooG
   }
 }
 
+// 1500 ns until the first 10 bytes are here, which take 500 to be placed.
 TEST(SentSince, TheWordThatAsksIsNoPartOfIt) {
   ArrivalMark asked;
   asked.bytes = 100;

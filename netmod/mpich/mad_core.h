@@ -95,6 +95,15 @@ static inline mad_peer* MPIDI_MAD_peer_at(MPIDI_av_entry_t* av) {
   return likely(peer) ? peer : MPIDI_MAD_locate(av);
 }
 
+/* Waits for a request of MPIC_Isend() or MPIC_Irecv(), and frees it; its error. */
+static inline int MPIDI_MAD_finish(MPIR_Request* request, MPIR_Errflag_t* errflag) {
+  const int waited = MPIC_Wait(request, errflag);
+  const int mpi_errno = waited ? waited : request->status.MPI_ERROR;
+
+  MPIR_Request_free(request);
+  return mpi_errno;
+}
+
 /* The communicator of a node that has the same processes; NULL: they are of several nodes. */
 static inline MPIR_Comm* MPIDI_MAD_whole_node(MPIR_Comm* comm) {
   MPIR_Comm* const node =

@@ -28,14 +28,6 @@ static bool is_exchanged(MPI_Aint recvcount, MPI_Datatype recvtype, MPIR_Comm* c
          recvcount * size >= LONG_BYTES;
 }
 
-static void wait_for(MPIR_Request* request, int* mpi_errno, MPIR_Errflag_t* errflag) {
-  int error = MPIC_Wait(request, errflag);
-
-  if (error == MPI_SUCCESS) error = request->status.MPI_ERROR;
-  record(error, mpi_errno, errflag);
-  MPIR_Request_free(request);
-}
-
 /* Sends come first: what leaves at once does not wait until all receives are posted, and who is
  * late has what came early kept by the fabric. */
 static int exchange(const void* mine, MPI_Aint sendcount, MPI_Datatype sendtype, char* parts,
@@ -62,7 +54,8 @@ static int exchange(const void* mine, MPI_Aint sendcount, MPI_Datatype sendtype,
   if (!in_place)
     record(MPIR_Localcopy(mine, sendcount, sendtype, own, recvcount, recvtype), &mpi_errno,
            errflag);
-  for (int i = 0; i < count; i++) wait_for(requests[i], &mpi_errno, errflag);
+  for (int i = 0; i < count; i++)
+    record(MPIDI_MAD_finish(requests[i], errflag), &mpi_errno, errflag);
   if (mpi_errno == MPI_SUCCESS && *errflag != MPIR_ERR_NONE)
     MPIR_ERR_SET(mpi_errno, *errflag, "**coll_fail");
   return mpi_errno;

@@ -103,10 +103,8 @@ static int finish(MPIR_Request** requests, int count) {
   int first = MPI_SUCCESS;
 
   for (int n = 0; n < count; n++) {
-    int mpi_errno = MPIC_Wait(requests[n], &errflag);
-    if (mpi_errno == MPI_SUCCESS) mpi_errno = requests[n]->status.MPI_ERROR;
+    const int mpi_errno = MPIDI_MAD_finish(requests[n], &errflag);
     if (first == MPI_SUCCESS) first = mpi_errno;
-    MPIR_Request_free(requests[n]);
   }
   return first;
 }

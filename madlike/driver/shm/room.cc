@@ -15,7 +15,7 @@
 namespace mad {
 namespace {
 
-// Shorter content never makes a lane grow beyond the limit for pieces.
+// Shorter content that finds no room makes no lane grow beyond the limit for pieces.
 constexpr std::size_t kLong = 2048;
 constexpr std::chrono::milliseconds kShrinkEvery{2000};
 // So many bytes of records, of which half are forgotten at each look, are worth the memory of a
