@@ -222,6 +222,8 @@ class Driver {
   /// to poll().  Empty: there is none, or none for which poll() is not needed.  `waits`: the caller
   /// does nothing but wait, so that one is looked for somewhat longer, less than poll() takes.
   virtual Segment next_packet(ConnectionId* /*connection*/, bool /*waits*/) { return {}; }
+  /// The same of one connection.
+  virtual Segment next_packet_of(ConnectionId /*connection*/, bool /*waits*/) { return {}; }
   virtual void drop_packet() {}
 
   /// Takes up to `capacity` completions, making progress; 0 when nothing happened.  Never blocks.

@@ -18,7 +18,7 @@ ArrivedMessage* Matcher::post(PostedReceive& receive, const Envelope& wanted) {
 }
 
 // Of each kind the one that was posted first; of those the same.
-PostedReceive* Matcher::take_first(const Envelope& envelope) {
+PostedReceive* Matcher::first_for(const Envelope& envelope) {
   PostedReceive::Place* first = nullptr;
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     if (receives_of_kind_[kind] == 0) continue;
@@ -26,9 +26,13 @@ PostedReceive* Matcher::take_first(const Envelope& envelope) {
         static_cast<PostedReceive::Place*>(waiting_receives_.front(wanted_by(kind, envelope)));
     if (place != nullptr && (first == nullptr || place->number < first->number)) first = place;
   }
-  if (first == nullptr) return nullptr;
-  cancel(*first->owner);
-  return first->owner;
+  return first == nullptr ? nullptr : first->owner;
+}
+
+PostedReceive* Matcher::take_first(const Envelope& envelope) {
+  PostedReceive* const first = first_for(envelope);
+  if (first != nullptr) cancel(*first);
+  return first;
 }
 
 // No receive with a wildcard waits.

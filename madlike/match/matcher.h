@@ -78,6 +78,10 @@ class Matcher {
     const bool exact = receives_ == receives_of_kind_[kExact];
     return exact ? take_exact(envelope) : take_first(envelope);
   }
+  /// The same, which goes on waiting.
+  PostedReceive* look_for(const Envelope& envelope) {
+    return receives_ == 0 ? nullptr : first_for(envelope);
+  }
   /// A message that no receive waits for waits itself.
   void keep(ArrivedMessage& message, const Envelope& envelope);
   /// The message that a receive of `wanted` would get, which goes on waiting; null: there is none.
@@ -115,6 +119,7 @@ class Matcher {
   }
   PostedReceive* take_exact(const Envelope& envelope);
   PostedReceive* take_first(const Envelope& envelope);
+  PostedReceive* first_for(const Envelope& envelope);
   void list_all(std::size_t kind);
 
   EnvelopeQueues waiting_receives_, waiting_messages_;

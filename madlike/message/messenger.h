@@ -117,6 +117,15 @@ class OutgoingMessage {
   } state_;
 };
 
+/// Payload that may be read in its sender's memory.
+class OfferedPayload {
+ public:
+  virtual ~OfferedPayload() = default;
+  /// Reads all of it to `place`, and tells the sender.  False: it was not, as it is better sent or
+  /// cannot be read; nothing was done.
+  virtual bool read(void* place) = 0;
+};
+
 /// What happens, told upwards.
 class MessageEvents {
  public:
@@ -129,6 +138,12 @@ class MessageEvents {
   /// A tagged message arrived, all of it, valid during the call: whether it was received.  If not,
   /// on_message() follows.  Not called for those of foreign peers.
   virtual bool take(Endpoint& /*from*/, const TaggedHeader& /*header*/, Segment /*payload*/) {
+    return false;
+  }
+  /// The same of a tagged message that arrived without its payload, of `bytes` > 0, which it
+  /// offers.
+  virtual bool take_offered(Endpoint& /*from*/, const TaggedHeader& /*header*/,
+                            std::uint64_t /*bytes*/, OfferedPayload& /*payload*/) {
     return false;
   }
   /// A message arrived.  `header` is 8-byte aligned and valid during the call only.  `message` is
@@ -262,6 +277,12 @@ class Messenger {
 
   /// Moves everything that can move; returns the number of completions handled.  Never blocks.
   std::size_t progress();
+
+  /// Asks MessageEvents::take(), or take_offered(), about the next message of this peer, if that is
+  /// here and its fabric can be asked: whether it was received.  Nothing else moves, and after some
+  /// such messages progress() has to come first.  `waits`: the caller does nothing but wait for
+  /// that message, which is looked for during a microsecond or two.
+  bool take_from(Endpoint& from, bool waits);
 
   /// Sleeps until progress() may have something to do, at most `longest` and perhaps less; a moment
   /// where a fabric cannot tell.

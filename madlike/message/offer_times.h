@@ -77,9 +77,15 @@ class OfferTimes {
       settle(now, least);
       asked_ = (every_ - 1) * kRun;  // so that the next ones go the other way
     }
-    return asked_++ < (every_ - 1) * kRun ? faster : !faster;
+    return asked_ < (every_ - 1) * kRun ? faster : !faster;
   }
-  void was_read(std::uint64_t bytes, Clock::duration took) { read_.add(bytes, took); }
+  /// One was read.
+  void was_read(std::uint64_t bytes, Clock::duration took) {
+    ++asked_;
+    read_.add(bytes, took);
+  }
+  /// One is to be sent.
+  void was_asked_for() { ++asked_; }
   /// One that was to be sent since `from` is here.  Others came meanwhile, of any peer, and shared
   /// the time: what counts is the time for a byte of all of them.
   void was_sent(const ArrivalMark& from, const ArrivalMark& to) {

@@ -33,6 +33,7 @@ class OfferTimesTest : public testing::Test {
     if (reads) {
       read(if_read);
     } else {
+      times_.was_asked_for();
       arrive(kBytes, if_sent);
       times_.was_sent(from, now_);
     }

@@ -164,8 +164,44 @@ void Poster::forget_pieces(Endpoint& to) {
   to.queue.unfinished = {};
 }
 
+namespace {
+
+class ControlFrame final : public PacketWriter {
+ public:
+  ControlFrame(const Frame& frame, Segment body) : frame_(frame), body_(body) {}
+  std::size_t left() const override { return left_; }
+  void write(Segment room) override {
+    encode_frame(frame_, room.begin());
+    if (body_.size > 0) std::memcpy(room.begin() + kFrameBytes, body_.data, body_.size);
+    left_ = 0;
+  }
+
+ private:
+  const Frame& frame_;
+  const Segment body_;
+  std::size_t left_ = kFrameBytes + body_.size;
+};
+
+}  // namespace
+
 bool Poster::post_control(Endpoint& to, Frame frame, Segment body, OutgoingMessage* message) {
   if (!to.state.live() || to.state.refused() || to.queue.is_posting()) return false;
+  const bool first = frame.kind == FrameKind::kHello;
+  if (!first) frame.credit = to.credit.returnable();
+  frame.body_bytes = static_cast<std::uint32_t>(body.size);
+  const std::size_t bytes = kFrameBytes + body.size;
+  if (first || message != nullptr || to.link.lent_bytes < bytes) {
+    return post_as_packet(to, frame, body, message);
+  }
+  ControlFrame control(frame, body);
+  if (!post_lent(to, control, bytes)) return false;
+  to.credit.returned(frame.credit);
+  return true;
+}
+
+// Where no memory is lent, or not yet, or a message waits until it has left.
+bool Poster::post_as_packet(Endpoint& to, const Frame& frame, Segment body,
+                            OutgoingMessage* message) {
   OutgoingPacket* const packet = core_.controls.take(to.packets.controls);
   if (packet == nullptr) {
     core_.activate(to);
@@ -176,8 +212,6 @@ bool Poster::post_control(Endpoint& to, Frame frame, Segment body, OutgoingMessa
   ++to.packets.controls;
   packet->packet.reset(1, core_.controls.packet_bytes());
   const Segment room = packet->packet.staging_room();
-  if (frame.kind != FrameKind::kHello) frame.credit = to.credit.returnable();
-  frame.body_bytes = static_cast<std::uint32_t>(body.size);
   encode_frame(frame, room.begin());
   if (body.size > 0) std::memcpy(room.begin() + kFrameBytes, body.data, body.size);
   packet->packet.stage(kFrameBytes + body.size);

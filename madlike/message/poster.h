@@ -69,6 +69,7 @@ class Poster {
   template <typename Build>
   bool build_and_post(OutgoingPacket& packet, OutgoingMessage* message, const Build& build);
   void post(OutgoingPacket& packet);
+  bool post_as_packet(Endpoint& to, const Frame& frame, Segment body, OutgoingMessage* message);
   bool retry_unposted(Endpoint& to);
   bool not_lent(Endpoint& to, const Status& posted);
   bool finish_lent(Endpoint& to);

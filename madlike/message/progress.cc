@@ -93,12 +93,27 @@ std::size_t Progress::take_in_place(std::size_t fabric) {
     const Segment packet = driver.next_packet(&connection, waits);
     if (packet.size == 0) return taken;
     Endpoint* const from = peers_.of_connection(fabric, connection);
-    if (taken == kBatch || from == nullptr || !from->state.live() ||
-        !receiver_.take(*from, packet)) {
-      return taken;
+    if (taken == kBatch || from == nullptr || !from->state.live()) return taken;
+    if (!receiver_.take(*from, packet)) {
+      if (taken > 0 && is_message(packet)) return taken;
+      receiver_.packet(*from, packet);
     }
     driver.drop_packet();
   }
+}
+
+// Others get their turn all the same.
+bool Progress::take_from(Endpoint& from, bool waits) {
+  if (turns_without_all_ >= kTurnsWithoutAll || !from.state.live() ||
+      !from.state.has_connection()) {
+    return false;
+  }
+  const Segment packet =
+      from.driver->next_packet_of(from.state.connection(), waits && core_.active.empty());
+  if (packet.size == 0 || !receiver_.take(from, packet)) return false;
+  from.driver->drop_packet();
+  ++turns_without_all_;
+  return true;
 }
 
 // A driver that filled the batch may have more.

@@ -28,6 +28,9 @@ class Progress {
 
   /// Returns the number of completions handled.
   std::size_t turn();
+  /// Takes the next packet of a live endpoint's, if it is a short tagged message that is received
+  /// by who is waiting for it: whether it was.  `waits`: its caller does nothing else.
+  bool take_from(Endpoint& from, bool waits);
   /// No end of a peer is still to be carried out or told.
   bool ends_told() const { return core_.ending.empty() && gone_.empty(); }
   /// The next turn has something to do, whatever the drivers say.
@@ -42,8 +45,8 @@ class Progress {
   bool holds_collected() const;
   std::size_t take_arrivals();
   std::size_t poll_fabrics();
-  /// The number of packets of a fabric that were taken where they arrived: up to one that nobody
-  /// waits for.
+  /// The number of packets of a fabric that were taken where they arrived: up to a message, unless
+  /// it is the first, that nobody waits for.
   std::size_t take_in_place(std::size_t fabric);
   /// `count` completions of a fabric stand in the batch.  Stays out of turn(), as most polls are
   /// empty.

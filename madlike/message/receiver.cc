@@ -14,6 +14,25 @@ constexpr std::uint64_t kLeastStridedRun = 64 * 1024;
 // Of an offer of which less is wanted nothing is learned.
 constexpr std::uint64_t kLeastWeighed = 16 * 1024;
 
+// Whether it is to be found out what is faster for so much, to read or to have it sent.
+bool weighs(const Endpoint& from, std::uint64_t bytes) {
+  return from.link.weighs_offers && bytes >= kLeastWeighed;
+}
+
+// Memory that is listed as what it is.
+class OneRun final : public ScatteredMemory {
+ public:
+  explicit OneRun(Segment run) : run_(run) {}
+  std::size_t runs(std::uint64_t offset, std::uint64_t size, Segment* out,
+                   std::size_t /*capacity*/) override {
+    *out = {run_.begin() + offset, static_cast<std::size_t>(size)};
+    return 1;
+  }
+
+ private:
+  const Segment run_;
+};
+
 Status violation(const char* what) {
   return {StatusCode::kProtocol, std::string("the peer sent ") + what};
 }
@@ -21,7 +40,7 @@ Status violation(const char* what) {
 }  // namespace
 
 // What the message does to credit is done last: before, it may not be taken.
-bool Receiver::take(Endpoint& from, Segment packet) {
+bool Receiver::take_short(Endpoint& from, Segment packet) {
   const std::size_t header_bytes = short_header_bytes(packet);
   TaggedHeader header;
   if (header_bytes == 0 || from.begun.left > 0 || !from.state.heard_hello() ||
@@ -38,11 +57,82 @@ bool Receiver::take(Endpoint& from, Segment packet) {
   return true;
 }
 
+class Receiver::Offer final : public OfferedPayload {
+ public:
+  Offer(Receiver& receiver, Endpoint& from, const Frame& frame)
+      : receiver_(receiver), from_(from), frame_(frame) {}
+  bool read(void* place) override { return receiver_.read_all(from_, frame_, place); }
+
+ private:
+  Receiver& receiver_;
+  Endpoint& from_;
+  const Frame& frame_;
+};
+
+// Most offers are of one run that fits its receive, which waits for it: no record of them is made.
+bool Receiver::take_offered(Endpoint& from, Segment packet) {
+  Frame frame;
+  TaggedHeader header;
+  if (!is_offer(packet) || from.begun.left > 0 || !from.state.heard_hello() || from.foreign ||
+      !decode_frame(packet, &frame).ok() || frame.handler != kTaggedHandler ||
+      !decode_tagged_header({packet.begin() + frame.header_at(), frame.header_bytes}, &header) ||
+      !may_admit(from, frame.credit, 0).ok()) {
+    return false;
+  }
+  Offer offer(*this, from, frame);
+  if (!core_.events.take_offered(from, header, frame.length, offer)) return false;
+  admit(from, frame.credit, 0);
+  count(from, packet.size);
+  return true;
+}
+
+bool Receiver::read_all(Endpoint& from, const Frame& frame, void* place) {
+  if (weighs(from, frame.length) && !from.offers.of(frame.length).reads(frame.length)) {
+    return false;
+  }
+  OneRun memory({place, static_cast<std::size_t>(frame.length)});
+  if (!read_offered(from, frame.offset, frame.length, memory).ok()) return false;
+  tell_taken(from, frame.id, frame.length);
+  return true;
+}
+
+// Reads an offer, and learns how long that takes.
+Status Receiver::read_offered(Endpoint& from, std::uint64_t at, std::uint64_t bytes,
+                              ScatteredMemory& memory) {
+  const OfferTimes::Clock::time_point begin = OfferTimes::Clock::now();
+  Status read = from.driver->read_offered(from.state.connection(), at, bytes, memory);
+  const auto took = OfferTimes::Clock::now() - begin;
+  core_.reading += took;
+  if (weighs(from, bytes) && read.ok()) from.offers.of(bytes).was_read(bytes, took);
+  return read;
+}
+
+// Where that cannot leave now, it waits as the answer of a message of which nothing more is wanted.
+void Receiver::tell_taken(Endpoint& from, std::uint32_t id, std::uint64_t bytes) {
+  if (sender_.tell_taken(from, id, bytes)) return;
+  IncomingMessage* const message = core_.incoming.add();
+  if (message == nullptr) {
+    core_.end(from, {StatusCode::kNoMemory, "no memory for an answer"});
+    return;
+  }
+  ++from.arrivals;
+  message->endpoint = &from;
+  message->peer_id = id;
+  message->payload_bytes = message->received = bytes;
+  message->phase = IncomingMessage::Phase::kRefusing;
+  sender_.clear(*message, true);
+}
+
 void Receiver::packet(Endpoint& from, const Completion& arrived) {
   if (arrived.rest == 0 && take(from, arrived.bytes)) return release(from, arrived.buffer);
-  void* buffer = arrived.buffer;
-  const Status status = from.begun.left > 0 ? next_piece(from, arrived.bytes, arrived.rest)
-                                            : first_piece(from, arrived, &buffer);
+  handle(from, arrived.bytes, arrived.rest, arrived.buffer);
+}
+
+void Receiver::packet(Endpoint& from, Segment bytes) { handle(from, bytes, 0, nullptr); }
+
+void Receiver::handle(Endpoint& from, Segment bytes, std::size_t rest, void* buffer) {
+  const Status status =
+      from.begun.left > 0 ? next_piece(from, bytes, rest) : first_piece(from, bytes, rest, &buffer);
   release(from, buffer);
   if (status.error()) core_.end(from, status);
 }
@@ -52,14 +142,13 @@ void Receiver::release(const Endpoint& from, void* buffer) {
 }
 
 // A whole packet mostly.
-Status Receiver::first_piece(Endpoint& from, const Completion& arrived, void** buffer) {
-  const Segment bytes = arrived.bytes;
-  count(from, bytes.size + arrived.rest);
+Status Receiver::first_piece(Endpoint& from, Segment bytes, std::size_t rest, void** buffer) {
+  count(from, bytes.size + rest);
   if (const std::size_t header = short_header_bytes(bytes)) {
-    return short_message(from, bytes, header, arrived.rest);
+    return short_message(from, bytes, header, rest);
   }
   Frame frame;
-  Status status = decode_frame(bytes, &frame, arrived.rest);
+  Status status = decode_frame(bytes, &frame, rest);
   if (status.ok() && from.state.heard_hello() == (frame.kind == FrameKind::kHello)) {
     status = violation(from.state.heard_hello() ? "a second HELLO" : "a frame before HELLO");
   }
@@ -67,7 +156,7 @@ Status Receiver::first_piece(Endpoint& from, const Completion& arrived, void** b
     status = violation("more credit than it ever got");
   }
   if (status.error()) return status;
-  begin(from, frame, arrived.rest);
+  begin(from, frame, rest);
   if (frame.kind == FrameKind::kMessage) return message(from, frame, bytes);
   const Segment body{bytes.begin() + kFrameBytes, bytes.size - kFrameBytes};
   switch (frame.kind) {
@@ -326,16 +415,11 @@ bool Receiver::take_offer(IncomingMessage& message, PayloadSink& sink, std::uint
   Segment first;
   if (sink.runs(0, bytes, &first, 1) == 0) return false;
   if (first.size < bytes && !from.link.prefers_writes(first.size)) return false;
-  const bool weighs = from.link.weighs_offers && bytes >= kLeastWeighed;
+  message.weighed = weighs(from, bytes) && !from.offers.of(bytes).reads(bytes);
+  if (!message.weighed) return read_offered(from, message.offered_at, bytes, sink).ok();
+  from.offers.of(bytes).was_asked_for();
   message.weighed_from = core_.arrival_mark();
-  message.weighed = weighs && !from.offers.of(bytes).reads(bytes);
-  if (message.weighed) return false;
-  const Status read =
-      from.driver->read_offered(from.state.connection(), message.offered_at, bytes, sink);
-  const auto took = OfferTimes::Clock::now() - message.weighed_from.at;
-  core_.reading += took;
-  if (weighs && read.ok()) from.offers.of(bytes).was_read(bytes, took);
-  return read.ok();
+  return false;
 }
 
 // The rest of the head is read by the driver, if it can do that, to where it belongs.  What is

@@ -19,11 +19,16 @@ class Receiver {
   Receiver(Core& core, Sender& sender) : core_(core), sender_(sender) {}
 
   /// Receives a packet that is all here, from a live endpoint, if it is a short message for which a
-  /// receive waits.  False: nothing was done.
-  bool take(Endpoint& from, Segment packet);
+  /// receive waits, or offers payload that one waits for.  False: nothing was done.
+  bool take(Endpoint& from, Segment packet) {
+    return take_short(from, packet) || take_offered(from, packet);
+  }
   /// Handles a packet, or a piece of one, from a live endpoint and releases its buffer.  A
   /// violation, or a goodbye, decides the endpoint's end.
   void packet(Endpoint& from, const Completion& arrived);
+  /// The same of one that is all here and that take() did not receive; its memory stays its
+  /// owner's.
+  void packet(Endpoint& from, Segment bytes);
 
   Status accept(IncomingMessage& message, PayloadSink& sink, std::uint64_t bytes, void* context);
   void discard(IncomingMessage& message);
@@ -32,7 +37,15 @@ class Receiver {
   void abandon(Endpoint& from);
 
  private:
-  Status first_piece(Endpoint& from, const Completion& arrived, void** buffer);
+  class Offer;
+  bool take_short(Endpoint& from, Segment packet);
+  bool take_offered(Endpoint& from, Segment packet);
+  bool read_all(Endpoint& from, const Frame& frame, void* place);
+  Status read_offered(Endpoint& from, std::uint64_t at, std::uint64_t bytes,
+                      ScatteredMemory& memory);
+  void tell_taken(Endpoint& from, std::uint32_t id, std::uint64_t bytes);
+  void handle(Endpoint& from, Segment bytes, std::size_t rest, void* buffer);
+  Status first_piece(Endpoint& from, Segment bytes, std::size_t rest, void** buffer);
   static void begin(Endpoint& from, const Frame& frame, std::size_t rest);
   Status next_piece(Endpoint& from, Segment bytes, std::size_t rest);
   Status hello(Endpoint& from, const Frame& frame, Segment greeting);

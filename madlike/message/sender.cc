@@ -333,6 +333,15 @@ void Sender::clear(IncomingMessage& message, bool just_arrived) {
   core_.activate(to);
 }
 
+bool Sender::tell_taken(Endpoint& to, std::uint32_t id, std::uint64_t bytes) {
+  if (!to.queue.clearances.empty() || !to.can_post()) return false;
+  Frame frame;
+  frame.kind = FrameKind::kTaken;
+  frame.id = id;
+  frame.length = bytes;
+  return poster_.post_control(to, frame);
+}
+
 bool Sender::pump(Endpoint& to) {
   if (!to.state.may_post()) return false;
   const Cork cork(to);

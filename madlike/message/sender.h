@@ -31,6 +31,9 @@ class Sender {
   bool send_short(Endpoint& to, const TaggedHeader& header, Segment payload);
   bool send_short(Endpoint& to, const TaggedHeader& header, const WholePayload& payload);
 
+  /// Says that all of a message, of so many bytes, was read.  False: that cannot be said now,
+  /// before or after what waits to be.
+  bool tell_taken(Endpoint& to, std::uint32_t id, std::uint64_t bytes);
   /// Queues a message in phase kClearing or kRefusing and posts its frame if that can be done now,
   /// or, if it `just_arrived` in this turn of progress, at the latest at the end of that.
   void clear(IncomingMessage& message, bool just_arrived);

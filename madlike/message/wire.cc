@@ -205,6 +205,18 @@ void decode_short_frame(Segment packet, std::size_t header_bytes, std::size_t re
 
 }  // namespace
 
+bool is_message(Segment packet) {
+  if (short_header_bytes(packet) != 0) return true;
+  return packet.size > offsetof(Wire, kind) &&
+         packet.begin()[offsetof(Wire, kind)] == static_cast<std::byte>(FrameKind::kMessage);
+}
+
+bool is_offer(Segment packet) {
+  return packet.size >= sizeof(Wire) &&
+         (packet.begin()[offsetof(Wire, flags)] & std::byte{kOfferedFlag}) != std::byte{0} &&
+         short_header_bytes(packet) == 0;
+}
+
 Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
   if (const std::size_t header_bytes = short_header_bytes(packet)) {
     decode_short_frame(packet, header_bytes, rest, out);

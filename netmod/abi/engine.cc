@@ -440,29 +440,35 @@ Status mad_engine::receive_message(mad_incoming wanted, const mad::Payload& payl
 }
 
 Status mad_engine::place_tagged(mad::Endpoint& from, mad::Segment bytes,
-                                const mad_receive& receive) {
-  const mad::Payload& payload = receive.payload.get();
+                                const mad::Payload& payload, mad_path path) {
   if (bytes.size == 0) return {};
   if (payload.type == nullptr) {
     std::memcpy(payload.base, bytes.data, bytes.size);
-    count_receive(mad::Path::kContiguous, receive.path, bytes.size);
+    count_receive(mad::Path::kContiguous, path, bytes.size);
     return {};
   }
   const mad::Policy& its_policy = policy(peers_.of(from));
-  if (is_collected(payload, receive.path)) {
-    Status collected = place_collected(its_policy, bytes, receive);
+  if (is_collected(payload, path)) {
+    Status collected = place_collected(its_policy, bytes, payload, path);
     if (collected.error()) return collected;
   } else {
     place(bytes, payload);
   }
-  count_receive(path_of_copy_in(its_policy, payload, receive.path), receive.path, bytes.size);
+  count_receive(path_of_copy_in(its_policy, payload, path), path, bytes.size);
   return {};
 }
 
+bool mad_engine::place_offered(std::uint64_t bytes, mad::OfferedPayload& offered,
+                               const mad::Payload& payload, mad_path path) {
+  const bool one_run = is_one_run(payload) && !is_collected(payload, path);
+  if (!one_run || !offered.read(run_of(payload, bytes).data)) return false;
+  count_receive(mad::Path::kContiguous, path, bytes);
+  return true;
+}
+
 Status mad_engine::place_collected(const mad::Policy& policy, mad::Segment bytes,
-                                   const mad_receive& receive) {
-  const mad::Payload& payload = receive.payload.get();
-  const mad::Plan plan = receive_plan(policy, payload, receive.path);
+                                   const mad::Payload& payload, mad_path path) {
+  const mad::Plan plan = receive_plan(policy, payload, path);
   try {
     mad::ReceiveTransfer transfer;
     transfer.start_layout(payload.type->program, payload.base, payload.count, bytes.size, plan)
@@ -568,6 +574,11 @@ mad_incoming mad_engine::arrived_from(mad::Endpoint& from, mad::IncomingMessage*
 // What is traced goes the long way.
 bool mad_engine::take(mad::Endpoint& from, const mad::TaggedHeader& header, mad::Segment payload) {
   return !closing_ && trace_ == nullptr && tagged_.take(from, header, payload);
+}
+
+bool mad_engine::take_offered(mad::Endpoint& /*from*/, const mad::TaggedHeader& header,
+                              std::uint64_t bytes, mad::OfferedPayload& payload) {
+  return !closing_ && trace_ == nullptr && tagged_.take_offered(header, bytes, payload);
 }
 
 void mad_engine::on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segment header,

@@ -120,7 +120,17 @@ struct mad_engine final : private mad::MessageEvents {
   mad::Status receive_tagged(const mad_incoming& incoming, mad_receive& receive,
                              std::uint64_t* received);
   /// The same for one that is here and is nobody's any more.
-  mad::Status place_tagged(mad::Endpoint& from, mad::Segment bytes, const mad_receive& receive);
+  mad::Status place_tagged(mad::Endpoint& from, mad::Segment bytes, const mad::Payload& payload,
+                           mad_path path);
+  /// The same for payload that is offered, where it is placed in one run; false: it was not.
+  bool place_offered(std::uint64_t bytes, mad::OfferedPayload& offered, const mad::Payload& payload,
+                     mad_path path);
+  /// TaggedMessages::receive_next() of a peer.
+  bool receive_next(mad_peer& from, const mad::Envelope& wanted, const mad::Payload& payload,
+                    bool waits, mad_arrival* arrival) {
+    return !is_self(from) && tagged_.receive_next(*from.endpoint, wanted, payload, waits, arrival);
+  }
+  bool take_from(mad::Endpoint& from, bool waits) { return messenger_->take_from(from, waits); }
   void discard(const mad_incoming& incoming);
   void tell_tagged(mad_op* op, const mad_arrival* arrival, const mad::Status& status);
   void tell_sent(mad_op* op, const mad::Status& status);
@@ -161,7 +171,7 @@ struct mad_engine final : private mad::MessageEvents {
                            const mad::Payload& payload, mad_path path, const mad::Plan& plan);
   /// place_tagged() by path pack.
   static mad::Status place_collected(const mad::Policy& policy, mad::Segment bytes,
-                                     const mad_receive& receive);
+                                     const mad::Payload& payload, mad_path path);
   void count_send(mad::Path path, mad_path asked, std::uint64_t bytes);
   void count_receive(mad::Path path, mad_path asked, std::uint64_t bytes);
   void give_back_operations();
@@ -192,6 +202,8 @@ struct mad_engine final : private mad::MessageEvents {
 
   mad::Status on_greeting(mad::Endpoint& from, mad::Segment greeting) override;
   bool take(mad::Endpoint& from, const mad::TaggedHeader& header, mad::Segment payload) override;
+  bool take_offered(mad::Endpoint& from, const mad::TaggedHeader& header, std::uint64_t bytes,
+                    mad::OfferedPayload& payload) override;
   void on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segment header,
                   std::uint64_t payload_bytes, mad::IncomingMessage* message) override;
   void on_sent(mad::OutgoingMessage& message, const mad::Status& status) override;

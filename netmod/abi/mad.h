@@ -546,6 +546,15 @@ MAD_API int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_envelo
  * wrong. */
 MAD_API int mad_tagged_send_short(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
                                   const void* base, uint64_t count, const mad_type* type);
+/* The short way of most receives: receives the next message of a peer, by MAD_PATH_AUTO, if
+ * `wanted` matches it, no receive that was posted does, and it is a short one that is here, without
+ * flags and without anything that travelled along, which is not longer than `count` bytes, or has
+ * as many as `count` elements of a type.  `waits`, 1 or 0: the caller does nothing but wait for it,
+ * so that it is looked for during a few hundred nanoseconds.  MAD_NOT_NOW: nothing was done, and
+ * mad_tagged_receive() receives it, or says what is wrong. */
+MAD_API int mad_tagged_receive_short(mad_peer* from, const mad_envelope* wanted, void* base,
+                                     uint64_t count, const mad_type* type, int waits,
+                                     mad_arrival* arrival);
 /* Whether the peer has granted what a message of `bytes` needs to leave at once, but has not yet
  * said that it took enough of what was sent before; mad_engine_progress() may bring that.  1 or 0.
  */

@@ -147,6 +147,27 @@ extern "C" int mad_tagged_receive(mad_engine* engine, const mad_envelope* wanted
   });
 }
 
+// What is wrong, or long, mad_tagged_receive() tells.
+extern "C" int mad_tagged_receive_short(mad_peer* from, const mad_envelope* wanted, void* base,
+                                        uint64_t count, const mad_type* type, int waits,
+                                        mad_arrival* arrival) {
+  const bool right = from != nullptr && from->status == MAD_SUCCESS && !from->engine->closing() &&
+                     wanted != nullptr && wanted->source >= MAD_ANY_SOURCE &&
+                     wanted->tag >= MAD_ANY_TAG && arrival != nullptr;
+  if (!right) return MAD_NOT_NOW;
+  const int status = guarded([&]() __attribute__((always_inline))->int {
+    mad::Payload payload;
+    if (mad::check_payload("mad_tagged_receive_short", base, count, type, MAD_PATH_AUTO,
+                           &payload)) {
+      return MAD_NOT_NOW;
+    }
+    const bool received =
+        from->engine->receive_next(*from, envelope_of(*wanted), payload, waits != 0, arrival);
+    return received ? MAD_SUCCESS : MAD_NOT_NOW;
+  });
+  return status == MAD_SUCCESS ? MAD_SUCCESS : MAD_NOT_NOW;
+}
+
 extern "C" int mad_tagged_cancel(mad_engine* engine, mad_receive* receive) {
   return guarded([&]() -> int {
     if (const int error = check_engine("mad_tagged_cancel", engine)) return error;

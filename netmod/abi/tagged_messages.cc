@@ -61,6 +61,16 @@ Status TaggedMessages::receive(const Envelope& wanted, const Payload& payload, m
   return StatusCode::kInProgress;
 }
 
+bool TaggedMessages::receive_next(Endpoint& from, const Envelope& wanted, const Payload& payload,
+                                  bool waits, mad_arrival* arrival) {
+  if (find(wanted) != nullptr) return false;
+  const Next next{wanted, payload, arrival};
+  next_ = &next;
+  const bool received = engine_.take_from(from, waits);
+  next_ = nullptr;
+  return received;
+}
+
 Status TaggedMessages::receive(mad_message& message, const Payload& payload, mad_path path,
                                mad_op* op, mad_receive** receive, mad_arrival* arrival) {
   if (message.own != nullptr) {
@@ -126,13 +136,58 @@ void TaggedMessages::discard(mad_message& message) {
   engine_.discard(incoming);
 }
 
+bool TaggedMessages::goes_to_next(const TaggedHeader& header, std::uint64_t bytes) {
+  const Payload& place = next_->payload;
+  const bool plain = header.flags == 0 && !header.noted && header.value.size == 0;
+  const bool fits = place.type == nullptr ? bytes <= place.bytes : bytes == place.bytes;
+  return plain && fits && matches(next_->wanted, header.envelope) &&
+         matcher_.look_for(header.envelope) == nullptr;
+}
+
+bool TaggedMessages::take_next(Endpoint& from, const TaggedHeader& header, Segment payload) {
+  if (!goes_to_next(header, payload.size)) return false;
+  *next_->arrival = arrival_of(header, payload.size);
+  next_->arrival->received = payload.size;
+  return engine_.place_tagged(from, payload, next_->payload, MAD_PATH_AUTO).ok();
+}
+
+bool TaggedMessages::take_next_offered(const TaggedHeader& header, std::uint64_t bytes,
+                                       OfferedPayload& offered) {
+  if (!goes_to_next(header, bytes) ||
+      !engine_.place_offered(bytes, offered, next_->payload, MAD_PATH_AUTO)) {
+    return false;
+  }
+  *next_->arrival = arrival_of(header, bytes);
+  next_->arrival->received = bytes;
+  return true;
+}
+
+// Of one that is longer than its receive the messenger reads, or asks for, what is wanted.
+bool TaggedMessages::take_offered(const TaggedHeader& header, std::uint64_t bytes,
+                                  OfferedPayload& offered) {
+  if (next_ != nullptr) return take_next_offered(header, bytes, offered);
+  PostedReceive* const found = matcher_.look_for(header.envelope);
+  if (found == nullptr) return false;
+  auto& receive = static_cast<mad_receive&>(*found);
+  if (bytes > receive.payload.get().bytes ||
+      !engine_.place_offered(bytes, offered, receive.payload.get(), receive.path)) {
+    return false;
+  }
+  matcher_.cancel(receive);
+  mad_arrival arrival = arrival_of(header, bytes);
+  finish(receive, &arrival, bytes, {});
+  return true;
+}
+
 bool TaggedMessages::take(Endpoint& from, const TaggedHeader& header, Segment payload) {
+  if (next_ != nullptr) return take_next(from, header, payload);
   PostedReceive* const found = matcher_.take(header.envelope);
   if (found == nullptr) return false;
   auto& receive = static_cast<mad_receive&>(*found);
   mad_arrival arrival = arrival_of(header, payload.size);
   payload.size = std::min<std::uint64_t>(payload.size, receive.payload.get().bytes);
-  finish(receive, &arrival, payload.size, engine_.place_tagged(from, payload, receive));
+  const Status status = engine_.place_tagged(from, payload, receive.payload.get(), receive.path);
+  finish(receive, &arrival, payload.size, status);
   return true;
 }
 

@@ -104,7 +104,13 @@ class TaggedMessages {
   /// it; error: of the message `*arrival`, which is gone.
   Status receive(const Envelope& wanted, const Payload& payload, mad_path path, mad_op* op,
                  mad_receive** receive, mad_arrival* arrival);
-  /// The same with a message that was claimed, whatever it returns.
+  /// Receives the next message of a peer, if it is here or comes within a moment, goes to no
+  /// receive that was posted, is a short one or offers its payload, and has nothing that has to be
+  /// looked at: no flags, nothing that travels along, not longer than the memory, and as long if
+  /// that is a layout.  False: nothing was done.
+  bool receive_next(Endpoint& from, const Envelope& wanted, const Payload& payload, bool waits,
+                    mad_arrival* arrival);
+  /// As receive(), of a message that was claimed, whatever it returns.
   Status receive(mad_message& message, const Payload& payload, mad_path path, mad_op* op,
                  mad_receive** receive, mad_arrival* arrival);
   /// Whether it waited, and is no more.
@@ -118,6 +124,8 @@ class TaggedMessages {
 
   /// A message came that is all here: whether a receive had waited for it.
   bool take(Endpoint& from, const TaggedHeader& header, Segment payload);
+  /// The same of one that offers its payload.
+  bool take_offered(const TaggedHeader& header, std::uint64_t bytes, OfferedPayload& offered);
   /// A message came.
   void arrived(const TaggedHeader& header, const mad_incoming& incoming);
   /// The message of a receive is in place, or will not be.
@@ -136,6 +144,15 @@ class TaggedMessages {
   const SelfMessages& own() const { return own_; }
 
  private:
+  /// A receive that is not posted.
+  struct Next {
+    const Envelope& wanted;
+    const Payload& payload;
+    mad_arrival* arrival;
+  };
+  bool goes_to_next(const TaggedHeader& header, std::uint64_t bytes);
+  bool take_next(Endpoint& from, const TaggedHeader& header, Segment payload);
+  bool take_next_offered(const TaggedHeader& header, std::uint64_t bytes, OfferedPayload& offered);
   void finish(mad_receive& receive, mad_arrival* arrival, std::uint64_t bytes,
               const Status& status);
   void receive_own(mad_message& message, const Payload& payload, mad_arrival* arrival);
@@ -144,8 +161,9 @@ class TaggedMessages {
 
   mad_engine& engine_;
   Matcher matcher_;
-  KeptValue::Pool values_;  // before what keeps some
-  KeptValue told_;          // of the last receive that a call completed
+  const Next* next_ = nullptr;  // while receive_next() looks for its message
+  KeptValue::Pool values_;      // before what keeps some
+  KeptValue told_;              // of the last receive that a call completed
   SelfMessages own_;
   SlabPool<mad_receive> receives_;
   SlabPool<mad_message> messages_;

@@ -431,6 +431,43 @@ static int prepare_receive(MPIR_Request* rreq, void* buf, MPI_Aint count, MPI_Da
   return mpi_errno;
 }
 
+/* The short way of most messages: whether it was received, by a receive that needs nothing which
+ * start_receive() looks after.  `waits`: its caller does nothing else. */
+static inline bool received_short(void* buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Comm* comm,
+                                  MPIDI_av_entry_t* from, const mad_envelope* wanted, bool waits,
+                                  mad_arrival* arrival) {
+  MPIDI_MAD_layout_t layout;
+  mad_path path;
+
+  if (MPIDI_MAD_types_checked || MPIDI_MAD_values_wanted) return false;
+  if (MPIDI_MAD_comm_path(comm, &path) || path != MAD_PATH_AUTO) return false;
+  if (is_by_fields(count, datatype) || layout_of(buf, count, datatype, &layout)) return false;
+  return mad_tagged_receive_short(MPIDI_MAD_AV(from)->peer, wanted, layout.base, layout.count,
+                                  layout.type, waits, arrival) == MAD_SUCCESS;
+}
+
+bool MPIDI_MAD_received(void* buf, MPI_Aint count, MPI_Datatype datatype, int source, int tag,
+                        MPIR_Comm* comm, int context_offset, MPI_Status* status) {
+  const mad_envelope wanted = wanted_by(source, tag, comm, context_offset);
+  mad_arrival arrival;
+  const bool looks_long = !MPIR_ThreadInfo.isThreaded && !MPIDI_MAD_global.crowded;
+  bool received;
+
+  if (source < 0) return false; /* any */
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  received = received_short(buf, count, datatype, comm, MPIDIU_comm_rank_to_av(comm, source),
+                            &wanted, looks_long, &arrival);
+  if (received) MPIDI_MAD_global.idle_polls = 0;
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  if (!received || status == MPI_STATUS_IGNORE) return received;
+  status->MPI_SOURCE = arrival.envelope.source;
+  status->MPI_TAG = arrival.envelope.tag;
+  MPIR_STATUS_SET_COUNT(*status, (MPI_Aint)arrival.received);
+  MPIR_STATUS_SET_CANCEL_BIT(*status, FALSE);
+  if (context_offset != MPIR_CONTEXT_INTRA_PT2PT) status->MPI_ERROR = MPI_SUCCESS;
+  return true;
+}
+
 static int start_receive(void* buf, MPI_Aint count, MPI_Datatype datatype, int source, int tag,
                          MPIR_Comm* comm, int context_offset, MPIR_Request** request) {
   MPIR_Request* rreq = create_request(MPIR_REQUEST_KIND__RECV, comm);

@@ -57,8 +57,11 @@ _TOPOLOGY = "src/util/mpir_hwtopo.c"
 _WHY_RANK = "PMI-1's keys say who put them, PMIx is told"
 _SENDRECV = "src/mpi/pt2pt/sendrecv.c"
 _HELPERS = "src/mpi/coll/helper_fns.c"
+_RECV = "src/mpid/ch4/src/ch4_recv.h"
 _BINOMIAL = "src/mpi/coll/reduce/reduce_intra_binomial.c"
 _WHY_AHEAD = "the receive was posted first, which the other side's receive waited for"
+_WHY_SHORT = ("a blocking receive took a request and a turn of progress, 1,400 instructions, also where its message had come "
+              "or came at once (docs/adr/0067-receives-by-the-short-way.md)")  # fmt: skip
 _PMI = "src/util/mpir_pmi.c"
 _NAMES = "src/nameserv/pmi/pmi_nameserv.c"
 _WHY_PMI = "MPICH asks PMI-1's launchers or PMIx's, as it is configured; the netmod chooses as the program starts"
@@ -525,10 +528,31 @@ EDITS = (
         _SENDRECV,
         "    MPIR_Request *rreq = NULL;\n\n    /* FIXME",
         "    MPIR_Request *rreq = NULL;\n\n"
-        "    if (MPIDI_MAD_sent_ahead(sendbuf, sendcount, sendtype, dest, sendtag, comm_ptr, MPIR_CONTEXT_INTRA_PT2PT))\n"
-        "        dest = MPI_PROC_NULL;\n\n    /* FIXME",
+        "    if (MPIDI_MAD_sent_ahead(sendbuf, sendcount, sendtype, dest, sendtag, comm_ptr, MPIR_CONTEXT_INTRA_PT2PT)) {\n"
+        "        dest = MPI_PROC_NULL;\n"
+        "        if (MPIDI_MAD_received(recvbuf, recvcount, recvtype, source, recvtag, comm_ptr, MPIR_CONTEXT_INTRA_PT2PT,\n"
+        "                               status))\n"
+        "            goto fn_exit;\n"
+        "    }\n\n    /* FIXME",
         False,
         _WHY_AHEAD,
+    ),
+    Edit(
+        _RECV,
+        '#include "ch4_impl.h"\n',
+        '#include "ch4_impl.h"\n#include "../netmod/mad/mad_sendrecv.h"\n',
+        False,
+        "what the netmod does for MPICH",
+    ),
+    Edit(
+        _RECV,
+        "    return MPID_Irecv(buf, count, datatype, rank, tag, comm, context_offset, request);\n",
+        "    *request = NULL;\n"
+        "    if (MPIDI_MAD_received(buf, count, datatype, rank, tag, comm, context_offset, status))\n"
+        "        return MPI_SUCCESS;\n"
+        "    return MPID_Irecv(buf, count, datatype, rank, tag, comm, context_offset, request);\n",
+        False,
+        _WHY_SHORT,
     ),
     _with("mad_sendrecv.h", _HELPERS),
     Edit(
@@ -536,8 +560,11 @@ EDITS = (
         "        status = &mystatus;\n\n    /* If source is",
         "        status = &mystatus;\n\n"
         "    if (*errflag == MPIR_ERR_NONE\n"
-        "        && MPIDI_MAD_sent_ahead(sendbuf, sendcount, sendtype, dest, sendtag, comm_ptr, context_offset))\n"
-        "        dest = MPI_PROC_NULL;\n\n    /* If source is",
+        "        && MPIDI_MAD_sent_ahead(sendbuf, sendcount, sendtype, dest, sendtag, comm_ptr, context_offset)) {\n"
+        "        dest = MPI_PROC_NULL;\n"
+        "        if (MPIDI_MAD_received(recvbuf, recvcount, recvtype, source, recvtag, comm_ptr, context_offset, status))\n"
+        "            goto fn_exit;\n"
+        "    }\n\n    /* If source is",
         False,
         _WHY_AHEAD,
     ),

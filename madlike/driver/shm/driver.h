@@ -43,6 +43,7 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   Status read_offered(ConnectionId connection, std::uint64_t address, std::uint64_t bytes,
                       ScatteredMemory& memory) override;
   Segment next_packet(ConnectionId* connection, bool waits) override;
+  Segment next_packet_of(ConnectionId connection, bool waits) override;
   void drop_packet() override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
   Status watch(std::vector<pollfd>* out) override;
@@ -149,6 +150,7 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   [[gnu::noinline]] void list(ShmConnection& connection);
   void unlist(ShmConnection& connection);
   static ShmReader::Found peek(ShmConnection& connection, RingMark* mark);
+  Segment whole_packet(ShmConnection& connection);
   std::size_t receive(ShmConnection& connection, Completion* out, std::size_t capacity);
   void answer_wish(ShmConnection& connection);
   bool misses_something();
@@ -163,7 +165,7 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   ShmConnection* last_ = nullptr;       // that was found
   std::vector<ShmConnection*> bells_;   // by place
   std::vector<ShmConnection*> listed_;  // that every poll looks at
-  ConnectionId next_ = 0;               // of what next_packet() found
+  ConnectionId next_ = 0;               // of what whole_packet() found
   RingMark next_mark_;
   std::vector<ConnectionId> unsettled_;  // meeting
   std::vector<ConnectionId> advancing_;  // scratch of advance_unsettled()

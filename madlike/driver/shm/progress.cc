@@ -25,8 +25,8 @@ constexpr std::uint32_t kIdle = 64;
 constexpr std::uint32_t kLookEvery = 4096, kLookWhileMeeting = 32;
 constexpr std::uint32_t kTickEvery = 16;
 constexpr int kEventsAtOnce = 32;
-// Looks at the next marks of peers, in some 50 ns, of who only waits.
-constexpr int kLooks = 64;
+// Looks at the next marks of peers, in some 50 ns, of who only waits; and at one's.
+constexpr int kLooks = 64, kLooksAtOne = 2048;
 
 }  // namespace
 
@@ -57,15 +57,30 @@ Segment ShmDriver::next_packet(ConnectionId* connection, bool waits) {
   for (int look = 0; look < looks; ++look) {
     for (ShmConnection* const each : listed_) {
       if (!each->in->ready()) continue;
-      const bool whole = each->state == State::kConnected && !each->in_pieces &&
-                         peek(*each, &next_mark_) == ShmReader::Found::kPacket &&
-                         next_mark_.left == 0;
-      if (!whole) return {};
-      *connection = next_ = each->id;
-      return {each->in->memory().at(each->in->content()), next_mark_.bytes};
+      *connection = each->id;
+      return whole_packet(*each);
     }
   }
   return {};
+}
+
+Segment ShmDriver::next_packet_of(ConnectionId connection, bool waits) {
+  ShmConnection* const from = find(connection);
+  if (from == nullptr || !from->listed) return {};
+  for (int look = waits ? kLooksAtOne : 1; look > 0; --look) {
+    if (from->in->ready()) return whole_packet(*from);
+  }
+  return {};
+}
+
+// The next record of a connection has arrived.
+Segment ShmDriver::whole_packet(ShmConnection& connection) {
+  const bool whole = connection.state == State::kConnected && !connection.in_pieces &&
+                     peek(connection, &next_mark_) == ShmReader::Found::kPacket &&
+                     next_mark_.left == 0;
+  if (!whole) return {};
+  next_ = connection.id;
+  return {connection.in->memory().at(connection.in->content()), next_mark_.bytes};
 }
 
 void ShmDriver::drop_packet() {
