@@ -19,6 +19,17 @@ constexpr std::uint8_t kOfferedFlag = 4;
 constexpr std::uint8_t kAnsweredFlag = 8;
 constexpr std::uint8_t kFlags = kWindowFlag | kCheckedFlag | kOfferedFlag | kAnsweredFlag;
 
+// What is written is composed in registers, by words.  A word that is read from where smaller ones
+// were just stored waits until these are in the cache, behind all stores before them, which may be
+// on their way to a line that another core has.
+void put(std::byte* out, std::uint64_t word) {
+  word = htole64(word);
+  std::memcpy(out, &word, sizeof(word));
+}
+constexpr std::uint64_t word_of(std::uint32_t low, std::uint32_t high) {
+  return low | std::uint64_t{high} << 32;
+}
+
 // A frame as it travels, little-endian.
 struct Wire {
   std::uint8_t magic;
@@ -38,19 +49,15 @@ struct Wire {
 static_assert(sizeof(Wire) == kFrameBytes);
 static_assert(offsetof(Wire, offset) == 24);
 
-// A tagged message's header, and the fixed header of a short one.
-struct WireTagged {
-  std::uint8_t magic;
-  std::uint8_t flags;
-  std::uint16_t context;
-  std::uint32_t source;
-  std::uint32_t tag;
-};
-constexpr std::size_t kCreditAt = sizeof(WireTagged);  // in a short frame
-constexpr std::size_t kNoteAt = kCreditAt + 4;         // behind it, in a header that has a note
+// A tagged message's header, and the fixed header of a short one: a word of the magic, the flags,
+// 16 bits of context and 32 of the source, and the tag.
+constexpr unsigned kFlagsShift = 8, kContextShift = 16, kSourceShift = 32;
+constexpr std::size_t kTagAt = sizeof(std::uint64_t);
+constexpr std::size_t kCreditAt = kTagAt + sizeof(std::uint32_t);  // in a short frame
+constexpr std::size_t kNoteAt = kCreditAt + 4;  // behind it, in a header that has a note
 constexpr std::uint8_t kTaggedMagic = 0xAE;
 constexpr unsigned kNoteBit = 1, kValueBit = 2;  // added to the magic for what the header has
-static_assert(sizeof(WireTagged) == kTaggedHeaderBytes);
+static_assert(kCreditAt == kTaggedHeaderBytes);
 static_assert(short_frame_bytes(kTaggedHeaderBytes) == kNoteAt);
 static_assert(kNotedHeaderBytes == kNoteAt + sizeof(TaggedHeader::note));
 
@@ -167,26 +174,22 @@ const char* wrong_fields(const Frame& f) {
 void encode_frame(const Frame& f, std::byte* out) {
   const int flags = (f.window ? kWindowFlag : 0) | (f.checked ? kCheckedFlag : 0) |
                     (f.offered ? kOfferedFlag : 0) | (f.answered ? kAnsweredFlag : 0);
-  const Wire wire{kMagic,
-                  kVersion,
-                  static_cast<std::uint8_t>(f.kind),
-                  static_cast<std::uint8_t>(flags),
-                  f.handler,
-                  0,
-                  htole16(f.header_bytes),
-                  htole32(f.credit),
-                  htole32(f.id),
-                  htole32(f.checked ? f.sum : f.reply_id),
-                  htole32(f.body_bytes),
-                  htole64(f.offset),
-                  htole64(f.length)};
-  std::memcpy(out, &wire, sizeof(wire));
+  const std::uint32_t kinds = kMagic | std::uint32_t{kVersion} << 8 |
+                              static_cast<std::uint32_t>(f.kind) << 16 |
+                              static_cast<std::uint32_t>(flags) << 24;
+  put(out, word_of(kinds, f.handler | std::uint32_t{f.header_bytes} << 16));
+  put(out + offsetof(Wire, credit), word_of(f.credit, f.id));
+  put(out + offsetof(Wire, reply_id_or_sum), word_of(f.checked ? f.sum : f.reply_id, f.body_bytes));
+  put(out + offsetof(Wire, offset), f.offset);
+  put(out + offsetof(Wire, length), f.length);
 }
 
 void encode_window(const Window& window, std::byte* out) {
-  const WireWindow wire{htole64(window.token.address), htole64(window.token.key),
-                        htole64(window.run), htole64(window.stride), htole64(window.lead)};
-  std::memcpy(out, &wire, sizeof(wire));
+  put(out + offsetof(WireWindow, address), window.token.address);
+  put(out + offsetof(WireWindow, key), window.token.key);
+  put(out + offsetof(WireWindow, run), window.run);
+  put(out + offsetof(WireWindow, stride), window.stride);
+  put(out + offsetof(WireWindow, lead), window.lead);
 }
 
 namespace {
@@ -281,11 +284,11 @@ namespace {
 void encode_tagged_header(const TaggedHeader& header, std::byte* out) {
   const Envelope& envelope = header.envelope;
   const unsigned parts = (header.noted ? kNoteBit : 0) | (header.value.size > 0 ? kValueBit : 0);
-  const WireTagged wire{static_cast<std::uint8_t>(kTaggedMagic + parts), header.flags,
-                        htole16(static_cast<std::uint16_t>(envelope.context)),
-                        htole32(static_cast<std::uint32_t>(envelope.source)),
-                        htole32(static_cast<std::uint32_t>(envelope.tag))};
-  std::memcpy(out, &wire, sizeof(wire));
+  const std::uint32_t low = (kTaggedMagic + parts) | std::uint32_t{header.flags} << kFlagsShift |
+                            envelope.context << kContextShift;
+  put(out, word_of(low, static_cast<std::uint32_t>(envelope.source)));
+  const std::uint32_t tag = htole32(static_cast<std::uint32_t>(envelope.tag));
+  std::memcpy(out + kTagAt, &tag, sizeof(tag));
   if (parts != 0) encode_parts(header, parts, out);
 }
 
@@ -352,16 +355,19 @@ std::uint32_t short_frame_credit(Segment packet) {
 }
 
 bool decode_tagged_header(Segment header, TaggedHeader* out) {
-  WireTagged wire;
-  if (header.size < sizeof(wire)) return false;
-  std::memcpy(&wire, header.data, sizeof(wire));
-  out->envelope.context = le16toh(wire.context);
-  out->envelope.source = static_cast<std::int32_t>(le32toh(wire.source));
-  out->envelope.tag = static_cast<std::int32_t>(le32toh(wire.tag));
-  out->flags = wire.flags;
+  if (header.size < kTaggedHeaderBytes) return false;
+  std::uint64_t word = 0;
+  std::uint32_t tag = 0;
+  std::memcpy(&word, header.begin(), sizeof(word));
+  std::memcpy(&tag, header.begin() + kTagAt, sizeof(tag));
+  word = le64toh(word);
+  out->envelope.context = static_cast<std::uint16_t>(word >> kContextShift);
+  out->envelope.source = static_cast<std::int32_t>(word >> kSourceShift);
+  out->envelope.tag = static_cast<std::int32_t>(le32toh(tag));
+  out->flags = static_cast<std::uint8_t>(word >> kFlagsShift);
   out->noted = false;
   out->value = {};
-  const unsigned parts = unsigned{wire.magic} - kTaggedMagic;
+  const unsigned parts = static_cast<std::uint8_t>(word) - unsigned{kTaggedMagic};
   const bool whole =
       parts == 0 ? header.size == kTaggedHeaderBytes : decode_parts(header, parts, out);
   return whole && out->envelope.source >= 0 && out->envelope.tag >= 0;

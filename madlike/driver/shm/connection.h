@@ -79,6 +79,7 @@ struct ShmConnection : ConnectedRecord {
   // Receiving.
   ShmKeptRecords kept;
   bool listed = false;     // among those that every poll looks at
+  bool served = false;     // since the last poll, by drop_packet()
   bool looks = false;      // the peer knows that, and does not ring
   bool owes_ring = false;  // the peer waits for room
   bool rung = false;       // the peer rang: its lane's state may have changed

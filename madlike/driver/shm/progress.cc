@@ -40,7 +40,10 @@ std::size_t ShmDriver::poll(Completion* out, std::size_t capacity) {
   if (count > 0) return count;
   for (std::size_t i = 0; i < listed_.size() && count < capacity;) {
     ShmConnection& connection = *listed_[i];
-    count += receive(connection, out + count, capacity - count);
+    // What else it sent may be waited for by the time of the next look.
+    if (!std::exchange(connection.served, false)) {
+      count += receive(connection, out + count, capacity - count);
+    }
     if (connection.listed) ++i;  // else another stands there
   }
   if (connections_.has_due() || connections_.has_left()) {
@@ -89,6 +92,7 @@ void ShmDriver::drop_packet() {
   in.advance(next_mark_);
   if (connection.kept.empty()) in.give_back(in.position());
   connection.idle = 0;
+  connection.served = true;
 }
 
 // The writer may wait for the memory that a wrap skips.
