@@ -55,7 +55,7 @@ void Core::remove(IncomingMessage& message) {
 ArrivalMark Core::arrival_mark() const {
   std::uint64_t bytes = 0;
   for (const DriverCounters& of_driver : counters.drivers) bytes += of_driver.bytes_received;
-  return {OfferTimes::Clock::now(), reading, bytes};
+  return {OfferTimes::Clock::now(), reading, bytes, written};
 }
 
 void Core::return_credit(Endpoint& endpoint, std::uint64_t bytes) {

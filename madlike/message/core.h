@@ -54,6 +54,7 @@ struct Core {
   std::vector<Endpoint*> unconnected;  // that attempts failed for; live
   OutgoingList finished;
   OfferTimes::Clock::duration reading{};  // time spent on what was offered and weighed
+  std::uint64_t written = 0;              // payload bytes that were placed by peers' writes
   std::uint64_t turn = 0;                 // of progress
   bool arriving = false;                  // in the part of a turn that ends with sending
   std::size_t messages = 0;               // OutgoingMessages that on_sent() was not called for

@@ -122,7 +122,7 @@ class OfferedPayload {
  public:
   virtual ~OfferedPayload() = default;
   /// Reads all of it to `place`, and tells the sender.  False: it was not, as it is better sent or
-  /// cannot be read; nothing was done.
+  /// cannot be read; what is at `place` then may be anything.
   virtual bool read(void* place) = 0;
 };
 

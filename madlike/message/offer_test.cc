@@ -67,6 +67,83 @@ TEST_F(Offers, AreAsLongAsTheLinkSays) {
   for (const std::size_t bytes : {kFrom - 1, kMost + 1}) EXPECT_EQ(read_of(bytes), 0u) << bytes;
 }
 
+/// Of tagged messages, which may be read where they are found.
+class TaggedOffers : public Offers {
+ protected:
+  explicit TaggedOffers(const LoopbackOptions& options = reading()) : Offers({}, options) {
+    p_.b.on_take_offered = [this](const TaggedHeader& header, std::uint64_t bytes,
+                                  OfferedPayload& payload) {
+      EXPECT_EQ(header.envelope, kHeader.envelope);
+      place_.assign(bytes, std::byte{0xee});
+      return wanted_ && payload.read(place_.data());
+    };
+  }
+  Sent& send(std::size_t bytes, unsigned seed = 7) {
+    std::string header(bytes_of(kHeader), ' ');
+    encode_tagged_header(kHeader, reinterpret_cast<std::byte*>(header.data()));
+    return p_.a.send(p_.to_b, kTaggedHandler, pattern(bytes, seed), header);
+  }
+
+  static constexpr TaggedHeader kHeader{{7, 3, 99}, 2};
+  bool wanted_ = true;
+  Bytes place_;
+};
+
+TEST_F(TaggedOffers, AreReadWhereTheyAreFound) {
+  const std::uint64_t before = packets();
+  Sent& message = send(20000);
+  settle(p_.a, p_.b);
+  EXPECT_TRUE(place_ == pattern(20000, 7));
+  EXPECT_EQ(message.done, 1);
+  EXPECT_TRUE(p_.b.arrived.empty()) << "no record was made of it";
+  EXPECT_EQ(packets(), before + 1);
+  EXPECT_EQ(read(), 20000u);
+  EXPECT_TRUE(p_.a.messenger->idle() && p_.b.messenger->idle());
+}
+
+TEST_F(TaggedOffers, ThatAreNotWantedYetStand) {
+  wanted_ = false;
+  Sent& message = send(20000);
+  settle(p_.a, p_.b);
+  ASSERT_EQ(p_.b.arrived.size(), 1u);
+  EXPECT_EQ(p_.b.arrived[0].done, 1) << "by its record";
+  EXPECT_EQ(message.done, 1);
+  p_.expect_all_whole();
+}
+
+// The answer waits with those before it.
+TEST_F(TaggedOffers, AreAnsweredInAnyCase) {
+  constexpr unsigned kMessages = 300;
+  for (unsigned i = 0; i < kMessages; ++i) send(1000 + i, i);
+  settle(p_.a, p_.b);
+  EXPECT_TRUE(p_.a.all_sent());
+  EXPECT_TRUE(place_ == pattern(1000 + kMessages - 1, kMessages - 1));
+  EXPECT_TRUE(p_.a.messenger->idle() && p_.b.messenger->idle());
+}
+
+class WeighedTaggedOffers : public TaggedOffers {
+ protected:
+  WeighedTaggedOffers() : TaggedOffers(weighing()) {}
+  static LoopbackOptions weighing() {
+    LoopbackOptions options = reading();
+    options.weighs_offers = true;
+    return options;
+  }
+};
+
+// What is to be sent leaves a record, as what is not wanted yet.
+TEST_F(WeighedTaggedOffers, AreReadAndSentBeforeTheFasterWayIsTaken) {
+  for (std::uint32_t i = 0; i < 2 * OfferTimes::kFirst; ++i) {
+    send(20000, i);
+    settle(p_.a, p_.b);
+    const bool sent = i >= OfferTimes::kFirst;
+    ASSERT_EQ(p_.b.arrived.size(), sent ? i + 1 - OfferTimes::kFirst : 0) << i;
+    const Bytes& got = sent ? p_.b.arrived.back().sink->bytes : place_;
+    EXPECT_TRUE(got == pattern(20000, i)) << i;
+  }
+  EXPECT_TRUE(p_.a.all_sent());
+}
+
 class WeighedOffers : public Offers {
  protected:
   WeighedOffers() : Offers({}, weighing()) {}

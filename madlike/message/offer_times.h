@@ -22,7 +22,8 @@ namespace mad {
 struct ArrivalMark {
   std::chrono::steady_clock::time_point at;
   std::chrono::steady_clock::duration reading{};  // spent so far on reading what was offered
-  std::uint64_t bytes = 0;  // received so far, of all peers, without those read or written
+  std::uint64_t bytes = 0;    // received so far, of all peers, without those read or written
+  std::uint64_t written = 0;  // these
 };
 
 /// Payload is weighed in three classes of lengths: shorter than this, and than that, and longer.
@@ -51,7 +52,7 @@ class OfferTimes {
   using Clock = std::chrono::steady_clock;
   /// So many of each way are tried first, and the least of their times counts: the first one of all
   /// also pays for pages that nobody had touched.
-  static constexpr std::uint32_t kFirst = 3;
+  static constexpr std::uint32_t kFirst = 8;
   /// Then the slower way is tried by runs of so many offers: a single reading among copies takes
   /// several times as long as one that follows another, and so does a single copy among readings.
   static constexpr std::uint32_t kRun = 8;
@@ -63,10 +64,11 @@ class OfferTimes {
   static constexpr std::uint32_t kReadEvery = 3;
 
   /// Whether the next one, of so many bytes, is to be read.
-  bool reads(std::uint64_t bytes) {
+  bool reads(std::uint64_t bytes, bool in_runs = false) {
     if (read_.count < kFirst) return true;
     if (sent_.count < kFirst) return false;
-    const bool faster = read_.per_byte < share_of(bytes) * sent_.per_byte;
+    const double share = in_runs ? 1 : share_of(bytes);
+    const bool faster = read_.per_byte < share * sent_.per_byte;
     const double now = faster ? read_.per_byte : sent_.per_byte;
     const std::uint32_t least = faster ? kSendEvery : kReadEvery;
     if (std::exchange(faster_, faster) != faster || every_ == 0) {
@@ -93,8 +95,8 @@ class OfferTimes {
   }
 
  private:
-  // To read occupies the receiver alone; what is sent is copied by both, who otherwise go on with
-  // their work, and shorter messages mostly leave before they are wanted.
+  // Of payload of one run: to read occupies the receiver alone; what is sent is copied by both, who
+  // otherwise go on with their work, and shorter messages mostly leave before they are wanted.
   static double share_of(std::uint64_t bytes) {
     constexpr double kOfShort = 0.75;
     return bytes < kLongPayload ? kOfShort : 1;
@@ -176,17 +178,19 @@ class OffersMade {
   std::uint32_t since_ = 0;            // so many of these were there when the last run ended
 };
 
-/// One for each class of lengths of payload.
+/// One for each class of lengths of payload; what is offered in runs is weighed apart.
 template <typename Each>
 class ByLength {
  public:
-  Each& of(std::uint64_t bytes) {
-    return each_[(bytes >= kMiddlePayload) + (bytes >= kLongPayload)];
+  Each& of(std::uint64_t bytes, bool in_runs = false) {
+    return each_[in_runs][(bytes >= kMiddlePayload) + (bytes >= kLongPayload)];
   }
-  const Each& of(std::uint64_t bytes) const { return const_cast<ByLength*>(this)->of(bytes); }
+  const Each& of(std::uint64_t bytes, bool in_runs = false) const {
+    return const_cast<ByLength*>(this)->of(bytes, in_runs);
+  }
 
  private:
-  std::array<Each, 3> each_;
+  std::array<std::array<Each, 3>, 2> each_;
 };
 
 }  // namespace mad

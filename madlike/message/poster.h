@@ -7,8 +7,8 @@
 // there is at most one.  The packet's message is not complete before it has left this process,
 // though its payload was copied: who is told that it is complete may not come back for long.
 //
-// Where the link lends memory, send() builds the packet right there.  It may leave in pieces then,
-// and retry() posts those that there was no room for.
+// Where the link lends memory, send() and post_control() build the packet right there.  send()'s
+// may leave in pieces then, and retry() posts those that there was no room for.
 #ifndef MADLIKE_MESSAGE_POSTER_H_
 #define MADLIKE_MESSAGE_POSTER_H_
 

@@ -37,6 +37,18 @@ class Arriving {
   Core& core_;
 };
 
+// The packet that a driver handed out is dropped, whatever happens to it.
+class Dropped {
+ public:
+  explicit Dropped(Driver& driver) : driver_(driver) {}
+  ~Dropped() { driver_.drop_packet(); }
+  Dropped(const Dropped&) = delete;
+  Dropped& operator=(const Dropped&) = delete;
+
+ private:
+  Driver& driver_;
+};
+
 }  // namespace
 
 bool Progress::holds_collected() const {
@@ -72,9 +84,9 @@ std::size_t Progress::poll_fabrics() {
   std::size_t handled = 0;
   const std::size_t fabrics = peers_.fabrics();
   for (std::size_t fabric = 0; fabric < fabrics; ++fabric) {
-    const std::size_t taken = take_in_place(fabric);
-    handled += taken;
-    if (taken > 0 && ++turns_without_all_ < kTurnsWithoutAll) return handled;
+    bool waited_for = false;
+    handled += take_in_place(fabric, &waited_for);
+    if (waited_for && ++turns_without_all_ < kTurnsWithoutAll) return handled;
     const std::size_t count = peers_.driver(fabric).poll(batch_.data(), batch_.size());
     if (count == 0) continue;
     handled += handle_all(fabric, count);
@@ -85,7 +97,7 @@ std::size_t Progress::poll_fabrics() {
   return handled;
 }
 
-std::size_t Progress::take_in_place(std::size_t fabric) {
+std::size_t Progress::take_in_place(std::size_t fabric, bool* waited_for) {
   Driver& driver = peers_.driver(fabric);
   ConnectionId connection = 0;
   for (std::size_t taken = 0;; ++taken) {
@@ -94,22 +106,24 @@ std::size_t Progress::take_in_place(std::size_t fabric) {
     if (packet.size == 0) return taken;
     Endpoint* const from = peers_.of_connection(fabric, connection);
     if (taken == kBatch || from == nullptr || !from->state.live()) return taken;
-    if (!receiver_.take(*from, packet)) {
-      if (taken > 0 && is_message(packet)) return taken;
+    if (receiver_.take(*from, packet)) {
+      driver.drop_packet();
+      *waited_for = true;
+    } else if (taken > 0 && is_tagged(packet)) {
+      return taken;
+    } else {
+      const Dropped dropped(driver);
       receiver_.packet(*from, packet);
     }
-    driver.drop_packet();
   }
 }
 
-// Others get their turn all the same.
+// Others get their turn all the same, and so does what waits to leave.
 bool Progress::take_from(Endpoint& from, bool waits) {
-  if (turns_without_all_ >= kTurnsWithoutAll || !from.state.live() ||
-      !from.state.has_connection()) {
-    return false;
-  }
-  const Segment packet =
-      from.driver->next_packet_of(from.state.connection(), waits && core_.active.empty());
+  const bool may_be = turns_without_all_ < kTurnsWithoutAll && core_.active.empty() &&
+                      from.state.live() && from.state.has_connection();
+  if (!may_be) return false;
+  const Segment packet = from.driver->next_packet_of(from.state.connection(), waits);
   if (packet.size == 0 || !receiver_.take(from, packet)) return false;
   from.driver->drop_packet();
   ++turns_without_all_;

@@ -28,8 +28,9 @@ class Progress {
 
   /// Returns the number of completions handled.
   std::size_t turn();
-  /// Takes the next packet of a live endpoint's, if it is a short tagged message that is received
-  /// by who is waiting for it: whether it was.  `waits`: its caller does nothing else.
+  /// Takes the next packet of an endpoint's, if that is a tagged message, short or with its payload
+  /// offered, that is received by who is waiting for it: whether it was.  `waits`: its caller does
+  /// nothing else.
   bool take_from(Endpoint& from, bool waits);
   /// No end of a peer is still to be carried out or told.
   bool ends_told() const { return core_.ending.empty() && gone_.empty(); }
@@ -45,9 +46,9 @@ class Progress {
   bool holds_collected() const;
   std::size_t take_arrivals();
   std::size_t poll_fabrics();
-  /// The number of packets of a fabric that were taken where they arrived: up to a message, unless
-  /// it is the first, that nobody waits for.
-  std::size_t take_in_place(std::size_t fabric);
+  /// The number of packets of a fabric that were handled where they arrived: up to a tagged
+  /// message, unless it is the first, that no receive waits for.  And whether one did for any.
+  std::size_t take_in_place(std::size_t fabric, bool* waited_for);
   /// `count` completions of a fabric stand in the batch.  Stays out of turn(), as most polls are
   /// empty.
   [[gnu::noinline]] std::size_t handle_all(std::size_t fabric, std::size_t count);

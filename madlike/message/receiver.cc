@@ -74,7 +74,7 @@ bool Receiver::take_offered(Endpoint& from, Segment packet) {
   Frame frame;
   TaggedHeader header;
   if (!is_offer(packet) || from.begun.left > 0 || !from.state.heard_hello() || from.foreign ||
-      !decode_frame(packet, &frame).ok() || frame.handler != kTaggedHandler ||
+      !decode_frame(packet, &frame).ok() || !frame.offered || frame.handler != kTaggedHandler ||
       !decode_tagged_header({packet.begin() + frame.header_at(), frame.header_bytes}, &header) ||
       !may_admit(from, frame.credit, 0).ok()) {
     return false;
@@ -416,8 +416,8 @@ bool Receiver::take_offer(IncomingMessage& message, PayloadSink& sink, std::uint
   if (sink.runs(0, bytes, &first, 1) == 0) return false;
   if (first.size < bytes && !from.link.prefers_writes(first.size)) return false;
   message.weighed = weighs(from, bytes) && !from.offers.of(bytes).reads(bytes);
-  if (!message.weighed) return read_offered(from, message.offered_at, bytes, sink).ok();
-  from.offers.of(bytes).was_asked_for();
+  if (!message.weighed && read_offered(from, message.offered_at, bytes, sink).ok()) return true;
+  if (weighs(from, bytes)) from.offers.of(bytes).was_asked_for();
   message.weighed_from = core_.arrival_mark();
   return false;
 }
@@ -464,6 +464,7 @@ void Receiver::open_window(IncomingMessage& message) {
   Segment first;
   if (message.sink->runs(message.received, rest, &first, 1) == 0) return;
   if (first.size < rest && !may_write(*message.endpoint, first.size)) return;
+  if (message.endpoint->link.weighs_offers && !is_better_written(message)) return;
   const ConnectionId connection = message.endpoint->state.connection();
   if (first.size < rest && driver.caps().scattered_writes) {
     const auto token = driver.expose_scattered(connection, *message.sink, message.received, rest);
@@ -482,6 +483,21 @@ void Receiver::open_window(IncomingMessage& message) {
   message.window = memory.window;
   message.window.token = *token;
   message.has_window = true;
+}
+
+// Where that is to be found out.  Nobody writes a rest there, or what is longer.
+bool Receiver::is_better_written(IncomingMessage& message) const {
+  Endpoint& from = *message.endpoint;
+  const std::uint64_t bytes = message.accepted;
+  const bool whole = message.received == 0 && bytes == message.payload_bytes;
+  if (!whole || message.offered_at != 0 || !weighs(from, bytes) || bytes > from.link.most_offered) {
+    return false;
+  }
+  OfferTimes& times = from.offers.of(bytes, true);
+  message.weighed_from = core_.arrival_mark();
+  message.weighed = !times.reads(bytes, true);
+  if (message.weighed) times.was_asked_for();
+  return !message.weighed;
 }
 
 void Receiver::close_window(IncomingMessage& message) {
@@ -506,7 +522,12 @@ Status Receiver::clear(Endpoint& from, const Frame& frame, Segment body) {
     if (status.error()) return status;
   }
   from.credit.regain(frame.credit);
-  if (state.offered) from.offered.of(message->payload_bytes).count_answer(false);
+  if (state.offered) {
+    from.offered.of(message->payload_bytes).count_answer(false);
+  } else if (state.sent == 0 && from.link.offers_are_weighed &&
+             Sender::may_be_written_whole(from, *message)) {
+    from.offered.of(message->payload_bytes, true).count_answer(frame.window);
+  }
   core_.outgoing.remove(frame.id);
   state.id = 0;
   state.peer_id = frame.reply_id;
@@ -593,6 +614,12 @@ Status Receiver::placed(Endpoint& from, const Frame& frame) {
   if (frame.length != message->accepted) return violation("a PLACED of a wrong length");
   from.credit.regain(frame.credit);
   message->received = message->accepted;
+  core_.written += message->accepted;
+  if (from.link.weighs_offers) {
+    const ArrivalMark& since = message->weighed_from;
+    OfferTimes& times = from.offers.of(message->accepted, true);
+    times.was_read(core_.written - since.written, OfferTimes::Clock::now() - since.at);
+  }
   finish(*message, {});
   return {};
 }
@@ -603,7 +630,8 @@ void Receiver::finish(IncomingMessage& message, const Status& status) {
   const Status outcome = status.ok() ? message.corrupt : status;
   const std::uint64_t bytes = outcome.ok() ? message.received : 0;
   if (message.weighed && outcome.ok()) {
-    OfferTimes& times = message.endpoint->offers.of(message.accepted);
+    const bool in_runs = message.offered_at == 0;
+    OfferTimes& times = message.endpoint->offers.of(message.accepted, in_runs);
     times.was_sent(message.weighed_from, core_.arrival_mark());
   }
   core_.remove(message);

@@ -43,6 +43,7 @@ class Receiver {
   bool read_all(Endpoint& from, const Frame& frame, void* place);
   Status read_offered(Endpoint& from, std::uint64_t at, std::uint64_t bytes,
                       ScatteredMemory& memory);
+  bool is_better_written(IncomingMessage& message) const;
   void tell_taken(Endpoint& from, std::uint32_t id, std::uint64_t bytes);
   void handle(Endpoint& from, Segment bytes, std::size_t rest, void* buffer);
   Status first_piece(Endpoint& from, Segment bytes, std::size_t rest, void** buffer);

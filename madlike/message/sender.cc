@@ -153,9 +153,22 @@ bool Sender::start_with(Endpoint& to, const Opening& opening, std::uint64_t head
 }
 
 // Whether the fabric would rather have none of the payload travel with the header.
-bool Sender::is_written_whole(const Endpoint& to, const OutgoingMessage& message) const {
+bool Sender::may_be_written_whole(const Endpoint& to, const OutgoingMessage& message) {
   const std::size_t from = to.link.write_whole_from;
-  return from > 0 && message.payload_bytes >= from && to.link.prefers_writes(message.run_bytes);
+  const std::uint64_t bytes = message.payload_bytes;
+  if (from == 0 || bytes < from || !to.link.prefers_writes(message.run_bytes)) return false;
+  return !to.link.offers_are_weighed || is_offered_in_runs(to, message);
+}
+
+// Whether the peer finds out if it is faster to have it written.  What is one run has offers.
+bool Sender::is_offered_in_runs(const Endpoint& to, const OutgoingMessage& message) {
+  return message.run == nullptr && message.payload_bytes <= to.link.most_offered;
+}
+
+bool Sender::is_written_whole(const Endpoint& to, const OutgoingMessage& message) const {
+  return may_be_written_whole(to, message) &&
+         (!to.link.offers_are_weighed ||
+          to.offered.of(message.payload_bytes, true).is_worth_another());
 }
 
 // What has a checksum travels in packets, and who chose an eager limit meant it.
@@ -237,6 +250,8 @@ void Sender::expect_answer(Endpoint& to, OutgoingMessage& message, std::uint64_t
   }
   if (may_be_offered(to, message)) {
     to.offered.of(message.payload_bytes).count_message(message.payload_bytes);
+  } else if (to.link.offers_are_weighed && may_be_written_whole(to, message)) {
+    to.offered.of(message.payload_bytes, true).count_message(message.payload_bytes);
   }
   if (head == message.payload_bytes && !message.answered) {
     state.phase = OutgoingPhase::kFinished;

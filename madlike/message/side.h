@@ -159,6 +159,10 @@ class Side final : public MessageEvents {
   bool take(Endpoint&, const TaggedHeader& header, Segment payload) override {
     return on_take && on_take(header, payload);
   }
+  bool take_offered(Endpoint&, const TaggedHeader& header, std::uint64_t bytes,
+                    OfferedPayload& payload) override {
+    return on_take_offered && on_take_offered(header, bytes, payload);
+  }
   void on_message(Endpoint& from, std::uint8_t handler, Segment header, std::uint64_t payload_bytes,
                   IncomingMessage* message) override {
     arrived.emplace_back();
@@ -201,6 +205,8 @@ class Side final : public MessageEvents {
   bool one_run = true;    // whether memory accepted into is one run
   std::function<Status(Segment greeting)> on_foreign;
   std::function<bool(const TaggedHeader& header, Segment payload)> on_take;
+  std::function<bool(const TaggedHeader& header, std::uint64_t bytes, OfferedPayload& payload)>
+      on_take_offered;
   std::function<void(Arrived&)> on_arrival;
   std::function<void(Sent&)> on_left;
   std::function<void(Arrived&)> on_complete;

@@ -208,10 +208,10 @@ void decode_short_frame(Segment packet, std::size_t header_bytes, std::size_t re
 
 }  // namespace
 
-bool is_message(Segment packet) {
+bool is_tagged(Segment packet) {
   if (short_header_bytes(packet) != 0) return true;
-  return packet.size > offsetof(Wire, kind) &&
-         packet.begin()[offsetof(Wire, kind)] == static_cast<std::byte>(FrameKind::kMessage);
+  return packet.size >= sizeof(Wire) &&
+         packet.begin()[offsetof(Wire, handler)] == std::byte{kTaggedHandler};
 }
 
 bool is_offer(Segment packet) {

@@ -106,8 +106,8 @@ Status decode_frame(Segment packet, Frame* out, std::size_t rest = 0);
 /// is none.  And that frame's credit.
 std::size_t short_header_bytes(Segment packet);
 std::uint32_t short_frame_credit(Segment packet);
-/// Whether a packet of the peer's looks like a MESSAGE, short or not.
-bool is_message(Segment packet);
+/// Whether a packet of the peer's looks like a tagged message, short or not.
+bool is_tagged(Segment packet);
 /// Whether it looks like one that offers its payload.
 bool is_offer(Segment packet);
 /// Reads the header of a tagged message, in which the value stays.  False: it is none.

@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-#define MAD_ABI_VERSION 11
+#define MAD_ABI_VERSION 12
 #define MAD_ADDRESS_MAX 110   /* bytes of an engine's address; MPI's port names can carry as much */
 #define MAD_FABRICS_MAX 4     /* fabrics of one engine */
 #define MAD_FABRICS_BYTES 128 /* their names, as one text with its end */
@@ -546,11 +546,13 @@ MAD_API int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_envelo
  * wrong. */
 MAD_API int mad_tagged_send_short(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
                                   const void* base, uint64_t count, const mad_type* type);
-/* The short way of most receives: receives the next message of a peer, by MAD_PATH_AUTO, if
- * `wanted` matches it, no receive that was posted does, and it is a short one that is here, without
- * flags and without anything that travelled along, which is not longer than `count` bytes, or has
- * as many as `count` elements of a type.  `waits`, 1 or 0: the caller does nothing but wait for it,
- * so that it is looked for during a few hundred nanoseconds.  MAD_NOT_NOW: nothing was done, and
+/* The short way of most receives: receives the next message of a peer, by MAD_PATH_AUTO, if that is
+ * here, `wanted` matches it, and neither a receive that was posted nor a message that came earlier
+ * goes before.  It is one that came in one packet, or contiguous payload that is read in its
+ * sender's memory, without flags and without anything that travelled along, not longer than `count`
+ * bytes, or of as many as `count` elements of a type have.  `waits`, 1 or 0: the caller does
+ * nothing but wait for it, so that it is looked for during a microsecond or two.  MAD_NOT_NOW: it
+ * was not received, as it never is inside a callback; the memory may hold anything, and
  * mad_tagged_receive() receives it, or says what is wrong. */
 MAD_API int mad_tagged_receive_short(mad_peer* from, const mad_envelope* wanted, void* base,
                                      uint64_t count, const mad_type* type, int waits,

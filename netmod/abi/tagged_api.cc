@@ -152,8 +152,9 @@ extern "C" int mad_tagged_receive_short(mad_peer* from, const mad_envelope* want
                                         uint64_t count, const mad_type* type, int waits,
                                         mad_arrival* arrival) {
   const bool right = from != nullptr && from->status == MAD_SUCCESS && !from->engine->closing() &&
-                     wanted != nullptr && wanted->source >= MAD_ANY_SOURCE &&
-                     wanted->tag >= MAD_ANY_TAG && arrival != nullptr;
+                     !from->engine->in_callback() && wanted != nullptr &&
+                     wanted->source >= MAD_ANY_SOURCE && wanted->tag >= MAD_ANY_TAG &&
+                     arrival != nullptr;
   if (!right) return MAD_NOT_NOW;
   const int status = guarded([&]() __attribute__((always_inline))->int {
     mad::Payload payload;

@@ -65,10 +65,8 @@ bool TaggedMessages::receive_next(Endpoint& from, const Envelope& wanted, const 
                                   bool waits, mad_arrival* arrival) {
   if (find(wanted) != nullptr) return false;
   const Next next{wanted, payload, arrival};
-  next_ = &next;
-  const bool received = engine_.take_from(from, waits);
-  next_ = nullptr;
-  return received;
+  const Asking asking(&next_, next);
+  return engine_.take_from(from, waits);
 }
 
 Status TaggedMessages::receive(mad_message& message, const Payload& payload, mad_path path,

@@ -107,7 +107,7 @@ class TaggedMessages {
   /// Receives the next message of a peer, if it is here or comes within a moment, goes to no
   /// receive that was posted, is a short one or offers its payload, and has nothing that has to be
   /// looked at: no flags, nothing that travels along, not longer than the memory, and as long if
-  /// that is a layout.  False: nothing was done.
+  /// that is a layout.  False: it was not, and the memory may hold anything.
   bool receive_next(Endpoint& from, const Envelope& wanted, const Payload& payload, bool waits,
                     mad_arrival* arrival);
   /// As receive(), of a message that was claimed, whatever it returns.
@@ -149,6 +149,17 @@ class TaggedMessages {
     const Envelope& wanted;
     const Payload& payload;
     mad_arrival* arrival;
+  };
+  /// Makes it known while it lives.
+  class Asking {
+   public:
+    Asking(const Next** place, const Next& next) : place_(place) { *place_ = &next; }
+    ~Asking() { *place_ = nullptr; }
+    Asking(const Asking&) = delete;
+    Asking& operator=(const Asking&) = delete;
+
+   private:
+    const Next** place_;
   };
   bool goes_to_next(const TaggedHeader& header, std::uint64_t bytes);
   bool take_next(Endpoint& from, const TaggedHeader& header, Segment payload);

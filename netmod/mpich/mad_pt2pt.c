@@ -450,14 +450,14 @@ bool MPIDI_MAD_received(void* buf, MPI_Aint count, MPI_Datatype datatype, int so
                         MPIR_Comm* comm, int context_offset, MPI_Status* status) {
   const mad_envelope wanted = wanted_by(source, tag, comm, context_offset);
   mad_arrival arrival;
-  const bool looks_long = !MPIR_ThreadInfo.isThreaded && !MPIDI_MAD_global.crowded;
+  const bool looks_long = !MPIR_IS_THREADED && !MPIDI_MAD_global.crowded;
   bool received;
 
   if (source < 0) return false; /* any */
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   received = received_short(buf, count, datatype, comm, MPIDIU_comm_rank_to_av(comm, source),
                             &wanted, looks_long, &arrival);
-  if (received) MPIDI_MAD_global.idle_polls = 0;
+  if (received) MPIDI_MAD_global.idle_polls = MPIDI_MAD_global.idle_since = 0;
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
   if (!received || status == MPI_STATUS_IGNORE) return received;
   status->MPI_SOURCE = arrival.envelope.source;

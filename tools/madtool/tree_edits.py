@@ -59,7 +59,8 @@ _SENDRECV = "src/mpi/pt2pt/sendrecv.c"
 _HELPERS = "src/mpi/coll/helper_fns.c"
 _RECV = "src/mpid/ch4/src/ch4_recv.h"
 _BINOMIAL = "src/mpi/coll/reduce/reduce_intra_binomial.c"
-_WHY_AHEAD = "the receive was posted first, which the other side's receive waited for"
+_WHY_AHEAD = ("the receive was posted first, which the other side's receive waited for; then it takes the short way as well "
+              "(docs/adr/0067-receives-by-the-short-way.md)")  # fmt: skip
 _WHY_SHORT = ("a blocking receive took a request and a turn of progress, 1,400 instructions, also where its message had come "
               "or came at once (docs/adr/0067-receives-by-the-short-way.md)")  # fmt: skip
 _PMI = "src/util/mpir_pmi.c"

@@ -101,8 +101,8 @@ struct ShmConnection : ConnectedRecord {
   bool we_read = false;  // the memory of the peer's process, which is:
   ProcessName process_name;
   PolledClock::time_point proven_at;       // when its word was found there last
-  bool they_read = false;                  // ours, contiguous payload,
-  bool they_read_runs = false;             // and layouts
+  bool they_read = false;                  // ours, contiguous payload and layouts,
+  bool they_weigh = false;                 // where that is faster
   ShmPulls pulls;                          // of ours, that the peer has not answered
   std::uint64_t answered = 0, pulled = 0;  // writes of ours and of the peer's that were read
   PolledClock::time_point deadline;        // kClosing

@@ -63,7 +63,7 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   // Runs that a write is read to at once.
   static constexpr std::size_t kMaxRuns = 128;
   bool reads_memory() const { return *options_.single_copy != ShmOptions::SingleCopy::kNever; }
-  bool reads_runs() const { return *options_.single_copy == ShmOptions::SingleCopy::kAlways; }
+  bool reads_all() const { return *options_.single_copy == ShmOptions::SingleCopy::kAlways; }
   /// A greeting of a peer whose earlier connection has not ended here yet.
   struct Waiting {
     ShmGreeting greeting;

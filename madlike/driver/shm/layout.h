@@ -37,8 +37,9 @@ enum class ShmLaneState : std::uint32_t {
 /// What a reader takes from the writer's process itself.
 enum class ShmReads : std::uint32_t {
   kNothing,
-  kOffers,  // contiguous payload
-  kRuns     // and what is written, in runs
+  kFaster,  // contiguous payload, and what is written in runs, while that is faster than to have it
+            // sent
+  kAll      // always
 };
 
 /// What a place begins with.

@@ -137,8 +137,8 @@ Status ShmDriver::map(ShmConnection& connection, const ShmGreeting& greeting, co
   connection.process_name = {greeting.sender.pid, theirs.word_address.load(), theirs.word.load()};
   connection.we_read = reads_memory() && check_readable(connection.process_name).ok();
   const ShmReads reads = !connection.we_read ? ShmReads::kNothing
-                         : reads_runs()      ? ShmReads::kRuns
-                                             : ShmReads::kOffers;
+                         : reads_all()       ? ShmReads::kAll
+                                             : ShmReads::kFaster;
   theirs.reads.store(static_cast<std::uint32_t>(reads), std::memory_order_relaxed);
   ours.peer_session.store(greeting.session, std::memory_order_release);
   return {};
@@ -207,9 +207,8 @@ void ShmDriver::advance_unsettled() {
     }
     const auto reads = static_cast<ShmReads>(
         connection.out->memory().head().reads.load(std::memory_order_relaxed));
-    connection.they_read_runs = reads_memory() && reads == ShmReads::kRuns;
-    connection.they_read =
-        connection.they_read_runs || (reads_memory() && reads == ShmReads::kOffers);
+    connection.they_weigh = reads == ShmReads::kFaster;
+    connection.they_read = reads_memory() && (connection.they_weigh || reads == ShmReads::kAll);
     connection.link = link_of(connection);
     set_state(connection, State::kConnected);
     connection.told = true;

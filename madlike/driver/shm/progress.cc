@@ -81,6 +81,7 @@ Segment ShmDriver::whole_packet(ShmConnection& connection) {
   const bool whole = connection.state == State::kConnected && !connection.in_pieces &&
                      peek(connection, &next_mark_) == ShmReader::Found::kPacket &&
                      next_mark_.left == 0;
+  connection.served = connection.served && whole;
   if (!whole) return {};
   next_ = connection.id;
   return {connection.in->memory().at(connection.in->content()), next_mark_.bytes};

@@ -29,15 +29,13 @@ constexpr std::chrono::milliseconds kProofStands{10};
 
 LinkCaps ShmDriver::link_of(const ShmConnection& connection) const {
   LinkCaps link = caps_.nearest();
-  if (reads_runs() && connection.we_read && connection.they_read_runs) {
-    link.write_runs_from = kRunsFrom;
-  }
+  if (connection.we_read && connection.they_read) link.write_runs_from = kRunsFrom;
   if (connection.they_read) {
-    link.offered_from = reads_runs() ? kOfferedFrom : kWeighedFrom;
+    link.offered_from = reads_all() ? kOfferedFrom : kWeighedFrom;
     link.most_offered = kMostPull;
   }
-  link.weighs_offers = !reads_runs();
-  link.offers_are_weighed = connection.they_read && !connection.they_read_runs;
+  link.weighs_offers = !reads_all();
+  link.offers_are_weighed = connection.they_read && connection.they_weigh;
   return link;
 }
 
@@ -50,7 +48,7 @@ Status ShmDriver::post_write(ConnectionId id, SegmentList packet, const Exposure
       bytes == 0) {
     return {StatusCode::kInvalidArgument, "write beyond the limits of shm"};
   }
-  if (!found->they_read_runs) {
+  if (!found->they_read) {
     return {StatusCode::kInvalidArgument,
             "shm: the peer does not read runs of this process's memory"};
   }
@@ -76,7 +74,7 @@ Status ShmDriver::take_pull(ShmConnection& connection, Segment record) {
   const bool listed =
       record.size > sizeof(head) &&
       runs_.take({record.begin() + sizeof(head), record.size - sizeof(head)}, kMostPull);
-  if (!listed || !connection.we_read || !reads_runs()) {
+  if (!listed || !connection.we_read) {
     return {StatusCode::kProtocol, who + " wants what no engine reads"};
   }
   std::memcpy(&head, record.data, sizeof(head));

@@ -76,7 +76,7 @@ ShmDriver::ShmDriver(const ShmOptions& options, const DoorSecret& secret, ShmSeg
   link.inject_bytes = kShmPieceBytes;
   link.piece_bytes = kShmPieceBytes;
   link.lent_bytes = kShmPieceBytes;
-  if (!reads_runs()) return;
+  if (!reads_memory()) return;
   caps_.remote_write = true;
   caps_.scattered_writes = true;
   link.max_write_iov = ProcessReader::kMostRuns;

@@ -29,8 +29,8 @@ struct ShmOptions {
   /// sender's core is free.
   enum class SingleCopy {
     kNever,
-    kIfFaster,  // contiguous payload of 256 KiB to 1 MiB, while that turns out to be faster
-    kAlways     // payload in runs of 4 KiB and more
+    kIfFaster,  // as kAlways, of up to 1 MiB, while that turns out to be faster
+    kAlways     // contiguous payload, and that in runs of 4 KiB and more
   };
   /// Empty: as MAD_SHM_SINGLE_COPY of the environment says: 0, 1, or unset.
   std::optional<SingleCopy> single_copy;

@@ -104,7 +104,7 @@ TEST_F(ShmPullsTest, AnOfferIsOfWhoIsStillThere) {
 }
 
 TEST_F(ShmPullsTest, AreOfNobodyWhoDoesNotRead) {
-  at_a().they_read_runs = false;
+  at_a().they_read = false;
   EXPECT_EQ(write().code(), StatusCode::kInvalidArgument);
 }
 
@@ -131,7 +131,7 @@ TEST_F(ShmPullsTest, AreOfPayloadThatIsWorthAReading) {
 // It is a matter of the two: either may have been asked for it or not.
 TEST_F(ShmPullsTest, AreOfThoseWhoWantThem) {
   for (const auto wish : {ShmOptions::SingleCopy::kNever, ShmOptions::SingleCopy::kIfFaster}) {
-    const bool offers = wish == ShmOptions::SingleCopy::kIfFaster;
+    const bool reads = wish == ShmOptions::SingleCopy::kIfFaster;
     ShmOptions options;
     options.single_copy = wish;
     ShmEngine plain(options);
@@ -139,12 +139,12 @@ TEST_F(ShmPullsTest, AreOfThoseWhoWantThem) {
     ASSERT_TRUE(pump({&a(), &plain}, [&] {
       return a().station.connected.count(to_plain) == 1 && plain.station.connected.count(to_a) == 1;
     }));
-    EXPECT_FALSE(plain.driver->caps().remote_write);
-    EXPECT_FALSE(a().driver->link(to_plain).prefers_writes(1 << 20));
-    EXPECT_FALSE(plain.driver->link(to_a).prefers_writes(1 << 20));
-    EXPECT_EQ(a().driver->link(to_plain).most_offered > 0, offers);
-    EXPECT_EQ(plain.driver->link(to_a).most_offered > 0, offers);
-    EXPECT_EQ(a().driver->link(to_plain).offers_are_weighed, offers);
+    EXPECT_EQ(plain.driver->caps().remote_write, reads);
+    EXPECT_EQ(a().driver->link(to_plain).prefers_writes(1 << 20), reads);
+    EXPECT_EQ(plain.driver->link(to_a).prefers_writes(1 << 20), reads);
+    EXPECT_EQ(a().driver->link(to_plain).most_offered > 0, reads);
+    EXPECT_EQ(plain.driver->link(to_a).most_offered > 0, reads);
+    EXPECT_EQ(a().driver->link(to_plain).offers_are_weighed, reads);
     EXPECT_FALSE(plain.driver->link(to_a).offers_are_weighed) << "the other reads them always";
   }
 }

@@ -60,7 +60,7 @@ LinkCaps link_of_two() {
 TEST(ShmSetup, SingleCopyIsAsTheEnvironmentSays) {
   const char* const variable = "MAD_SHM_SINGLE_COPY";
   const LinkCaps unset = link_of_two();
-  EXPECT_EQ(unset.write_runs_from, LinkCaps::kNever);
+  EXPECT_EQ(unset.write_runs_from, 4096u);
   EXPECT_EQ(unset.offered_from, 16u * 1024);
   EXPECT_EQ(unset.most_offered, 1024u * 1024);
   EXPECT_TRUE(unset.weighs_offers && unset.offers_are_weighed);
