@@ -112,5 +112,45 @@ INSTANTIATE_TEST_SUITE_P(
       return test_name(std::get<0>(info.param)) + '_' + std::get<1>(info.param).name;
     });
 
+/// Where nobody asked for them to be read: what is faster is found out.
+class WeighedLayouts : public ::testing::Test {
+ protected:
+  ~WeighedLayouts() override { close_together({&a_, &b_}); }
+
+  /// Sends one of these bytes from layout to layout; returns how many were read where they are.
+  std::uint64_t send(unsigned seed) {
+    const std::uint64_t before = a_.counters().written_bytes;
+    const Bytes out = pattern(kCount * kStride, seed);
+    Bytes in(kCount * kStride, std::byte{kUntouched});
+    Operation sent, received;
+    b_.receive_tagged({0, 1, 2}, in.data(), 1, type_.get(), MAD_PATH_AUTO, &received);
+    a_.send_tagged(to_b_, {0, 1, 2}, out.data(), 1, type_.get(), MAD_PATH_AUTO, &sent);
+    EXPECT_TRUE(progress_until({&a_, &b_}, [&] { return sent.done && received.done; }));
+    EXPECT_EQ(received.status, MAD_SUCCESS);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const std::byte should = i % kStride < kRun ? out[i] : std::byte{kUntouched};
+      if (in[i] != should) ADD_FAILURE() << "byte " << i << " of message " << seed;
+      if (in[i] != should) break;
+    }
+    return a_.counters().written_bytes - before;
+  }
+
+  static constexpr std::size_t kCount = 16, kRun = 8192, kStride = 9000, kBytes = kCount * kRun;
+  static constexpr unsigned kTried = 8;  // each way, first
+  const TypeHandle type_ = blocks(kCount, kRun, kStride);
+  Node a_{"shm"}, b_{"shm"};
+  mad_peer* to_b_ = a_.peer(b_);
+};
+
+TEST_F(WeighedLayouts, AreReadAndSentBeforeTheFasterWayIsTaken) {
+  unsigned i = send(0) > 0 ? 1 : 0;  // it may leave before the two have met
+  for (; i < kTried; ++i) EXPECT_EQ(send(i), kBytes) << i;
+  for (; i < 2 * kTried; ++i) EXPECT_EQ(send(i), 0u) << i;
+  for (; i < 300; ++i) {
+    const std::uint64_t read = send(i);
+    EXPECT_TRUE(read == 0 || read == kBytes) << read;
+  }
+}
+
 }  // namespace
 }  // namespace mad::test
