@@ -23,6 +23,12 @@ LoopbackOptions reading() {
   return options;
 }
 
+LoopbackOptions weighing() {
+  LoopbackOptions options = reading();
+  options.weighs_offers = true;
+  return options;
+}
+
 class Offers : public ::testing::Test {
  protected:
   explicit Offers(const MessengerConfig& config = {}, const LoopbackOptions& options = reading())
@@ -124,11 +130,6 @@ TEST_F(TaggedOffers, AreAnsweredInAnyCase) {
 class WeighedTaggedOffers : public TaggedOffers {
  protected:
   WeighedTaggedOffers() : TaggedOffers(weighing()) {}
-  static LoopbackOptions weighing() {
-    LoopbackOptions options = reading();
-    options.weighs_offers = true;
-    return options;
-  }
 };
 
 // What is to be sent leaves a record, as what is not wanted yet.
@@ -147,11 +148,6 @@ TEST_F(WeighedTaggedOffers, AreReadAndSentBeforeTheFasterWayIsTaken) {
 class WeighedOffers : public Offers {
  protected:
   WeighedOffers() : Offers({}, weighing()) {}
-  static LoopbackOptions weighing() {
-    LoopbackOptions options = reading();
-    options.weighs_offers = true;
-    return options;
-  }
 };
 
 TEST_F(WeighedOffers, AreReadAndSentBeforeTheFasterWayIsTaken) {
