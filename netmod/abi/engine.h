@@ -127,8 +127,8 @@ struct mad_engine final : private mad::MessageEvents {
                      mad_path path);
   /// TaggedMessages::receive_next() of a peer.
   bool receive_next(mad_peer& from, const mad::Envelope& wanted, const mad::Payload& payload,
-                    bool waits, mad_arrival* arrival) {
-    return !is_self(from) && tagged_.receive_next(*from.endpoint, wanted, payload, waits, arrival);
+                    std::uint32_t how, mad_arrival* arrival) {
+    return !is_self(from) && tagged_.receive_next(*from.endpoint, wanted, payload, how, arrival);
   }
   bool take_from(mad::Endpoint& from, bool waits) { return messenger_->take_from(from, waits); }
   void discard(const mad_incoming& incoming);

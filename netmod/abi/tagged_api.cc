@@ -149,7 +149,7 @@ extern "C" int mad_tagged_receive(mad_engine* engine, const mad_envelope* wanted
 
 // What is wrong, or long, mad_tagged_receive() tells.
 extern "C" int mad_tagged_receive_short(mad_peer* from, const mad_envelope* wanted, void* base,
-                                        uint64_t count, const mad_type* type, int waits,
+                                        uint64_t count, const mad_type* type, uint32_t how,
                                         mad_arrival* arrival) {
   const bool right = from != nullptr && from->status == MAD_SUCCESS && !from->engine->closing() &&
                      !from->engine->in_callback() && wanted != nullptr &&
@@ -163,7 +163,7 @@ extern "C" int mad_tagged_receive_short(mad_peer* from, const mad_envelope* want
       return MAD_NOT_NOW;
     }
     const bool received =
-        from->engine->receive_next(*from, envelope_of(*wanted), payload, waits != 0, arrival);
+        from->engine->receive_next(*from, envelope_of(*wanted), payload, how, arrival);
     return received ? MAD_SUCCESS : MAD_NOT_NOW;
   });
   return status == MAD_SUCCESS ? MAD_SUCCESS : MAD_NOT_NOW;

@@ -62,11 +62,12 @@ Status TaggedMessages::receive(const Envelope& wanted, const Payload& payload, m
 }
 
 bool TaggedMessages::receive_next(Endpoint& from, const Envelope& wanted, const Payload& payload,
-                                  bool waits, mad_arrival* arrival) {
+                                  std::uint32_t how, mad_arrival* arrival) {
   if (find(wanted) != nullptr) return false;
-  const Next next{wanted, payload, arrival};
+  const bool whole = payload.type != nullptr || (how & MAD_WHOLE) != 0;
+  const Next next{wanted, payload, whole, arrival};
   const Asking asking(&next_, next);
-  return engine_.take_from(from, waits);
+  return engine_.take_from(from, (how & MAD_WAITS) != 0);
 }
 
 Status TaggedMessages::receive(mad_message& message, const Payload& payload, mad_path path,
@@ -135,18 +136,18 @@ void TaggedMessages::discard(mad_message& message) {
 }
 
 bool TaggedMessages::goes_to_next(const TaggedHeader& header, std::uint64_t bytes) {
-  const Payload& place = next_->payload;
-  const bool plain = header.flags == 0 && !header.noted && header.value.size == 0;
-  const bool fits = place.type == nullptr ? bytes <= place.bytes : bytes == place.bytes;
+  const std::uint64_t room = next_->payload.bytes;
+  const bool plain = header.flags == 0 && !header.noted;
+  const bool fits = next_->whole ? bytes == room : bytes <= room;
   return plain && fits && matches(next_->wanted, header.envelope) &&
          matcher_.look_for(header.envelope) == nullptr;
 }
 
 bool TaggedMessages::take_next(Endpoint& from, const TaggedHeader& header, Segment payload) {
   if (!goes_to_next(header, payload.size)) return false;
-  *next_->arrival = arrival_of(header, payload.size);
-  next_->arrival->received = payload.size;
-  return engine_.place_tagged(from, payload, next_->payload, MAD_PATH_AUTO).ok();
+  if (!engine_.place_tagged(from, payload, next_->payload, MAD_PATH_AUTO).ok()) return false;
+  tell_next(header, payload.size);
+  return true;
 }
 
 bool TaggedMessages::take_next_offered(const TaggedHeader& header, std::uint64_t bytes,
@@ -155,9 +156,15 @@ bool TaggedMessages::take_next_offered(const TaggedHeader& header, std::uint64_t
       !engine_.place_offered(bytes, offered, next_->payload, MAD_PATH_AUTO)) {
     return false;
   }
+  tell_next(header, bytes);
+  return true;
+}
+
+// Its value stays after its packet, until the next call.
+void TaggedMessages::tell_next(const TaggedHeader& header, std::uint64_t bytes) {
   *next_->arrival = arrival_of(header, bytes);
   next_->arrival->received = bytes;
-  return true;
+  if (header.value.size > 0) told_ = keep(next_->arrival);
 }
 
 // Of one that is longer than its receive the messenger reads, or asks for, what is wanted.

@@ -104,12 +104,13 @@ class TaggedMessages {
   /// it; error: of the message `*arrival`, which is gone.
   Status receive(const Envelope& wanted, const Payload& payload, mad_path path, mad_op* op,
                  mad_receive** receive, mad_arrival* arrival);
-  /// Receives the next message of a peer, if it is here or comes within a moment, goes to no
-  /// receive that was posted, is a short one or offers its payload, and has nothing that has to be
-  /// looked at: no flags, nothing that travels along, not longer than the memory, and as long if
-  /// that is a layout.  False: it was not, and the memory may hold anything.
-  bool receive_next(Endpoint& from, const Envelope& wanted, const Payload& payload, bool waits,
-                    mad_arrival* arrival);
+  /// Receives the next message of a peer, if it is here, goes to no receive that was posted, is a
+  /// short one or offers its payload, and has nothing that has to be looked at: no flags, no note,
+  /// not longer than the memory, and as long if that is a layout or `how` has MAD_WHOLE. MAD_WAITS:
+  /// it is looked for during a moment.  False: it was not received, and the memory may hold
+  /// anything.
+  bool receive_next(Endpoint& from, const Envelope& wanted, const Payload& payload,
+                    std::uint32_t how, mad_arrival* arrival);
   /// As receive(), of a message that was claimed, whatever it returns.
   Status receive(mad_message& message, const Payload& payload, mad_path path, mad_op* op,
                  mad_receive** receive, mad_arrival* arrival);
@@ -148,6 +149,7 @@ class TaggedMessages {
   struct Next {
     const Envelope& wanted;
     const Payload& payload;
+    bool whole;
     mad_arrival* arrival;
   };
   /// Makes it known while it lives.
@@ -162,6 +164,7 @@ class TaggedMessages {
     const Next** place_;
   };
   bool goes_to_next(const TaggedHeader& header, std::uint64_t bytes);
+  void tell_next(const TaggedHeader& header, std::uint64_t bytes);
   bool take_next(Endpoint& from, const TaggedHeader& header, Segment payload);
   bool take_next_offered(const TaggedHeader& header, std::uint64_t bytes, OfferedPayload& offered);
   void finish(mad_receive& receive, mad_arrival* arrival, std::uint64_t bytes,

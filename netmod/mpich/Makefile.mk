@@ -22,6 +22,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/mad/mad_exchange.c \
     src/mpid/ch4/netmod/mad/mad_failure.c \
     src/mpid/ch4/netmod/mad/mad_far.c \
+    src/mpid/ch4/netmod/mad/mad_fields.c \
     src/mpid/ch4/netmod/mad/mad_headers.c \
     src/mpid/ch4/netmod/mad/mad_hooks.c \
     src/mpid/ch4/netmod/mad/mad_init.c \

@@ -386,6 +386,7 @@ int MPIDI_MAD_mpi_finalize_hook(void) {
   MPIDI_MAD_check_finalize();
   MPIDI_MAD_piggyback_finalize();
   MPIDI_MAD_apply_finalize();
+  MPIDI_MAD_struct_finalize();
   MPIDI_MAD_switch_finalize();
   MPIDI_MAD_dynamic_finalize();
   return MPI_SUCCESS;

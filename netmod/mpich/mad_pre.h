@@ -61,11 +61,12 @@ typedef struct {
   int short_collectives;
 } MPIDI_MAD_comm_t;
 
-/* The compiled layout, from commit or first use on.  MPICH makes type objects without telling the
- * device and may leave any bytes here; the slot is filled when `seal` points to the slot itself. */
+/* MPICH makes type objects without telling the device and may leave any bytes here; what a seal is
+ * of is there when it points to the slot itself. */
 typedef struct {
   struct mad_type* type;
-  const void* seal;
+  const void* seal;   /* of the compiled layout, from commit or first use on */
+  const void* fields; /* a seal: it is a struct of few fields (mad_struct.c) */
 } MPIDI_MAD_dt_t;
 
 typedef struct {

@@ -181,6 +181,20 @@ static int fill_in(const pstruct_t* proto, const int* lengths, const MPI_Aint* d
   return MPI_SUCCESS;
 }
 
+static int create_committed(int count, const int* lengths, const MPI_Aint* displacements,
+                            const MPI_Datatype* types, MPI_Datatype* completed) {
+  int mpi_errno = MPI_SUCCESS;
+  MPIR_Datatype* made;
+
+  if (MPIDI_MAD_create_struct(count, lengths, displacements, types, completed)) {
+    MPIR_Datatype_get_ptr(*completed, made);
+    made->is_committed = 1; /* what is compiled of it is when it is needed */
+    return MPI_SUCCESS;
+  }
+  mpi_errno = MPIR_Type_create_struct_impl(count, lengths, displacements, types, completed);
+  return mpi_errno ? mpi_errno : MPIR_Type_commit_impl(completed);
+}
+
 static int complete(int count, const int* lengths, const MPI_Aint* displacements,
                     const MPI_Datatype* types, MPI_Datatype handle, MPI_Datatype* completed) {
   enum { FEW = 64 };
@@ -202,9 +216,7 @@ static int complete(int count, const int* lengths, const MPI_Aint* displacements
   mpi_errno =
       fill_in(proto, lengths, displacements, types, all->lengths, all->displacements, all->types);
   if (mpi_errno == MPI_SUCCESS)
-    mpi_errno = MPIR_Type_create_struct_impl(count, all->lengths, all->displacements, all->types,
-                                             completed);
-  if (mpi_errno == MPI_SUCCESS) mpi_errno = MPIR_Type_commit_impl(completed);
+    mpi_errno = create_committed(count, all->lengths, all->displacements, all->types, completed);
   if (all != &few) MPL_free(all);
 
 fn_fail:

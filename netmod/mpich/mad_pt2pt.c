@@ -6,6 +6,7 @@
  * request, which is complete then, so that nobody is left with a request that nobody completes.
  */
 #include "mad_core.h"
+#include "mad_fields.h"
 #include "mad_sendrecv.h"
 
 #define REQUEST_REFERENCES 2 /* the program's, and ours until it is complete */
@@ -56,7 +57,7 @@ static inline mad_type* compiled(MPI_Datatype datatype, MPI_Aint* size) {
   return MPIDI_MAD_DT(object)->type;
 }
 
-/* MPIDI_MAD_layout() and MPIDI_MAD_by_fields(), of which basic and compiled types need no call. */
+/* MPIDI_MAD_layout(), of which basic and compiled types need no call. */
 static inline int layout_of(const void* buf, MPI_Aint count, MPI_Datatype datatype,
                             MPIDI_MAD_layout_t* out) {
   mad_type* type = NULL;
@@ -73,13 +74,6 @@ static inline int layout_of(const void* buf, MPI_Aint count, MPI_Datatype dataty
   out->base = (void*)buf;
   out->type = type;
   return MPI_SUCCESS;
-}
-
-static inline bool is_by_fields(MPI_Aint count, MPI_Datatype datatype) {
-  MPI_Aint size;
-
-  return !HANDLE_IS_BUILTIN(datatype) && count > 0 && !compiled(datatype, &size) &&
-         MPIDI_MAD_by_fields(count, datatype);
 }
 
 /* ---- sends ---- */
@@ -217,7 +211,7 @@ static inline bool sent_short(const void* buf, MPI_Aint count, MPI_Datatype data
 
   if (MPIDI_MAD_types_checked || MPIDI_MAD_values_carried) return false;
   if (MPIDI_MAD_comm_path(comm, &path) || path != MAD_PATH_AUTO) return false;
-  if (is_by_fields(count, datatype))
+  if (MPIDI_MAD_by_fields(count, datatype))
     return sent_fields_short(buf, count, datatype, peer, envelope, flags);
   if (layout_of(buf, count, datatype, &layout)) return false;
   return mad_tagged_send_short(peer, envelope, flags, layout.base, layout.count, layout.type) ==
@@ -243,7 +237,7 @@ static int start_send(const void* buf, MPI_Aint count, MPI_Datatype datatype, in
     MPIR_ERR_CHECK(mpi_errno);
     out->extension = &its.extension;
   }
-  if (out->path == MAD_PATH_AUTO && is_by_fields(count, datatype))
+  if (out->path == MAD_PATH_AUTO && MPIDI_MAD_by_fields(count, datatype))
     return send_fields(buf, count, datatype, out, request);
   mpi_errno = layout_of(buf, count, datatype, &out->layout);
   MPIR_ERR_CHECK(mpi_errno);
@@ -420,7 +414,7 @@ static int prepare_receive(MPIR_Request* rreq, void* buf, MPI_Aint count, MPI_Da
   MPIR_Datatype_add_ref_if_not_builtin(datatype);
   /* A wrong attribute is reported by the next send; here its owner gets the default. */
   (void)MPIDI_MAD_comm_path(rreq->comm, path);
-  if (*path == MAD_PATH_AUTO && is_by_fields(count, datatype)) {
+  if (*path == MAD_PATH_AUTO && MPIDI_MAD_by_fields(count, datatype)) {
     am->recv.fields = 1;
     MPIR_Datatype_get_size_macro(datatype, size);
     return receive_into_buffer(&am->recv, (uint64_t)(size * count), layout);
@@ -431,41 +425,66 @@ static int prepare_receive(MPIR_Request* rreq, void* buf, MPI_Aint count, MPI_Da
   return mpi_errno;
 }
 
+/* Whether a message of a struct of few fields was received by the short way, which is for whole
+ * ones whose fields are of basic types: nothing else of those can fail. */
+static bool received_fields_short(void* buf, MPI_Aint count, MPI_Datatype datatype, mad_peer* from,
+                                  const mad_envelope* wanted, uint32_t how, mad_arrival* arrival) {
+  char packed[MPIDI_MAD_FIELDS_BYTES];
+  MPIR_Datatype* object;
+
+  MPIR_Datatype_get_ptr(datatype, object);
+  return MPIDI_MAD_fields_of(object)->basic &&
+         mad_tagged_receive_short(from, wanted, packed, (uint64_t)(object->size * count), NULL,
+                                  how | MAD_WHOLE, arrival) == MAD_SUCCESS &&
+         MPIDI_MAD_unpack_fields(packed, (MPI_Aint)arrival->received, buf, count, datatype) ==
+             MPI_SUCCESS;
+}
+
 /* The short way of most messages: whether it was received, by a receive that needs nothing which
- * start_receive() looks after.  `waits`: its caller does nothing else. */
+ * start_receive() looks after. */
 static inline bool received_short(void* buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Comm* comm,
-                                  MPIDI_av_entry_t* from, const mad_envelope* wanted, bool waits,
+                                  MPIDI_av_entry_t* from, const mad_envelope* wanted, uint32_t how,
                                   mad_arrival* arrival) {
+  mad_peer* const peer = MPIDI_MAD_AV(from)->peer;
   MPIDI_MAD_layout_t layout;
   mad_path path;
 
   if (MPIDI_MAD_types_checked || MPIDI_MAD_values_wanted) return false;
   if (MPIDI_MAD_comm_path(comm, &path) || path != MAD_PATH_AUTO) return false;
-  if (is_by_fields(count, datatype) || layout_of(buf, count, datatype, &layout)) return false;
-  return mad_tagged_receive_short(MPIDI_MAD_AV(from)->peer, wanted, layout.base, layout.count,
-                                  layout.type, waits, arrival) == MAD_SUCCESS;
+  if (MPIDI_MAD_by_fields(count, datatype))
+    return received_fields_short(buf, count, datatype, peer, wanted, how, arrival);
+  if (layout_of(buf, count, datatype, &layout)) return false;
+  return mad_tagged_receive_short(peer, wanted, layout.base, layout.count, layout.type, how,
+                                  arrival) == MAD_SUCCESS;
+}
+
+static void tell_received(const mad_arrival* arrival, MPIR_Comm* comm, int context_offset,
+                          MPI_Status* status) {
+  status->MPI_SOURCE = arrival->envelope.source;
+  status->MPI_TAG = arrival->envelope.tag;
+  MPIR_STATUS_SET_COUNT(*status, (MPI_Aint)arrival->received);
+  MPIR_STATUS_SET_CANCEL_BIT(*status, FALSE);
+  if (context_offset != MPIR_CONTEXT_INTRA_PT2PT) status->MPI_ERROR = MPI_SUCCESS;
+  if (unlikely(arrival->value_bytes > 0)) MPIDI_MAD_value_came(comm, arrival, status);
 }
 
 bool MPIDI_MAD_received(void* buf, MPI_Aint count, MPI_Datatype datatype, int source, int tag,
                         MPIR_Comm* comm, int context_offset, MPI_Status* status) {
   const mad_envelope wanted = wanted_by(source, tag, comm, context_offset);
   mad_arrival arrival;
-  const bool looks_long = !MPIR_IS_THREADED && !MPIDI_MAD_global.crowded;
+  const uint32_t how = MPIR_IS_THREADED || MPIDI_MAD_global.crowded ? 0 : MAD_WAITS;
   bool received;
 
   if (source < 0) return false; /* any */
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   received = received_short(buf, count, datatype, comm, MPIDIU_comm_rank_to_av(comm, source),
-                            &wanted, looks_long, &arrival);
-  if (received) MPIDI_MAD_global.idle_polls = MPIDI_MAD_global.idle_since = 0;
+                            &wanted, how, &arrival);
+  if (received) {
+    MPIDI_MAD_global.idle_polls = MPIDI_MAD_global.idle_since = 0;
+    if (status != MPI_STATUS_IGNORE) tell_received(&arrival, comm, context_offset, status);
+  }
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
-  if (!received || status == MPI_STATUS_IGNORE) return received;
-  status->MPI_SOURCE = arrival.envelope.source;
-  status->MPI_TAG = arrival.envelope.tag;
-  MPIR_STATUS_SET_COUNT(*status, (MPI_Aint)arrival.received);
-  MPIR_STATUS_SET_CANCEL_BIT(*status, FALSE);
-  if (context_offset != MPIR_CONTEXT_INTRA_PT2PT) status->MPI_ERROR = MPI_SUCCESS;
-  return true;
+  return received;
 }
 
 static int start_receive(void* buf, MPI_Aint count, MPI_Datatype datatype, int source, int tag,

@@ -13,64 +13,50 @@
 #include <stdint.h>
 
 #include "mad_core.h"
+#include "mad_fields.h"
 
-enum {
-  MOST_FIELDS = 64,
-  MOST_DEPTH = 8 /* of structs in structs, and of types whose alignment is asked for */
-};
+enum { MOST_DEPTH = 8 /* of types whose alignment is asked for */ };
 
 /* ---- alignment ---- */
 
-/* Of a basic type, as MPICH pads structs: what a byte behind one makes of the struct. */
-static MPI_Aint alignment_of_basic(MPI_Datatype basic) {
-  static unsigned char known[256]; /* by the basic type's number; 0: not known yet */
+/* Of basic types by their numbers, as MPICH pads structs; 0: not known yet. */
+static unsigned char alignments[256];
+
+/* What a byte behind one makes of the struct. */
+static MPI_Aint find_alignment(MPI_Datatype basic) {
   const MPI_Aint size = MPIR_Datatype_get_basic_size(basic);
   const MPI_Aint lengths[] = {1, 1}, displacements[] = {0, size};
   const MPI_Datatype types[] = {basic, MPI_BYTE};
-  unsigned char* alignment = &known[basic & 0xff];
   MPI_Datatype padded;
-  MPI_Aint extent;
+  MPI_Aint alignment = size;
 
-  if (*alignment) return *alignment;
-  if (size <= 1 || MPIR_Type_struct(2, lengths, displacements, types, &padded) != MPI_SUCCESS)
-    return size;
-  MPIR_Datatype_get_extent_macro(padded, extent);
-  MPIR_Type_free_impl(&padded);
-  *alignment = (unsigned char)(extent - size);
-  return *alignment;
+  if (size > 1) {
+    if (MPIR_Type_struct(2, lengths, displacements, types, &padded) != MPI_SUCCESS) return size;
+    MPIR_Datatype_get_extent_macro(padded, alignment);
+    alignment -= size;
+    MPIR_Type_free_impl(&padded);
+  }
+  alignments[basic & 0xff] = (unsigned char)alignment;
+  return alignment;
 }
 
-typedef struct {
-  const int* ints; /* the number of fields, then their lengths */
-  const MPI_Aint* displacements;
-  const MPI_Datatype* types;
-} fields_t;
+static inline MPI_Aint alignment_of_basic(MPI_Datatype basic) {
+  const MPI_Aint known = alignments[basic & 0xff];
 
-static fields_t fields_of(const MPIR_Datatype* datatype) {
-  int* ints;
-  MPI_Aint *aints, *counts;
-  MPI_Datatype* types;
-
-  MPIR_Datatype_access_contents(datatype->contents, &ints, &aints, &counts, &types);
-  return (fields_t){ints, aints, types};
+  return likely(known) ? known : find_alignment(basic);
 }
 
 static bool is_struct(int combiner) {
   return combiner == MPI_COMBINER_STRUCT || combiner == MPI_COMBINER_STRUCT_INTEGER;
 }
 
-static bool has_few_fields(const MPIR_Datatype* datatype) {
-  const MPIR_Datatype_contents* contents = datatype->contents;
-
-  return contents && is_struct(contents->combiner) && contents->nr_counts == 0 &&
-         contents->nr_types <= MOST_FIELDS;
-}
-
 /* 0: of a type that MPICH's users cannot have made, or too deep a one. */
 static MPI_Aint alignment_of(MPI_Datatype handle, int depth) {
   MPIR_Datatype* datatype;
   MPI_Aint most = 0;
-  fields_t fields;
+  int* ints;
+  MPI_Aint *aints, *counts;
+  MPI_Datatype* types;
 
   if (HANDLE_IS_BUILTIN(handle)) return alignment_of_basic(handle);
   MPIR_Datatype_get_ptr(handle, datatype);
@@ -78,19 +64,19 @@ static MPI_Aint alignment_of(MPI_Datatype handle, int depth) {
   if (depth == 0 || datatype->contents == NULL || datatype->contents->nr_types < 1 ||
       datatype->contents->nr_counts > 0)
     return 0;
-  fields = fields_of(datatype);
-  if (!is_struct(datatype->contents->combiner)) return alignment_of(fields.types[0], depth - 1);
-  for (int i = 0; i < fields.ints[0]; i++) {
+  MPIR_Datatype_access_contents(datatype->contents, &ints, &aints, &counts, &types);
+  if (!is_struct(datatype->contents->combiner)) return alignment_of(types[0], depth - 1);
+  for (int i = 0; i < ints[0]; i++) {
     MPI_Aint alignment;
-    if (fields.ints[i + 1] == 0) continue;
-    alignment = alignment_of(fields.types[i], depth - 1);
+    if (ints[i + 1] == 0) continue;
+    alignment = alignment_of(types[i], depth - 1);
     if (alignment == 0) return 0;
     most = MPL_MAX(most, alignment);
   }
   return most;
 }
 
-/* ---- making one ---- */
+/* ---- size and bounds ---- */
 
 typedef struct {
   MPI_Aint size, extent, lb, ub, true_lb, true_ub;
@@ -133,20 +119,6 @@ static const fields_facts_t no_fields = {.lb = PTRDIFF_MAX,
                                          .true_ub = PTRDIFF_MIN,
                                          .element = MPI_DATATYPE_NULL,
                                          .contiguous = true};
-
-/* A field of basic elements, which have no bounds but their bytes. */
-static inline void add_run(fields_facts_t* all, MPI_Aint first, MPI_Aint bytes) {
-  const MPI_Aint end = first + bytes;
-
-  all->contiguous = all->contiguous && (all->blocks == 0 || first == all->end);
-  all->lb = MPL_MIN(all->lb, first);
-  all->ub = MPL_MAX(all->ub, end);
-  all->true_lb = MPL_MIN(all->true_lb, first);
-  all->true_ub = MPL_MAX(all->true_ub, end);
-  all->size += bytes;
-  all->end = end;
-  all->blocks++;
-}
 
 static void add_field(fields_facts_t* all, MPI_Aint length, MPI_Aint displacement,
                       const type_facts_t* type) {
@@ -196,7 +168,7 @@ static MPI_Aint alignment_of_fields(int count, const int* lengths, const MPI_Dat
 /* Size and bounds; false: MPICH is to make this struct.  MPICH pads a struct, but not one whose
  * fields are of one type; which types are one to it, only it knows. */
 static bool describe(int count, const int* lengths, const MPI_Aint* displacements,
-                     const MPI_Datatype* types, MPIR_Datatype* out) {
+                         const MPI_Datatype* types, MPIR_Datatype* out) {
   bool one_type = true, one_size = true;
   const MPI_Aint first_size = facts_of(types[0]).size;
   type_facts_t type;
@@ -213,10 +185,7 @@ static bool describe(int count, const int* lengths, const MPI_Aint* displacement
       if (lengths[i] < 0) return false;
       continue;
     }
-    if (HANDLE_IS_BUILTIN(types[i]))
-      add_run(&all, displacements[i], type.size * lengths[i]);
-    else
-      add_field(&all, lengths[i], displacements[i], &type);
+    add_field(&all, lengths[i], displacements[i], &type);
     if (all.element != type.element || all.element_size != type.element_size)
       add_element(&all, &type);
   }
@@ -240,44 +209,182 @@ static bool describe(int count, const int* lengths, const MPI_Aint* displacement
   return true;
 }
 
+/* The same of fields of basic types that have elements, whose bounds are those of their bytes, and
+ * their list; false: there are others, or as above. */
+static bool list_basic(int count, const int* lengths, const MPI_Aint* displacements,
+                       const MPI_Datatype* types, MPIR_Datatype* out, MPIDI_MAD_fields_t* list) {
+  MPI_Datatype type = types[0];
+  MPI_Aint element = MPIR_Datatype_get_basic_size(type);
+  const MPI_Aint first_element = element, first_bytes = element * lengths[0];
+  MPI_Aint lb = displacements[0], ub = lb, end = lb, size = 0, alignment = 0;
+  MPI_Aint gaps = 0, other_elements = 0, other_bytes = 0; /* not 0: there are some */
+
+  if (!HANDLE_IS_BUILTIN(type)) return false;
+  for (int i = 0; i < count; i++) {
+    const MPI_Aint start = displacements[i];
+    MPI_Aint bytes;
+    if (types[i] != type) {
+      type = types[i];
+      if (!HANDLE_IS_BUILTIN(type)) return false;
+      element = MPIR_Datatype_get_basic_size(type);
+      alignment = MPL_MAX(alignment, alignment_of_basic(type));
+      other_elements |= element ^ first_element;
+    }
+    bytes = element * lengths[i];
+    if (unlikely(bytes <= 0)) return false;
+    gaps |= start ^ end;
+    end = start + bytes;
+    lb = MPL_MIN(lb, start);
+    ub = MPL_MAX(ub, end);
+    size += bytes;
+    other_bytes |= bytes ^ first_bytes;
+    list->lengths[i] = lengths[i];
+    list->displacements[i] = start;
+    list->types[i] = type;
+  }
+  out->true_lb = out->lb = lb;
+  out->true_ub = ub;
+  if (alignment > 0) { /* they are of several types */
+    const MPI_Aint all = MPL_MAX(alignment, alignment_of_basic(types[0]));
+    const MPI_Aint padding = (ub - lb) % all;
+    if (padding != 0 && other_elements == 0) return false;
+    if (padding != 0) ub += all - padding;
+  }
+  out->ub = ub;
+  out->size = size;
+  out->extent = ub - lb;
+  out->is_contig = gaps == 0 && out->extent == size;
+  out->builtin_element_size = other_elements ? -1 : first_element;
+  out->basic_type = alignment > 0 ? MPI_DATATYPE_NULL : types[0];
+  out->typerep.num_contig_blocks = count;
+  list->basic = true;
+  list->each = other_bytes ? 0 : first_bytes;
+  return true;
+}
+
+static bool list_any(int count, const int* lengths, const MPI_Aint* displacements,
+                     const MPI_Datatype* types, MPIR_Datatype* out, MPIDI_MAD_fields_t* list) {
+  if (!describe(count, lengths, displacements, types, out)) return false;
+  for (int i = 0; i < count; i++) {
+    list->lengths[i] = lengths[i];
+    list->displacements[i] = displacements[i];
+    list->types[i] = types[i];
+    MPIR_Datatype_add_ref_if_not_builtin(types[i]);
+  }
+  list->basic = false;
+  list->each = 0;
+  return true;
+}
+
+/* ---- memory of lists ---- */
+
+/* Some is kept, by the power of 2 of fields that it has room for. */
+enum { MOST_KEPT = 8, POWERS = 7 };
+
+static struct {
+  MPIDI_MAD_fields_t* first;
+  int count;
+} kept[POWERS];
+
+static inline int power_of(int fields) {
+  return fields > 1 ? 32 - __builtin_clz((unsigned)fields - 1) : 0;
+}
+
+static MPIDI_MAD_fields_t* allocate(int power) {
+  const size_t field = sizeof(MPI_Datatype) + sizeof(int) + sizeof(MPI_Aint);
+  MPIDI_MAD_fields_t* list = kept[power].first;
+
+  if (unlikely(list == NULL))
+    return MPL_malloc(sizeof(*list) + sizeof(int) + (field << power) + 4 * MAX_ALIGNMENT,
+                      MPL_MEM_DATATYPE);
+  kept[power].first = list->next;
+  kept[power].count--;
+  return list;
+}
+
+static void release(MPIDI_MAD_fields_t* list) {
+  const int power = power_of(list->count);
+
+  if (kept[power].count == MOST_KEPT) {
+    MPL_free(list);
+    return;
+  }
+  list->next = kept[power].first;
+  kept[power].first = list;
+  kept[power].count++;
+}
+
+void MPIDI_MAD_struct_finalize(void) {
+  for (int power = 0; power < POWERS; power++) {
+    while (kept[power].first) MPL_free(allocate(power));
+  }
+}
+
+static MPIDI_MAD_fields_t* new_list(int count) {
+  MPIDI_MAD_fields_t* list = allocate(power_of(count));
+  MPI_Aint* counts;
+
+  if (unlikely(list == NULL)) return NULL;
+  list->count = count;
+  list->contents = (MPIR_Datatype_contents){
+      .combiner = MPI_COMBINER_STRUCT, .nr_ints = count + 1, .nr_aints = count, .nr_types = count};
+  MPIR_Datatype_access_contents(&list->contents, &list->lengths, &list->displacements, &counts,
+                                &list->types);
+  *list->lengths++ = count; /* the first of MPICH's integers */
+  return list;
+}
+
+void MPIDI_MAD_free_fields(MPIR_Datatype* datatype) {
+  MPIDI_MAD_fields_t* list;
+
+  if (!MPIDI_MAD_has_fields(datatype)) return;
+  list = MPIDI_MAD_fields_of(datatype);
+  for (int i = 0; i < list->count && !list->basic; i++)
+    MPIR_Datatype_release_if_not_builtin(list->types[i]);
+  release(list);
+  datatype->contents = NULL;
+  MPIDI_MAD_DT(datatype)->fields = NULL;
+}
+
+/* ---- making one ---- */
+
 bool MPIDI_MAD_create_struct(int count, const int* lengths, const MPI_Aint* displacements,
                              const MPI_Datatype* types, MPI_Datatype* newtype) {
-  int ints[1 + MOST_FIELDS];
   MPIR_Datatype* made;
+  MPIDI_MAD_fields_t* list;
 
-  if (count < 1 || count > MOST_FIELDS) return false;
+  if (count < 1 || count > MPIDI_MAD_FIELDS) return false;
+  list = new_list(count);
+  if (list == NULL) return false;
   made = MPIR_Handle_obj_alloc(&MPIR_Datatype_mem);
-  if (made == NULL) return false;
-  ints[0] = count;
-  memcpy(ints + 1, lengths, (size_t)count * sizeof(int));
-  if (!describe(count, lengths, displacements, types, made) ||
-      MPIR_Datatype_set_contents(made, MPI_COMBINER_STRUCT, count + 1, count, 0, count, ints,
-                                 displacements, NULL, types) != MPI_SUCCESS) {
-    MPIR_Handle_obj_free(&MPIR_Datatype_mem, made);
+  if (made == NULL || (!list_basic(count, lengths, displacements, types, made, list) &&
+                       !list_any(count, lengths, displacements, types, made, list))) {
+    if (made) MPIR_Handle_obj_free(&MPIR_Datatype_mem, made);
+    release(list);
     return false;
   }
   MPIR_Object_set_ref(made, 1);
+  made->contents = &list->contents;
   made->is_committed = 0;
   made->attributes = NULL;
   made->name[0] = '\0';
   made->flattened = NULL;
   made->typerep.handle = MPIR_TYPEREP_HANDLE_NULL;
   made->n_builtin_elements = -1; /* not known, as of every struct of MPICH's */
-  MPIDI_MAD_DT(made)->type = NULL;
-  MPIDI_MAD_DT(made)->seal = NULL;
+  *MPIDI_MAD_DT(made) = (MPIDI_MAD_dt_t){NULL, NULL, MPIDI_MAD_DT(made)};
   *newtype = made->handle;
   return true;
 }
 
 static void complete_struct(MPIR_Datatype* datatype) {
-  MPI_Aint lengths[MOST_FIELDS];
-  fields_t fields;
+  MPI_Aint lengths[MPIDI_MAD_FIELDS];
+  const MPIDI_MAD_fields_t* list;
 
-  if (datatype->size == 0 || !has_few_fields(datatype)) return;
-  fields = fields_of(datatype);
-  for (int i = 0; i < fields.ints[0]; i++) lengths[i] = fields.ints[i + 1];
+  if (!MPIDI_MAD_has_fields(datatype)) return;
+  list = MPIDI_MAD_fields_of(datatype);
+  for (int i = 0; i < list->count; i++) lengths[i] = list->lengths[i];
   /* It also computes once more what MPIDI_MAD_create_struct() did. */
-  (void)MPIR_Typerep_create_struct(fields.ints[0], lengths, fields.displacements, fields.types,
+  (void)MPIR_Typerep_create_struct(list->count, lengths, list->displacements, list->types,
                                    datatype);
 }
 
@@ -288,109 +395,4 @@ void MPIDI_MAD_complete_struct(MPIR_Datatype* datatype) {
   pthread_mutex_lock(&completing);
   if (datatype->typerep.handle == MPIR_TYPEREP_HANDLE_NULL) complete_struct(datatype);
   pthread_mutex_unlock(&completing);
-}
-
-/* ---- copying the fields of short messages ---- */
-
-bool MPIDI_MAD_by_fields(MPI_Aint count, MPI_Datatype datatype) {
-  MPIR_Datatype* object;
-
-  if (HANDLE_IS_BUILTIN(datatype) || count == 0) return false;
-  MPIR_Datatype_get_ptr(datatype, object);
-  return !MPIDI_MAD_is_compiled(object) && !object->is_contig && object->size > 0 &&
-         has_few_fields(object) && count <= MPIDI_MAD_FIELDS_BYTES / object->size &&
-         count <= MOST_FIELDS / object->contents->nr_types;
-}
-
-/* A place in the packed bytes of a message. */
-typedef struct {
-  char* packed;
-  size_t left;
-  bool packing; /* from memory into `packed`; else the other way */
-} place_t;
-
-static inline void move_run(place_t* place, char* memory, size_t bytes) {
-  const size_t moved = MPL_MIN(bytes, place->left);
-
-  if (place->packing)
-    MPIDI_MAD_copy_run(memory, place->packed, moved);
-  else
-    MPIDI_MAD_copy_run(place->packed, memory, moved);
-  place->packed += moved;
-  place->left -= moved;
-}
-
-/* From field `i` on, as long as they are of basic types; returns the first that was not moved. */
-static int move_basic_fields(place_t* place, char* memory, const fields_t* fields, int i) {
-  place_t at = *place;
-
-  for (; i < fields->ints[0] && at.left > 0 && HANDLE_IS_BUILTIN(fields->types[i]); i++)
-    move_run(&at, memory + fields->displacements[i],
-             (size_t)fields->ints[i + 1] * (size_t)MPIR_Datatype_get_basic_size(fields->types[i]));
-  *place = at;
-  return i;
-}
-
-static int move_compiled(place_t* place, char* memory, MPI_Aint count, MPIR_Datatype* datatype) {
-  int mpi_errno = MPI_SUCCESS;
-  mad_type* type;
-  size_t moved = 0;
-  int status;
-
-  mpi_errno = MPIDI_MAD_type_of(datatype, &type);
-  MPIR_ERR_CHECK(mpi_errno);
-  status =
-      place->packing
-          ? mad_type_pack(memory, (uint64_t)count, type, 0, place->packed, place->left, &moved)
-          : mad_type_unpack(memory, (uint64_t)count, type, 0, place->packed, place->left, &moved);
-  if (status < 0) mpi_errno = MPIDI_MAD_error(status);
-  place->packed += moved;
-  place->left -= moved;
-
-fn_fail:
-  return mpi_errno;
-}
-
-static int move_elements(place_t* place, char* memory, MPI_Aint count, MPI_Datatype handle,
-                         int depth) {
-  MPIR_Datatype* datatype;
-  fields_t fields;
-  int mpi_errno = MPI_SUCCESS;
-
-  if (HANDLE_IS_BUILTIN(handle)) {
-    move_run(place, memory, (size_t)(count * MPIR_Datatype_get_basic_size(handle)));
-    return MPI_SUCCESS;
-  }
-  MPIR_Datatype_get_ptr(handle, datatype);
-  if (datatype->is_contig) {
-    move_run(place, memory + datatype->true_lb, (size_t)(count * datatype->size));
-    return MPI_SUCCESS;
-  }
-  if (depth == 0 || !has_few_fields(datatype)) return move_compiled(place, memory, count, datatype);
-  fields = fields_of(datatype);
-  for (MPI_Aint element = 0; element < count; element++, memory += datatype->extent) {
-    for (int i = 0; mpi_errno == MPI_SUCCESS && place->left > 0; i++) {
-      i = move_basic_fields(place, memory, &fields, i);
-      if (i == fields.ints[0] || place->left == 0) break;
-      mpi_errno = move_elements(place, memory + fields.displacements[i], fields.ints[i + 1],
-                                fields.types[i], depth - 1);
-    }
-  }
-  return mpi_errno;
-}
-
-int MPIDI_MAD_pack_fields(const void* buf, MPI_Aint count, MPI_Datatype datatype, void* packed,
-                          MPI_Aint* bytes) {
-  place_t place = {packed, MPIDI_MAD_FIELDS_BYTES, true};
-  const int mpi_errno = move_elements(&place, (char*)buf, count, datatype, MOST_DEPTH);
-
-  *bytes = (MPI_Aint)(MPIDI_MAD_FIELDS_BYTES - place.left);
-  return mpi_errno;
-}
-
-int MPIDI_MAD_unpack_fields(const void* packed, MPI_Aint bytes, void* buf, MPI_Aint count,
-                            MPI_Datatype datatype) {
-  place_t place = {(char*)packed, (size_t)bytes, false};
-
-  return move_elements(&place, buf, count, datatype, MOST_DEPTH);
 }

@@ -5,8 +5,8 @@
 #include <mpiimpl.h>
 #include <stdbool.h>
 
-/* MPI_Type_create_struct for a struct of few fields, which costs one allocation.  False: MPICH is
- * to make it; also where memory is short, which MPICH then finds out by itself. */
+/* MPI_Type_create_struct for a struct of few fields.  False: MPICH is to make it; also where memory
+ * is short, which MPICH then finds out by itself. */
 bool MPIDI_MAD_create_struct(int count, const int* lengths, const MPI_Aint* displacements,
                              const MPI_Datatype* types, MPI_Datatype* newtype);
 

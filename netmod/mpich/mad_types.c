@@ -113,6 +113,7 @@ int MPIDI_MAD_mpi_type_free_hook(MPIR_Datatype* datatype) {
     MPIDI_MAD_DT(datatype)->type = NULL;
     MPIDI_MAD_DT(datatype)->seal = NULL;
   }
+  MPIDI_MAD_free_fields(datatype);
   return MPI_SUCCESS;
 }
 

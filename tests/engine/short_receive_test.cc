@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "tests/engine/node.h"
@@ -41,9 +42,9 @@ class ShortReceive : public ::testing::Test {
     ASSERT_TRUE(sent.done);
   }
   int receive(const mad_envelope& wanted, Bytes* in, const mad_type* type = nullptr,
-              std::uint64_t count = 1) {
+              std::uint64_t count = 1, std::uint32_t how = 0) {
     return mad_tagged_receive_short(from_a, &wanted, in->data(),
-                                    type == nullptr ? in->size() : count, type, 0, &arrival);
+                                    type == nullptr ? in->size() : count, type, how, &arrival);
   }
   /// By a receive that is posted.
   Bytes receive_posted(int tag, std::size_t bytes) {
@@ -98,10 +99,10 @@ TEST_F(ShortReceive, MayWantAnySourceOrTagOfAPeer) {
 TEST_F(ShortReceive, MayLookForSomewhatLonger) {
   Bytes in(8);
   const mad_envelope wanted = envelope(5, 7);
-  EXPECT_EQ(mad_tagged_receive_short(from_a, &wanted, in.data(), 8, nullptr, 1, &arrival),
+  EXPECT_EQ(mad_tagged_receive_short(from_a, &wanted, in.data(), 8, nullptr, MAD_WAITS, &arrival),
             MAD_NOT_NOW);
   send(7, pattern(8, 1));
-  ASSERT_EQ(mad_tagged_receive_short(from_a, &wanted, in.data(), 8, nullptr, 1, &arrival),
+  ASSERT_EQ(mad_tagged_receive_short(from_a, &wanted, in.data(), 8, nullptr, MAD_WAITS, &arrival),
             MAD_SUCCESS);
   EXPECT_EQ(in, pattern(8, 1));
 }
@@ -153,12 +154,12 @@ TEST_F(ShortReceive, IsBehindAMessageThatWasKept) {
 
 TEST_F(ShortReceive, LeavesWhatHasToBeLookedAt) {
   const std::uint64_t note[2] = {1, 2};
-  const mad_extension noted{note, nullptr, 0}, with_value{nullptr, "abc", 3};
+  const mad_extension noted{note, nullptr, 0}, with_both{note, "abc", 3};
   Bytes in(8), shorter(7);
   send(1, pattern(8, 1), 3);
   EXPECT_EQ(receive(envelope(5, 1), &in), MAD_NOT_NOW) << "flags";
   EXPECT_EQ(receive_posted(1, 8), pattern(8, 1));
-  for (const mad_extension* const extension : {&noted, &with_value}) {
+  for (const mad_extension* const extension : {&noted, &with_both}) {
     send(2, pattern(8, 2), 0, extension);
     EXPECT_EQ(receive(envelope(5, 2), &in), MAD_NOT_NOW) << "something travelled along";
     EXPECT_EQ(receive_posted(2, 8), pattern(8, 2));
@@ -166,6 +167,31 @@ TEST_F(ShortReceive, LeavesWhatHasToBeLookedAt) {
   send(3, pattern(8, 3));
   EXPECT_EQ(receive(envelope(5, 3), &shorter), MAD_NOT_NOW) << "too long";
   EXPECT_EQ(receive_posted(3, 8), pattern(8, 3));
+}
+
+TEST_F(ShortReceive, TellsTheValueThatCameAlong) {
+  Bytes in(8);
+  for (const std::string value : {"abc", "longer than that", "d"}) {
+    const mad_extension extension{nullptr, value.data(), value.size()};
+    send(1, pattern(8, 1), 0, &extension);
+    ASSERT_EQ(receive(envelope(5, 1), &in), MAD_SUCCESS);
+    EXPECT_EQ(in, pattern(8, 1));
+    EXPECT_EQ(std::string(static_cast<const char*>(arrival.value), arrival.value_bytes), value);
+    send(1, pattern(8, 2));
+    EXPECT_EQ(std::string(static_cast<const char*>(arrival.value), arrival.value_bytes), value)
+        << "it is there until the next call of the receiver's engine";
+    ASSERT_EQ(receive(envelope(5, 1), &in), MAD_SUCCESS);
+    EXPECT_EQ(arrival.value_bytes, 0u);
+  }
+}
+
+TEST_F(ShortReceive, MayWantAsMuchAsItHasRoomFor) {
+  const Bytes out = pattern(8, 1);
+  Bytes in(8), longer(9);
+  send(1, out);
+  EXPECT_EQ(receive(envelope(5, 1), &longer, nullptr, 1, MAD_WHOLE), MAD_NOT_NOW);
+  ASSERT_EQ(receive(envelope(5, 1), &in, nullptr, 1, MAD_WHOLE), MAD_SUCCESS);
+  EXPECT_EQ(in, out);
 }
 
 TEST_F(ShortReceive, PlacesWholeLayouts) {
