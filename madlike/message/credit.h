@@ -8,7 +8,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
+
+#include "madlike/message/wire.h"
 
 namespace mad {
 
@@ -34,8 +35,7 @@ class Credit {
   std::uint64_t to_return() const { return to_return_; }
   /// The part of it that one frame can carry.
   std::uint32_t returnable() const {
-    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
-    return static_cast<std::uint32_t>(std::min(to_return_, kMost));
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(to_return_, kMostFrameCredit));
   }
   /// So much is on its way back.
   void returned(std::uint32_t bytes) {

@@ -112,10 +112,10 @@ TEST(Credit, IsNotHeldForLongByWhoStopsAnswering) {
 
 TEST(Credit, LeavesInPiecesThatAFrameCanCarry) {
   Credit credit;
-  credit.charge((std::uint64_t{1} << 32) + 5);
-  credit.release((std::uint64_t{1} << 32) + 5);
-  EXPECT_EQ(credit.returnable(), 0xFFFFFFFFu);
-  credit.returned(0xFFFFFFFFu);
+  credit.charge((std::uint64_t{1} << 24) + 5);
+  credit.release((std::uint64_t{1} << 24) + 5);
+  EXPECT_EQ(credit.returnable(), 0xFFFFFFu);
+  credit.returned(0xFFFFFFu);
   EXPECT_EQ(credit.to_return(), 6u);
   EXPECT_EQ(credit.charged(), 6u);
   EXPECT_EQ(credit.returnable(), 6u);

@@ -12,7 +12,7 @@ namespace mad {
 namespace {
 
 constexpr std::uint8_t kMagic = 0xAD;
-constexpr std::uint8_t kVersion = 4;
+constexpr std::uint8_t kVersion = 5;
 constexpr std::uint8_t kWindowFlag = 1;
 constexpr std::uint8_t kCheckedFlag = 2;
 constexpr std::uint8_t kOfferedFlag = 4;
@@ -54,7 +54,8 @@ static_assert(offsetof(Wire, offset) == 24);
 constexpr unsigned kFlagsShift = 8, kContextShift = 16, kSourceShift = 32;
 constexpr std::size_t kTagAt = sizeof(std::uint64_t);
 constexpr std::size_t kCreditAt = kTagAt + sizeof(std::uint32_t);  // in a short frame
-constexpr std::size_t kNoteAt = kCreditAt + 4;  // behind it, in a header that has a note
+constexpr std::size_t kLengthAt = kCreditAt + 3;  // of a value, less 1; the credit ends before it
+constexpr std::size_t kNoteAt = kCreditAt + 4;    // behind it, in a header that has a note
 constexpr std::uint8_t kTaggedMagic = 0xAE;
 constexpr unsigned kNoteBit = 1, kValueBit = 2;  // added to the magic for what the header has
 static_assert(kCreditAt == kTaggedHeaderBytes);
@@ -75,7 +76,7 @@ unsigned parts_of(Segment header) {
   return std::to_integer<unsigned>(*header.begin()) - kTaggedMagic;
 }
 
-// Where the value's length stands, which has a note before it or not.
+// Where the value stands, which has a note before it or not.
 constexpr std::size_t value_at(unsigned parts) {
   return (parts & kNoteBit) != 0 ? kNotedHeaderBytes : kNoteAt;
 }
@@ -265,18 +266,17 @@ namespace {
 
 // What follows the part that all headers have: room for the credit, a note, a value.
 [[gnu::noinline]] void encode_parts(const TaggedHeader& header, unsigned parts, std::byte* out) {
-  const std::size_t value_bytes = header.value.size;
+  const std::size_t bytes = header.value.size;
   std::memset(out + kCreditAt, 0, kNoteAt - kCreditAt);
   for (std::size_t i = 0; header.noted && i < header.note.size(); ++i) {
     const std::uint64_t word = htole64(header.note[i]);
     std::memcpy(out + kNoteAt + i * sizeof(word), &word, sizeof(word));
   }
-  if (value_bytes == 0) return;
-  std::byte* const field = out + value_at(parts);
-  const std::size_t field_bytes = value_field_bytes(value_bytes);
-  std::memset(field + field_bytes - 8, 0, 8);
-  field[0] = static_cast<std::byte>(value_bytes - 1);
-  std::memcpy(field + 1, header.value.data, value_bytes);
+  if (bytes == 0) return;
+  std::byte* const value = out + value_at(parts);
+  out[kLengthAt] = static_cast<std::byte>(bytes - 1);
+  std::memset(value + padded_bytes(bytes) - 8, 0, 8);
+  std::memcpy(value, header.value.data, bytes);
 }
 
 }  // namespace
@@ -295,18 +295,24 @@ void encode_tagged_header(const TaggedHeader& header, std::byte* out) {
 void encode_short_frame(Segment header, std::uint32_t credit, std::byte* out) {
   const std::uint32_t wire_credit = htole32(credit);
   if (out != header.begin()) std::memcpy(out, header.data, header.size);
-  std::memcpy(out + kCreditAt, &wire_credit, sizeof(wire_credit));
+  if ((parts_of(header) & kValueBit) != 0) {
+    std::memcpy(out + kCreditAt, &wire_credit, kLengthAt - kCreditAt);
+  } else {
+    std::memcpy(out + kCreditAt, &wire_credit, sizeof(wire_credit));
+  }
 }
 
 namespace {
 
-// The length of a tagged message's header with a note or a value; more than `header` has if that
-// ends before it says so.
+// Of a value that the header has.
+std::size_t value_bytes_in(Segment header) {
+  return std::to_integer<std::size_t>(header.begin()[kLengthAt]) + 1;
+}
+
+// The length of a tagged message's header with a note or a value, which may be more than is here.
 std::size_t header_bytes_with(Segment header, unsigned parts) {
   const std::size_t at = value_at(parts);
-  if ((parts & kValueBit) == 0) return at;
-  if (header.size <= at) return at + 1;
-  return at + value_field_bytes(std::to_integer<std::size_t>(header.begin()[at]) + 1);
+  return (parts & kValueBit) == 0 ? at : at + padded_bytes(value_bytes_in(header));
 }
 
 // Its length is read once: a peer may write where the packet is.  False: it does not end where the
@@ -314,9 +320,9 @@ std::size_t header_bytes_with(Segment header, unsigned parts) {
 bool decode_value(Segment header, unsigned parts, Segment* value) {
   const std::size_t at = value_at(parts);
   if (header.size <= at) return false;
-  const std::size_t bytes = std::to_integer<std::size_t>(header.begin()[at]) + 1;
-  if (header.size != at + value_field_bytes(bytes)) return false;
-  *value = {header.begin() + at + 1, bytes};
+  const std::size_t bytes = value_bytes_in(header);
+  if (header.size != at + padded_bytes(bytes)) return false;
+  *value = {header.begin() + at, bytes};
   return std::all_of(value->end(), header.end(), [](std::byte b) { return b == std::byte{0}; });
 }
 
@@ -351,7 +357,8 @@ std::size_t short_header_bytes(Segment packet) {
 std::uint32_t short_frame_credit(Segment packet) {
   std::uint32_t credit = 0;
   std::memcpy(&credit, packet.begin() + kCreditAt, sizeof(credit));
-  return le32toh(credit);
+  credit = le32toh(credit);
+  return (parts_of(packet) & kValueBit) != 0 ? credit & kMostFrameCredit : credit;
 }
 
 bool decode_tagged_header(Segment header, TaggedHeader* out) {

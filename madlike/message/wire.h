@@ -42,12 +42,8 @@ constexpr std::size_t padded_bytes(std::size_t header_bytes) {
   return (header_bytes + 7) & ~std::size_t{7};
 }
 
-/// What a value takes of a tagged message's header: its length, itself and zeros.
-constexpr std::size_t value_field_bytes(std::size_t value_bytes) {
-  return value_bytes == 0 ? 0 : padded_bytes(1 + value_bytes);
-}
 inline constexpr std::size_t kMostTaggedHeaderBytes =
-    kNotedHeaderBytes + value_field_bytes(kMostValueBytes);
+    kNotedHeaderBytes + padded_bytes(kMostValueBytes);
 
 /// The fixed header of a short tagged message, whose own is `header_bytes` long and in it.
 constexpr std::size_t short_frame_bytes(std::size_t header_bytes) {
@@ -88,10 +84,12 @@ void encode_frame(const Frame& frame, std::byte* out);
 constexpr std::size_t bytes_of(const TaggedHeader& header) {
   if (!header.noted && header.value.size == 0) return kTaggedHeaderBytes;
   return (header.noted ? kNotedHeaderBytes : short_frame_bytes(kTaggedHeaderBytes)) +
-         value_field_bytes(header.value.size);
+         padded_bytes(header.value.size);
 }
 /// Writes it to `out`.
 void encode_tagged_header(const TaggedHeader& header, std::byte* out);
+/// The most credit that a frame takes along: a short one with a value has 24 bits for it.
+inline constexpr std::uint32_t kMostFrameCredit = (1u << 24) - 1;
 /// Writes short_frame_bytes(header.size) to `out`; `header` is an encoded TaggedHeader, which may
 /// stand there.
 void encode_short_frame(Segment header, std::uint32_t credit, std::byte* out);

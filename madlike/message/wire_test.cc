@@ -102,7 +102,7 @@ TEST(Wire, FieldsStandWhereTheProtocolSays) {
   std::array<std::byte, kFrameBytes> out;
   encode_frame(f, out.data());
   EXPECT_EQ(out[0], std::byte{0xAD});
-  EXPECT_EQ(out[1], std::byte{4});
+  EXPECT_EQ(out[1], std::byte{5});
   EXPECT_EQ(out[2], std::byte{3});
   EXPECT_EQ(out[3], std::byte{1});
   EXPECT_EQ(out[4], std::byte{5});
@@ -129,7 +129,7 @@ TEST(Wire, AShortFrameHasTheSameBytesOnEveryMachine) {
 
 TEST(Wire, OnlyTheVersionDiffers) {
   Bytes packet = packet_of(frame_of(FrameKind::kGoodbye), 0);
-  for (const std::byte version : {std::byte{1}, std::byte{3}, std::byte{5}}) {
+  for (const std::byte version : {std::byte{1}, std::byte{4}, std::byte{6}}) {
     packet[1] = version;
     EXPECT_EQ(decoded(packet), StatusCode::kVersion);
   }
@@ -324,15 +324,15 @@ TaggedHeader with_value(TaggedHeader header, std::size_t bytes) {
 
 TEST(Wire, ValuesStandBehindTheRest) {
   for (const TaggedHeader& header : {without_note(kNoted), kNoted}) {
-    const Bytes bare = short_frame_of(header, 0x0f0e0d0c);
-    for (const std::size_t bytes : {1, 6, 7, 8, 255, 256}) {
-      const Bytes frame = short_frame_of(with_value(header, bytes), 0x0f0e0d0c);
-      ASSERT_EQ(frame.size(), bare.size() + (1 + bytes + 7) / 8 * 8) << bytes;
+    Bytes bare = short_frame_of(header, 0x0e0d0c);
+    for (const std::size_t bytes : {1, 7, 8, 9, 255, 256}) {
+      const Bytes frame = short_frame_of(with_value(header, bytes), 0x0e0d0c);
+      ASSERT_EQ(frame.size(), bare.size() + (bytes + 7) / 8 * 8) << bytes;
       EXPECT_EQ(frame[0], header.noted ? std::byte{0xB1} : std::byte{0xB0});
+      bare[15] = static_cast<std::byte>(bytes - 1);
       EXPECT_TRUE(std::equal(bare.begin() + 1, bare.end(), frame.begin() + 1));
-      EXPECT_EQ(frame[bare.size()], static_cast<std::byte>(bytes - 1));
-      for (std::size_t i = bare.size() + 1; i < frame.size(); ++i) {
-        EXPECT_EQ(frame[i], i <= bare.size() + bytes ? std::byte{'v'} : std::byte{0}) << i;
+      for (std::size_t i = bare.size(); i < frame.size(); ++i) {
+        EXPECT_EQ(frame[i], i < bare.size() + bytes ? std::byte{'v'} : std::byte{0}) << i;
       }
     }
   }
@@ -345,7 +345,7 @@ TEST(Wire, ValuesEndWhereTheirHeaderEnds) {
   };
   for (const TaggedHeader& header : {without_note(kNoted), kNoted}) {
     const Bytes right = short_frame_of(with_value(header, 20), 0);
-    const std::size_t at = right.size() - 24;
+    constexpr std::size_t at = 15;
     EXPECT_TRUE(is_header(right));
     for (std::size_t size = 0; size < right.size(); ++size) {
       EXPECT_FALSE(is_header(Bytes(right.begin(), right.begin() + static_cast<int>(size)))) << size;
@@ -354,7 +354,7 @@ TEST(Wire, ValuesEndWhereTheirHeaderEnds) {
     wrong.resize(right.size() + 8);
     EXPECT_FALSE(is_header(wrong)) << "more than the value";
     wrong = right;
-    wrong[at] = std::byte{23};
+    wrong[at] = std::byte{24};
     EXPECT_FALSE(is_header(wrong)) << "a longer one";
     wrong[at] = std::byte{255};
     EXPECT_FALSE(is_header(wrong)) << "a much longer one";
@@ -373,7 +373,7 @@ class ShortFrames : public ::testing::TestWithParam<TaggedHeader> {};
 
 TEST_P(ShortFrames, SurviveTheTrip) {
   const TaggedHeader& header = GetParam();
-  Bytes packet = short_frame_of(header, 4711);
+  Bytes packet = short_frame_of(header, kMostFrameCredit);
   const std::size_t fixed = packet.size();
   packet.resize(fixed + 5);
   Frame out;
@@ -381,7 +381,7 @@ TEST_P(ShortFrames, SurviveTheTrip) {
   EXPECT_TRUE(out.is_short);
   EXPECT_EQ(out.kind, FrameKind::kMessage);
   EXPECT_EQ(out.handler, kTaggedHandler);
-  EXPECT_EQ(out.credit, 4711u);
+  EXPECT_EQ(out.credit, kMostFrameCredit);
   EXPECT_EQ(out.id, 0u);
   EXPECT_EQ(out.length, 105u);
   EXPECT_EQ(out.head_bytes(), 105u);

@@ -540,12 +540,13 @@ MAD_API int mad_modex_agree(mad_modex* modex, uint32_t name, mad_modex_agreement
 MAD_API int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_envelope* envelope,
                             uint32_t flags, const mad_extension* extension, const void* base,
                             uint64_t count, const mad_type* type, mad_path path, mad_op* op);
-/* The short way of most messages: sends `count` elements, by MAD_PATH_AUTO, with nothing that
- * travels along, if all of them can leave at once in one packet, or be received or kept by the
+/* The short way of most messages: sends `count` elements, by MAD_PATH_AUTO, with what travels along
+ * or NULL, if all of them can leave at once in one packet, or be received or kept by the
  * engine itself.  MAD_NOT_NOW: nothing was done, and mad_tagged_send() sends them, or says what is
  * wrong. */
 MAD_API int mad_tagged_send_short(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
-                                  const void* base, uint64_t count, const mad_type* type);
+                                  const mad_extension* extension, const void* base, uint64_t count,
+                                  const mad_type* type);
 /* For mad_tagged_receive_short(): the caller does nothing but wait for the message, so that it is
  * looked for during a microsecond or two; it is not to be shorter than the memory. */
 #define MAD_WAITS 1u

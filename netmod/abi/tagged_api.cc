@@ -103,13 +103,15 @@ extern "C" int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_env
 
 // What is wrong, or short, mad_tagged_send() tells.
 extern "C" int mad_tagged_send_short(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
-                                     const void* base, uint64_t count, const mad_type* type) {
+                                     const mad_extension* extension, const void* base,
+                                     uint64_t count, const mad_type* type) {
   const bool right = peer != nullptr && peer->status == MAD_SUCCESS && !peer->engine->closing() &&
                      envelope != nullptr && envelope->source >= 0 && envelope->tag >= 0 &&
                      flags <= kFlagBits;
   if (!right) return MAD_NOT_NOW;
   const int status = guarded([&]() __attribute__((always_inline))->int {
-    const mad::TaggedHeader header{envelope_of(*envelope), static_cast<std::uint8_t>(flags)};
+    mad::TaggedHeader header{envelope_of(*envelope), static_cast<std::uint8_t>(flags)};
+    if (extension != nullptr && add_extension(*extension, &header)) return MAD_NOT_NOW;
     if (type == nullptr) {
       if (base == nullptr && count > 0) return MAD_NOT_NOW;
       const mad::Segment run{const_cast<void*>(base), static_cast<std::size_t>(count)};

@@ -63,27 +63,28 @@ TEST_F(TaggedApi, WhatIsWrongDoesNotLeaveTheShortWay) {
   const mad_envelope to{0, 0, 0}, no_source{-1, 0, 0}, no_tag{0, -1, 0};
   mad_type* pair = nullptr;
   ASSERT_EQ(mad_type_bytes(2, &pair), MAD_SUCCESS);
-  EXPECT_EQ(mad_tagged_send_short(nullptr, &to, 0, "x", 1, nullptr), MAD_NOT_NOW);
-  EXPECT_EQ(mad_tagged_send_short(me, nullptr, 0, "x", 1, nullptr), MAD_NOT_NOW);
-  EXPECT_EQ(mad_tagged_send_short(me, &no_source, 0, "x", 1, nullptr), MAD_NOT_NOW);
-  EXPECT_EQ(mad_tagged_send_short(me, &no_tag, 0, "x", 1, nullptr), MAD_NOT_NOW);
-  EXPECT_EQ(mad_tagged_send_short(me, &to, 0x200, "x", 1, nullptr), MAD_NOT_NOW);
-  EXPECT_EQ(mad_tagged_send_short(me, &to, 0, nullptr, 1, nullptr), MAD_NOT_NOW);
-  EXPECT_EQ(mad_tagged_send_short(me, &to, 0, "xy", 1, pair), MAD_NOT_NOW) << "not committed";
+  EXPECT_EQ(mad_tagged_send_short(nullptr, &to, 0, nullptr, "x", 1, nullptr), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_send_short(me, nullptr, 0, nullptr, "x", 1, nullptr), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_send_short(me, &no_source, 0, nullptr, "x", 1, nullptr), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_send_short(me, &no_tag, 0, nullptr, "x", 1, nullptr), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_send_short(me, &to, 0x200, nullptr, "x", 1, nullptr), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_send_short(me, &to, 0, nullptr, nullptr, 1, nullptr), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_send_short(me, &to, 0, nullptr, "xy", 1, pair), MAD_NOT_NOW)
+      << "not committed";
   ASSERT_EQ(mad_type_commit(pair), MAD_SUCCESS);
-  EXPECT_EQ(mad_tagged_send_short(me, &to, 0, "xy", UINT64_MAX, pair), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_send_short(me, &to, 0, nullptr, "xy", UINT64_MAX, pair), MAD_NOT_NOW);
   mad_type_release(pair);
   EXPECT_EQ(mad_engine_counters(engine)->waiting_messages, 0u);
 }
 
 TEST_F(TaggedApi, OneToOneselfIsKeptOrReceivedAtOnce) {
   const mad_envelope to{0, 0, 0};
-  ASSERT_EQ(mad_tagged_send_short(me, &to, 0, "x", 1, nullptr), MAD_SUCCESS);
+  ASSERT_EQ(mad_tagged_send_short(me, &to, 0, nullptr, "x", 1, nullptr), MAD_SUCCESS);
   EXPECT_EQ(mad_engine_counters(engine)->waiting_messages, 1u);
   ASSERT_EQ(receive(to), MAD_SUCCESS);
   EXPECT_EQ(memory[0], 'x');
   ASSERT_EQ(receive(to), MAD_IN_PROGRESS);
-  ASSERT_EQ(mad_tagged_send_short(me, &to, 0, "y", 1, nullptr), MAD_SUCCESS);
+  ASSERT_EQ(mad_tagged_send_short(me, &to, 0, nullptr, "y", 1, nullptr), MAD_SUCCESS);
   EXPECT_EQ(told, 1);
   EXPECT_EQ(memory[0], 'y');
 }
@@ -94,7 +95,7 @@ TEST_F(TaggedApi, ALayoutToOneselfOutlivesItsHandle) {
   ASSERT_EQ(mad_type_bytes(1, &byte), MAD_SUCCESS);
   ASSERT_EQ(mad_type_vector(3, 1, 2, byte, &columns), MAD_SUCCESS);
   ASSERT_EQ(mad_type_commit(columns), MAD_SUCCESS);
-  EXPECT_EQ(mad_tagged_send_short(me, &to, 0, "a.b.c", 0, columns), MAD_SUCCESS);
+  EXPECT_EQ(mad_tagged_send_short(me, &to, 0, nullptr, "a.b.c", 0, columns), MAD_SUCCESS);
   ASSERT_EQ(receive(to), MAD_SUCCESS);
   EXPECT_EQ(arrival.sent, 0u);
   char in[] = ".....";
@@ -104,7 +105,7 @@ TEST_F(TaggedApi, ALayoutToOneselfOutlivesItsHandle) {
   mad_type* other = nullptr;
   ASSERT_EQ(mad_type_vector(3, 1, 3, byte, &other), MAD_SUCCESS);
   ASSERT_EQ(mad_type_commit(other), MAD_SUCCESS);
-  EXPECT_EQ(mad_tagged_send_short(me, &to, 0, "x..y..z", 1, other), MAD_SUCCESS);
+  EXPECT_EQ(mad_tagged_send_short(me, &to, 0, nullptr, "x..y..z", 1, other), MAD_SUCCESS);
   EXPECT_STREQ(in, "x.y.z");
   mad_type_release(other);
   mad_type_release(byte);

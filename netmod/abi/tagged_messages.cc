@@ -164,7 +164,9 @@ bool TaggedMessages::take_next_offered(const TaggedHeader& header, std::uint64_t
 void TaggedMessages::tell_next(const TaggedHeader& header, std::uint64_t bytes) {
   *next_->arrival = arrival_of(header, bytes);
   next_->arrival->received = bytes;
-  if (header.value.size > 0) told_ = keep(next_->arrival);
+  if (header.value.size == 0) return;
+  std::memcpy(next_value_.data(), header.value.data, header.value.size);
+  next_->arrival->value = next_value_.data();
 }
 
 // Of one that is longer than its receive the messenger reads, or asks for, what is wanted.

@@ -175,9 +175,10 @@ class TaggedMessages {
 
   mad_engine& engine_;
   Matcher matcher_;
-  const Next* next_ = nullptr;  // while receive_next() looks for its message
-  KeptValue::Pool values_;      // before what keeps some
-  KeptValue told_;              // of the last receive that a call completed
+  const Next* next_ = nullptr;   // while receive_next() looks for its message
+  KeptValue::Pool values_;       // before what keeps some
+  KeptValue told_;               // of the last receive that a call completed
+  KeptValue::Bytes next_value_;  // of the last message that receive_next() received
   SelfMessages own_;
   SlabPool<mad_receive> receives_;
   SlabPool<mad_message> messages_;

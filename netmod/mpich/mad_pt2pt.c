@@ -131,9 +131,10 @@ static int failed_send(MPIR_Comm* comm, int error, MPIR_Request** request) {
 }
 
 static inline bool leaves_at_once(const outgoing_t* out) {
-  if (likely(out->extension == NULL && out->path == MAD_PATH_AUTO))
-    return mad_tagged_send_short(out->peer, &out->envelope, out->flags, out->layout.base,
-                                 out->layout.count, out->layout.type) == MAD_SUCCESS;
+  if (likely(out->path == MAD_PATH_AUTO))
+    return mad_tagged_send_short(out->peer, &out->envelope, out->flags, out->extension,
+                                 out->layout.base, out->layout.count,
+                                 out->layout.type) == MAD_SUCCESS;
   return mad_tagged_send(MPIDI_MAD_global.engine, out->peer, &out->envelope, out->flags,
                          out->extension, out->layout.base, out->layout.count, out->layout.type,
                          out->path, NULL) == MAD_SUCCESS;
@@ -158,7 +159,7 @@ static int send_fields(const void* buf, MPI_Aint count, MPI_Datatype datatype, o
 
   if (unlikely(mpi_errno)) return failed_send(out->comm, mpi_errno, request);
   out->layout = (MPIDI_MAD_layout_t){packed, (uint64_t)bytes, NULL, (uint64_t)bytes};
-  if ((out->extension && leaves_at_once(out)) || leaves_after_a_look(out)) {
+  if (leaves_after_a_look(out)) {
     *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
     return MPI_SUCCESS;
   }
@@ -192,51 +193,45 @@ static int extend(MPI_Aint count, MPI_Datatype datatype, int tag, MPIR_Comm* com
 
 /* Whether a message of a struct of few fields has left by the short way. */
 static bool sent_fields_short(const void* buf, MPI_Aint count, MPI_Datatype datatype,
-                              mad_peer* peer, const mad_envelope* envelope, uint32_t flags) {
+                              mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
+                              const mad_extension* extension) {
   char packed[MPIDI_MAD_FIELDS_BYTES];
   MPI_Aint bytes;
 
   if (peer == NULL || (flags & MAD_SYNCHRONOUS)) return false;
   return MPIDI_MAD_pack_fields(buf, count, datatype, packed, &bytes) == MPI_SUCCESS &&
-         mad_tagged_send_short(peer, envelope, flags, packed, (uint64_t)bytes, NULL) == MAD_SUCCESS;
+         mad_tagged_send_short(peer, envelope, flags, extension, packed, (uint64_t)bytes, NULL) ==
+             MAD_SUCCESS;
 }
 
 /* The short way of most messages: whether this one has left.  They need no request, and nothing
  * that start_send() looks after. */
 static inline bool sent_short(const void* buf, MPI_Aint count, MPI_Datatype datatype,
                               MPIR_Comm* comm, mad_peer* peer, const mad_envelope* envelope,
-                              uint32_t flags) {
+                              uint32_t flags, const mad_extension* extension) {
   MPIDI_MAD_layout_t layout;
   mad_path path;
 
-  if (MPIDI_MAD_types_checked || MPIDI_MAD_values_carried) return false;
   if (MPIDI_MAD_comm_path(comm, &path) || path != MAD_PATH_AUTO) return false;
   if (MPIDI_MAD_by_fields(count, datatype))
-    return sent_fields_short(buf, count, datatype, peer, envelope, flags);
+    return sent_fields_short(buf, count, datatype, peer, envelope, flags, extension);
   if (layout_of(buf, count, datatype, &layout)) return false;
-  return mad_tagged_send_short(peer, envelope, flags, layout.base, layout.count, layout.type) ==
-         MAD_SUCCESS;
+  return mad_tagged_send_short(peer, envelope, flags, extension, layout.base, layout.count,
+                               layout.type) == MAD_SUCCESS;
 }
 
 /* What the short way did not send. */
-static int start_send(const void* buf, MPI_Aint count, MPI_Datatype datatype, int context_offset,
-                      outgoing_t* out, MPIR_Request** request) {
+static int start_send(const void* buf, MPI_Aint count, MPI_Datatype datatype, outgoing_t* out,
+                      MPIR_Request** request) {
   int mpi_errno = MPI_SUCCESS;
-  MPIR_Comm* comm = out->comm;
   void* buffer = NULL;
-  extension_t its;
 
   if (unlikely(!out->peer)) {
     mpi_errno = MPIDI_MAD_global.why_nowhere;
     goto fn_fail;
   }
-  mpi_errno = MPIDI_MAD_comm_path(comm, &out->path);
+  mpi_errno = MPIDI_MAD_comm_path(out->comm, &out->path);
   MPIR_ERR_CHECK(mpi_errno);
-  if (unlikely(MPIDI_MAD_types_checked || MPIDI_MAD_values_carried)) {
-    mpi_errno = extend(count, datatype, out->envelope.tag, comm, context_offset, &its);
-    MPIR_ERR_CHECK(mpi_errno);
-    out->extension = &its.extension;
-  }
   if (out->path == MAD_PATH_AUTO && MPIDI_MAD_by_fields(count, datatype))
     return send_fields(buf, count, datatype, out, request);
   mpi_errno = layout_of(buf, count, datatype, &out->layout);
@@ -244,15 +239,14 @@ static int start_send(const void* buf, MPI_Aint count, MPI_Datatype datatype, in
   if (unlikely(out->path == MAD_PATH_OFF && out->layout.type)) {
     mpi_errno = MPIDI_MAD_pack_whole(buf, count, datatype, &out->layout, &buffer);
     MPIR_ERR_CHECK(mpi_errno);
-  } else if (((out->extension || out->path != MAD_PATH_AUTO) && leaves_at_once(out)) ||
-             leaves_after_a_look(out)) {
+  } else if ((out->path != MAD_PATH_AUTO && leaves_at_once(out)) || leaves_after_a_look(out)) {
     *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
     return MPI_SUCCESS;
   }
   return send_with_request(out, buffer, request);
 
 fn_fail:
-  return failed_send(comm, mpi_errno, request);
+  return failed_send(out->comm, mpi_errno, request);
 }
 
 static mad_envelope envelope_of(int tag, MPIR_Comm* comm, int context_offset) {
@@ -265,16 +259,24 @@ int MPIDI_MAD_isend(const void* buf, MPI_Aint count, MPI_Datatype datatype, int 
                     MPIR_Errflag_t errflag, MPIR_Request** request) {
   const mad_envelope envelope = envelope_of(tag, comm, context_offset);
   const uint32_t flags = flags_of(errflag) | flags_in(tag) | (synchronous ? MAD_SYNCHRONOUS : 0);
+  const mad_extension* extension = NULL;
+  extension_t its;
   int mpi_errno = MPI_SUCCESS;
   mad_peer* peer;
 
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   peer = MPIDI_MAD_peer_at(addr);
-  if (likely(sent_short(buf, count, datatype, comm, peer, &envelope, flags))) {
+  if (unlikely(MPIDI_MAD_types_checked || MPIDI_MAD_values_carried)) {
+    mpi_errno = extend(count, datatype, envelope.tag, comm, context_offset, &its);
+    extension = &its.extension;
+  }
+  if (unlikely(mpi_errno)) {
+    mpi_errno = failed_send(comm, mpi_errno, request);
+  } else if (likely(sent_short(buf, count, datatype, comm, peer, &envelope, flags, extension))) {
     *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
   } else {
-    outgoing_t out = {peer, rank, comm, envelope, flags};
-    mpi_errno = start_send(buf, count, datatype, context_offset, &out, request);
+    outgoing_t out = {peer, rank, comm, envelope, flags, extension};
+    mpi_errno = start_send(buf, count, datatype, &out, request);
   }
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
   return mpi_errno;
@@ -287,9 +289,10 @@ bool MPIDI_MAD_sent_ahead(const void* buf, MPI_Aint count, MPI_Datatype datatype
   bool sent;
 
   if (rank < 0 || rank == comm->rank) return false; /* oneself: the receive has to be there */
+  if (MPIDI_MAD_types_checked || MPIDI_MAD_values_carried) return false;
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   peer = MPIDI_MAD_peer_at(MPIDIU_comm_rank_to_av(comm, rank));
-  sent = sent_short(buf, count, datatype, comm, peer, &envelope, flags_in(tag));
+  sent = sent_short(buf, count, datatype, comm, peer, &envelope, flags_in(tag), NULL);
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
   return sent;
 }

@@ -167,7 +167,7 @@ static MPI_Aint alignment_of_fields(int count, const int* lengths, const MPI_Dat
 
 /* Size and bounds; false: MPICH is to make this struct.  MPICH pads a struct, but not one whose
  * fields are of one type; which types are one to it, only it knows. */
-static bool describe(int count, const int* lengths, const MPI_Aint* displacements,
+static bool describe_any(int count, const int* lengths, const MPI_Aint* displacements,
                          const MPI_Datatype* types, MPIR_Datatype* out) {
   bool one_type = true, one_size = true;
   const MPI_Aint first_size = facts_of(types[0]).size;
@@ -209,70 +209,95 @@ static bool describe(int count, const int* lengths, const MPI_Aint* displacement
   return true;
 }
 
-/* The same of fields of basic types that have elements, whose bounds are those of their bytes, and
- * their list; false: there are others, or as above. */
-static bool list_basic(int count, const int* lengths, const MPI_Aint* displacements,
-                       const MPI_Datatype* types, MPIR_Datatype* out, MPIDI_MAD_fields_t* list) {
-  MPI_Datatype type = types[0];
-  MPI_Aint element = MPIR_Datatype_get_basic_size(type);
-  const MPI_Aint first_element = element, first_bytes = element * lengths[0];
-  MPI_Aint lb = displacements[0], ub = lb, end = lb, size = 0, alignment = 0;
-  MPI_Aint gaps = 0, other_elements = 0, other_bytes = 0; /* not 0: there are some */
+/* Of fields of basic types that have elements: their bounds are those of their bytes. */
+typedef struct {
+  MPI_Aint lb, ub, size;
+  MPI_Aint gaps; /* 0: they are one run */
+} bytes_t;
 
-  if (!HANDLE_IS_BUILTIN(type)) return false;
+/* Whose fields are as long as each other. */
+static bytes_t bounds_of_alike(int count, MPI_Aint bytes, const MPI_Aint* displacements) {
+  MPI_Aint lb = displacements[0], last = lb, end = lb, gaps = 0;
+
   for (int i = 0; i < count; i++) {
     const MPI_Aint start = displacements[i];
+    gaps |= start ^ end;
+    end = start + bytes;
+    lb = MPL_MIN(lb, start);
+    last = MPL_MAX(last, start);
+  }
+  return (bytes_t){lb, last + bytes, count * bytes, gaps};
+}
+
+static void set_bytes(const bytes_t* bytes, MPI_Aint padding, int count, MPIR_Datatype* out) {
+  out->true_lb = out->lb = bytes->lb;
+  out->true_ub = bytes->ub;
+  out->ub = bytes->ub + padding;
+  out->size = bytes->size;
+  out->extent = out->ub - out->lb;
+  out->is_contig = bytes->gaps == 0 && out->extent == bytes->size;
+  out->typerep.num_contig_blocks = count;
+}
+
+/* False: some are not of basic types, or have no elements. */
+static bool describe_alike(const MPIDI_MAD_fields_t* list, MPIR_Datatype* out) {
+  const MPI_Datatype type = list->types[0];
+  const MPI_Aint element = MPIR_Datatype_get_basic_size(type), bytes = element * list->lengths[0];
+  bytes_t all;
+
+  if (!HANDLE_IS_BUILTIN(type) || bytes <= 0) return false;
+  all = bounds_of_alike(list->count, bytes, list->displacements);
+  set_bytes(&all, 0, list->count, out);
+  out->builtin_element_size = element;
+  out->basic_type = type;
+  return true;
+}
+
+/* The same; false also if MPICH is to make the struct. */
+static bool describe_basic(const MPIDI_MAD_fields_t* list, MPIR_Datatype* out) {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Aint element = 0, end = list->displacements[0], alignment = 0, padding = 0;
+  MPI_Aint other_elements = 0; /* not 0: some differ from the first */
+  bytes_t all = {end, end, 0, 0};
+  const MPI_Aint first_element = MPIR_Datatype_get_basic_size(list->types[0]);
+  bool one_type = true;
+
+  for (int i = 0; i < list->count; i++) {
+    const MPI_Aint start = list->displacements[i];
     MPI_Aint bytes;
-    if (types[i] != type) {
-      type = types[i];
+    if (list->types[i] != type) {
+      one_type = (i == 0);
+      type = list->types[i];
       if (!HANDLE_IS_BUILTIN(type)) return false;
       element = MPIR_Datatype_get_basic_size(type);
       alignment = MPL_MAX(alignment, alignment_of_basic(type));
       other_elements |= element ^ first_element;
     }
-    bytes = element * lengths[i];
-    if (unlikely(bytes <= 0)) return false;
-    gaps |= start ^ end;
+    bytes = element * list->lengths[i];
+    if (bytes <= 0) return false;
+    all.gaps |= start ^ end;
     end = start + bytes;
-    lb = MPL_MIN(lb, start);
-    ub = MPL_MAX(ub, end);
-    size += bytes;
-    other_bytes |= bytes ^ first_bytes;
-    list->lengths[i] = lengths[i];
-    list->displacements[i] = start;
-    list->types[i] = type;
+    all.lb = MPL_MIN(all.lb, start);
+    all.ub = MPL_MAX(all.ub, end);
+    all.size += bytes;
   }
-  out->true_lb = out->lb = lb;
-  out->true_ub = ub;
-  if (alignment > 0) { /* they are of several types */
-    const MPI_Aint all = MPL_MAX(alignment, alignment_of_basic(types[0]));
-    const MPI_Aint padding = (ub - lb) % all;
-    if (padding != 0 && other_elements == 0) return false;
-    if (padding != 0) ub += all - padding;
-  }
-  out->ub = ub;
-  out->size = size;
-  out->extent = ub - lb;
-  out->is_contig = gaps == 0 && out->extent == size;
+  if (!one_type) padding = (all.ub - all.lb) % alignment;
+  if (padding != 0 && other_elements == 0) return false;
+  if (padding != 0) padding = alignment - padding;
+  set_bytes(&all, padding, list->count, out);
   out->builtin_element_size = other_elements ? -1 : first_element;
-  out->basic_type = alignment > 0 ? MPI_DATATYPE_NULL : types[0];
-  out->typerep.num_contig_blocks = count;
-  list->basic = true;
-  list->each = other_bytes ? 0 : first_bytes;
+  out->basic_type = one_type ? type : MPI_DATATYPE_NULL;
   return true;
 }
 
-static bool list_any(int count, const int* lengths, const MPI_Aint* displacements,
-                     const MPI_Datatype* types, MPIR_Datatype* out, MPIDI_MAD_fields_t* list) {
-  if (!describe(count, lengths, displacements, types, out)) return false;
-  for (int i = 0; i < count; i++) {
-    list->lengths[i] = lengths[i];
-    list->displacements[i] = displacements[i];
-    list->types[i] = types[i];
-    MPIR_Datatype_add_ref_if_not_builtin(types[i]);
-  }
-  list->basic = false;
-  list->each = 0;
+/* False: MPICH is to make this struct. */
+static bool describe(MPIDI_MAD_fields_t* list, bool alike, MPIR_Datatype* out) {
+  list->basic = alike ? describe_alike(list, out) : describe_basic(list, out);
+  list->each = alike && list->basic ? list->lengths[0] * out->builtin_element_size : 0;
+  if (list->basic) return true;
+  if (!describe_any(list->count, list->lengths, list->displacements, list->types, out))
+    return false;
+  for (int i = 0; i < list->count; i++) MPIR_Datatype_add_ref_if_not_builtin(list->types[i]);
   return true;
 }
 
@@ -320,8 +345,17 @@ void MPIDI_MAD_struct_finalize(void) {
   }
 }
 
-static MPIDI_MAD_fields_t* new_list(int count) {
+/* memcpy() itself: compilers that know how long an array is at most take slower instructions. */
+static inline void copy_array(void* to, const void* from, size_t bytes) {
+  __asm__("" : "+r"(bytes));
+  memcpy(to, from, bytes);
+}
+
+/* NULL: there is no memory for it. */
+static MPIDI_MAD_fields_t* new_list(int count, const int* lengths, const MPI_Aint* displacements,
+                                    const MPI_Datatype* types) {
   MPIDI_MAD_fields_t* list = allocate(power_of(count));
+  const size_t fields = (size_t)count;
   MPI_Aint* counts;
 
   if (unlikely(list == NULL)) return NULL;
@@ -331,7 +365,17 @@ static MPIDI_MAD_fields_t* new_list(int count) {
   MPIR_Datatype_access_contents(&list->contents, &list->lengths, &list->displacements, &counts,
                                 &list->types);
   *list->lengths++ = count; /* the first of MPICH's integers */
+  copy_array(list->lengths, lengths, fields * sizeof(*lengths));
+  copy_array(list->displacements, displacements, fields * sizeof(*displacements));
+  copy_array(list->types, types, fields * sizeof(*types));
   return list;
+}
+
+static bool are_alike(int count, const int* lengths, const MPI_Datatype* types) {
+  int others = 0;
+
+  for (int i = 1; i < count; i++) others |= (lengths[i] ^ lengths[0]) | (types[i] ^ types[0]);
+  return others == 0;
 }
 
 void MPIDI_MAD_free_fields(MPIR_Datatype* datatype) {
@@ -354,11 +398,10 @@ bool MPIDI_MAD_create_struct(int count, const int* lengths, const MPI_Aint* disp
   MPIDI_MAD_fields_t* list;
 
   if (count < 1 || count > MPIDI_MAD_FIELDS) return false;
-  list = new_list(count);
+  list = new_list(count, lengths, displacements, types);
   if (list == NULL) return false;
   made = MPIR_Handle_obj_alloc(&MPIR_Datatype_mem);
-  if (made == NULL || (!list_basic(count, lengths, displacements, types, made, list) &&
-                       !list_any(count, lengths, displacements, types, made, list))) {
+  if (made == NULL || !describe(list, are_alike(count, lengths, types), made)) {
     if (made) MPIR_Handle_obj_free(&MPIR_Datatype_mem, made);
     release(list);
     return false;

@@ -331,14 +331,14 @@ TEST_P(Tagged, OneRunLeavesTheShortWayOrNotAtAll) {
   const Bytes out = pattern(1 << 20, 6);
   const mad_envelope to = envelope(3, 1);
   const auto send = [&](std::size_t bytes, std::uint32_t flags) {
-    return mad_tagged_send_short(to_b, &to, flags, out.data(), bytes, nullptr);
+    return mad_tagged_send_short(to_b, &to, flags, nullptr, out.data(), bytes, nullptr);
   };
   EXPECT_EQ(send(8, MAD_SYNCHRONOUS), MAD_NOT_NOW);
   EXPECT_EQ(send(out.size(), 0), MAD_NOT_NOW);
   const bool lends = std::string(GetParam()) == "shm" || std::string(GetParam()) == "ucx:posix,cma";
   const int expected = lends ? MAD_SUCCESS : MAD_NOT_NOW;
   EXPECT_EQ(send(24, 5), expected);
-  EXPECT_EQ(mad_tagged_send_short(to_b, &to, 0, nullptr, 0, nullptr), expected);
+  EXPECT_EQ(mad_tagged_send_short(to_b, &to, 0, nullptr, nullptr, 0, nullptr), expected);
   Operation at_least;
   a.send_tagged(to_b, to, out.data(), 1, nullptr, MAD_PATH_AUTO, &at_least);
   Bytes in(24);
@@ -362,7 +362,7 @@ TEST_P(Tagged, LayoutsLeaveTheShortWayOrNotAtAll) {
   const Bytes out = pattern(10 * 16, 6);
   const mad_envelope to = envelope(3, 1);
   const bool lends = std::string(GetParam()) == "shm" || std::string(GetParam()) == "ucx:posix,cma";
-  const int sent = mad_tagged_send_short(to_b, &to, 0, out.data(), 2, columns.get());
+  const int sent = mad_tagged_send_short(to_b, &to, 0, nullptr, out.data(), 2, columns.get());
   EXPECT_EQ(sent, lends ? MAD_SUCCESS : MAD_NOT_NOW);
   EXPECT_EQ(a.counters().sends[MAD_PATH_PIPELINE], lends ? 1u : 0u);
   Operation received, sends;
