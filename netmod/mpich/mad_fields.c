@@ -31,8 +31,11 @@ static inline size_t bytes_of(const MPIDI_MAD_fields_t* fields, int i) {
 
 static inline void move_alike(char* packed, char* memory, const MPIDI_MAD_fields_t* fields,
                               size_t each, bool packing) {
-  for (int i = 0; i < fields->count; i++, packed += each) {
-    char* const field = memory + fields->displacements[i];
+  const MPI_Aint* const displacements = fields->displacements;
+  const int count = fields->count;
+
+  for (int i = 0; i < count; i++, packed += each) {
+    char* const field = memory + displacements[i];
     if (packing)
       memcpy(packed, field, each);
     else

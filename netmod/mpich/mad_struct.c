@@ -371,11 +371,12 @@ static MPIDI_MAD_fields_t* new_list(int count, const int* lengths, const MPI_Ain
   return list;
 }
 
+/* Whether all are the first one's: an array that is what it is from its second element on. */
 static bool are_alike(int count, const int* lengths, const MPI_Datatype* types) {
-  int others = 0;
+  const size_t others = (size_t)count - 1;
 
-  for (int i = 1; i < count; i++) others |= (lengths[i] ^ lengths[0]) | (types[i] ^ types[0]);
-  return others == 0;
+  return memcmp(lengths, lengths + 1, others * sizeof(*lengths)) == 0 &&
+         memcmp(types, types + 1, others * sizeof(*types)) == 0;
 }
 
 void MPIDI_MAD_free_fields(MPIR_Datatype* datatype) {

@@ -103,7 +103,9 @@ int MPIDI_MAD_mpi_type_commit_hook(MPIR_Datatype* datatype) {
   mad_type* type;
 
   /* Types that are one run are sent as bytes, and structs of few fields may never be needed. */
-  if (datatype->is_contig || MPIDI_MAD_by_fields(1, datatype->handle)) return MPI_SUCCESS;
+  if (datatype->is_contig) return MPI_SUCCESS;
+  if (MPIDI_MAD_has_fields(datatype) && datatype->size <= MPIDI_MAD_FIELDS_BYTES)
+    return MPI_SUCCESS;
   return MPIDI_MAD_type_of(datatype, &type);
 }
 

@@ -40,9 +40,11 @@ class Targets(unittest.TestCase):
     def test_every_row_is_compared_with_the_fastest_peer(self) -> None:
         self.assertEqual(len(self.missed(results(mad=0.35), carried())), 2)
 
-    def test_a_value_by_proto_costs_half_of_the_cheapest_struct(self) -> None:
-        self.assertEqual(len(self.missed(results(), carried(mad_proto=0.31))), 1)
+    def test_a_value_by_proto_costs_half_of_a_struct_of_ours_and_of_the_best_peer(self) -> None:
         self.assertEqual(self.missed(results(), carried(mad_proto=0.30)), [])
+        ours, both = (self.missed(results(), carried(mad_proto=proto)) for proto in (0.31, 0.36))
+        self.assertEqual([line.rsplit(", ", 1)[1] for line in ours], ["ours"])
+        self.assertEqual([line.rsplit(", ", 1)[1] for line in both], ["ours", "the best peer's"])
 
     def test_an_attached_value_costs_a_twentieth_of_a_microsecond(self) -> None:
         self.assertEqual(len(self.missed(results(), carried(mad_attached=0.26))), 1)
