@@ -11,27 +11,6 @@ namespace {
 
 // Runs of memory that are worth being written one by one: docs/adr/0020-windows-of-runs.md.
 constexpr std::uint64_t kLeastStridedRun = 64 * 1024;
-// Of an offer of which less is wanted nothing is learned.
-constexpr std::uint64_t kLeastWeighed = 16 * 1024;
-
-// Whether it is to be found out what is faster for so much, to read or to have it sent.
-bool weighs(const Endpoint& from, std::uint64_t bytes) {
-  return from.link.weighs_offers && bytes >= kLeastWeighed;
-}
-
-// Memory that is listed as what it is.
-class OneRun final : public ScatteredMemory {
- public:
-  explicit OneRun(Segment run) : run_(run) {}
-  std::size_t runs(std::uint64_t offset, std::uint64_t size, Segment* out,
-                   std::size_t /*capacity*/) override {
-    *out = {run_.begin() + offset, static_cast<std::size_t>(size)};
-    return 1;
-  }
-
- private:
-  const Segment run_;
-};
 
 Status violation(const char* what) {
   return {StatusCode::kProtocol, std::string("the peer sent ") + what};
@@ -61,7 +40,7 @@ class Receiver::Offer final : public OfferedPayload {
  public:
   Offer(Receiver& receiver, Endpoint& from, const Frame& frame)
       : receiver_(receiver), from_(from), frame_(frame) {}
-  bool read(void* place) override { return receiver_.read_all(from_, frame_, place); }
+  bool read(void* place) override { return receiver_.reader_.read_all(from_, frame_, place); }
 
  private:
   Receiver& receiver_;
@@ -84,43 +63,6 @@ bool Receiver::take_offered(Endpoint& from, Segment packet) {
   admit(from, frame.credit, 0);
   count(from, packet.size);
   return true;
-}
-
-bool Receiver::read_all(Endpoint& from, const Frame& frame, void* place) {
-  if (weighs(from, frame.length) && !from.offers.of(frame.length).reads(frame.length)) {
-    return false;
-  }
-  OneRun memory({place, static_cast<std::size_t>(frame.length)});
-  if (!read_offered(from, frame.offset, frame.length, memory).ok()) return false;
-  tell_taken(from, frame.id, frame.length);
-  return true;
-}
-
-// Reads an offer, and learns how long that takes.
-Status Receiver::read_offered(Endpoint& from, std::uint64_t at, std::uint64_t bytes,
-                              ScatteredMemory& memory) {
-  const OfferTimes::Clock::time_point begin = OfferTimes::Clock::now();
-  Status read = from.driver->read_offered(from.state.connection(), at, bytes, memory);
-  const auto took = OfferTimes::Clock::now() - begin;
-  core_.reading += took;
-  if (weighs(from, bytes) && read.ok()) from.offers.of(bytes).was_read(bytes, took);
-  return read;
-}
-
-// Where that cannot leave now, it waits as the answer of a message of which nothing more is wanted.
-void Receiver::tell_taken(Endpoint& from, std::uint32_t id, std::uint64_t bytes) {
-  if (sender_.tell_taken(from, id, bytes)) return;
-  IncomingMessage* const message = core_.incoming.add();
-  if (message == nullptr) {
-    core_.end(from, {StatusCode::kNoMemory, "no memory for an answer"});
-    return;
-  }
-  ++from.arrivals;
-  message->endpoint = &from;
-  message->peer_id = id;
-  message->payload_bytes = message->received = bytes;
-  message->phase = IncomingMessage::Phase::kRefusing;
-  sender_.clear(*message, true);
 }
 
 void Receiver::packet(Endpoint& from, const Completion& arrived) {
@@ -415,9 +357,9 @@ bool Receiver::take_offer(IncomingMessage& message, PayloadSink& sink, std::uint
   Segment first;
   if (sink.runs(0, bytes, &first, 1) == 0) return false;
   if (first.size < bytes && !from.link.prefers_writes(first.size)) return false;
-  message.weighed = weighs(from, bytes) && !from.offers.of(bytes).reads(bytes);
-  if (!message.weighed && read_offered(from, message.offered_at, bytes, sink).ok()) return true;
-  if (weighs(from, bytes)) from.offers.of(bytes).was_asked_for();
+  message.weighed = OfferReader::weighs(from, bytes) && !from.offers.of(bytes).reads(bytes);
+  if (!message.weighed && reader_.read(from, message.offered_at, bytes, sink).ok()) return true;
+  if (OfferReader::weighs(from, bytes)) from.offers.of(bytes).was_asked_for();
   message.weighed_from = core_.arrival_mark();
   return false;
 }
@@ -490,7 +432,8 @@ bool Receiver::is_better_written(IncomingMessage& message) const {
   Endpoint& from = *message.endpoint;
   const std::uint64_t bytes = message.accepted;
   const bool whole = message.received == 0 && bytes == message.payload_bytes;
-  if (!whole || message.offered_at != 0 || !weighs(from, bytes) || bytes > from.link.most_offered) {
+  if (!whole || message.offered_at != 0 || !OfferReader::weighs(from, bytes) ||
+      bytes > from.link.most_offered) {
     return false;
   }
   OfferTimes& times = from.offers.of(bytes, true);

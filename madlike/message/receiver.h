@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "madlike/message/core.h"
+#include "madlike/message/offer_reader.h"
 #include "madlike/message/sender.h"
 #include "madlike/message/wire.h"
 
@@ -16,7 +17,7 @@ namespace mad {
 
 class Receiver {
  public:
-  Receiver(Core& core, Sender& sender) : core_(core), sender_(sender) {}
+  Receiver(Core& core, Sender& sender) : core_(core), sender_(sender), reader_(core, sender) {}
 
   /// Receives a packet that is all here, from a live endpoint, if it is a short message for which a
   /// receive waits, or offers payload that one waits for.  False: nothing was done.
@@ -40,11 +41,7 @@ class Receiver {
   class Offer;
   bool take_short(Endpoint& from, Segment packet);
   bool take_offered(Endpoint& from, Segment packet);
-  bool read_all(Endpoint& from, const Frame& frame, void* place);
-  Status read_offered(Endpoint& from, std::uint64_t at, std::uint64_t bytes,
-                      ScatteredMemory& memory);
   bool is_better_written(IncomingMessage& message) const;
-  void tell_taken(Endpoint& from, std::uint32_t id, std::uint64_t bytes);
   void handle(Endpoint& from, Segment bytes, std::size_t rest, void* buffer);
   Status first_piece(Endpoint& from, Segment bytes, std::size_t rest, void** buffer);
   static void begin(Endpoint& from, const Frame& frame, std::size_t rest);
@@ -81,6 +78,7 @@ class Receiver {
 
   Core& core_;
   Sender& sender_;
+  OfferReader reader_;
 };
 
 }  // namespace mad
