@@ -587,6 +587,14 @@ EDITS = (
         "MPI_Reduce of more than 2 KiB was a scatter and a gather, 1.1 to 3 times as long up to 2 MiB (perf/results.md)",
         times=2,
     ),
+    Edit(
+        _SELECTION,
+        _characters('"comm_size<8":{"avg_msg_size<=32768":{"algorithm=MPIR_Alltoall_intra_scattered'),
+        _characters('"comm_size<3":{"algorithm=MPIR_Alltoall_intra_pairwise":{}},'
+                    '"comm_size<8":{"avg_msg_size<=32768":{"algorithm=MPIR_Alltoall_intra_scattered'),
+        False,
+        "two ranks exchange once, for which a request of each message, and two of one to oneself, are much",
+    ),
     *(_on_one_node(*table) for table in (
         ("barrier", "algorithm=MPIR_Barrier_intra_smp", "algorithm=MPIR_Barrier_intra_dissemination"),
         ("barrier", "composition=MPIDI_Barrier_intra_composition_alpha", "composition=MPIDI_Barrier_intra_composition_beta"),
