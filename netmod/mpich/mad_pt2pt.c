@@ -285,14 +285,21 @@ int MPIDI_MAD_isend(const void* buf, MPI_Aint count, MPI_Datatype datatype, int 
 bool MPIDI_MAD_sent_ahead(const void* buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
                           MPIR_Comm* comm, int context_offset) {
   const mad_envelope envelope = envelope_of(tag, comm, context_offset);
+  const mad_extension* extension = NULL;
+  extension_t its;
   mad_peer* peer;
   bool sent;
 
   if (rank < 0 || rank == comm->rank) return false; /* oneself: the receive has to be there */
-  if (MPIDI_MAD_types_checked || MPIDI_MAD_values_carried) return false;
+  if (MPIDI_MAD_types_checked) return false;
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   peer = MPIDI_MAD_peer_at(MPIDIU_comm_rank_to_av(comm, rank));
-  sent = sent_short(buf, count, datatype, comm, peer, &envelope, flags_in(tag), NULL);
+  sent = true;
+  if (unlikely(MPIDI_MAD_values_carried)) {
+    sent = extend(count, datatype, envelope.tag, comm, context_offset, &its) == MPI_SUCCESS;
+    extension = &its.extension;
+  }
+  sent = sent && sent_short(buf, count, datatype, comm, peer, &envelope, flags_in(tag), extension);
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
   return sent;
 }

@@ -357,6 +357,36 @@ TEST_P(Tagged, OneRunLeavesTheShortWayOrNotAtAll) {
   EXPECT_EQ(b.counters().waiting_messages, 0u) << "what did not leave was not sent";
 }
 
+TEST_P(Tagged, WhatTravelsAlongLeavesTheShortWayOrNotAtAll) {
+  const std::uint64_t note[2] = {11, 12};
+  const Bytes value = pattern(MAD_VALUE_MAX, 7), out = pattern(33, 6);
+  const mad_envelope to = envelope(3, 1);
+  const bool lends = std::string(GetParam()) == "shm" || std::string(GetParam()) == "ucx:posix,cma";
+  const auto send = [&](const mad_extension& extension) {
+    return mad_tagged_send_short(to_b, &to, 0, &extension, out.data(), out.size(), nullptr);
+  };
+  EXPECT_EQ(send({nullptr, value.data(), MAD_VALUE_MAX + 1}), MAD_NOT_NOW);
+  EXPECT_EQ(send({nullptr, nullptr, 1}), MAD_NOT_NOW);
+  for (const std::uint64_t* const its_note : {static_cast<const std::uint64_t*>(nullptr), note}) {
+    for (const std::size_t bytes : {0, 1, 8, 9, MAD_VALUE_MAX}) {
+      const mad_extension extension{its_note, value.data(), bytes};
+      ASSERT_EQ(send(extension), lends ? MAD_SUCCESS : MAD_NOT_NOW) << bytes;
+      if (!lends) continue;
+      Bytes in(out.size());
+      Operation received;
+      b.receive_tagged(to, in.data(), in.size(), nullptr, MAD_PATH_AUTO, &received);
+      ASSERT_TRUE(both_until([&] { return received.done; }));
+      EXPECT_EQ(in, out);
+      EXPECT_EQ(received.value, std::string(reinterpret_cast<const char*>(value.data()), bytes));
+      EXPECT_EQ(received.arrival.noted != 0, its_note != nullptr);
+      if (its_note != nullptr) {
+        EXPECT_EQ(received.arrival.note[1], note[1]);
+      }
+    }
+  }
+  EXPECT_EQ(b.counters().waiting_messages, 0u);
+}
+
 TEST_P(Tagged, LayoutsLeaveTheShortWayOrNotAtAll) {
   const TypeHandle columns(test::blocks(10, 4, 8)), rows(test::blocks(10, 8, 16));
   const Bytes out = pattern(10 * 16, 6);

@@ -195,6 +195,43 @@ static void holes(MPI_Comm comm) {
   if (rank == 0) MPIX_Mad_piggyback_attach(comm, NULL, 0, MPI_INT);
 }
 
+/* With messages whose type is a struct of few fields, in all ways of receiving them. */
+static void structs(MPI_Comm comm) {
+  const int lengths[] = {1, 3};
+  const MPI_Aint displacements[] = {0, 8};
+  const MPI_Datatype types[] = {MPI_INT, MPI_CHAR};
+  long value = 0;
+  MPI_Datatype type;
+  MPI_Type_create_struct(2, lengths, displacements, types, &type);
+  MPI_Type_commit(&type);
+  if (rank == 0) CHECK_MPI(MPIX_Mad_piggyback_attach(comm, &value, 1, MPI_LONG));
+  for (int how = 0; how < 4; how++) {
+    struct {
+      int number;
+      char pad[4], text[4];
+    } item = {0};
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Status status;
+    value = 40 + how;
+    if (rank == 1 && how == 1) MPI_Irecv(&item, 1, type, 0, kTag, comm, &request);
+    MPI_Barrier(comm);
+    if (rank == 0) {
+      item.number = how;
+      memcpy(item.text, "abc", 3);
+      CHECK_MPI(how == 2 ? MPI_Ssend(&item, 1, type, 1, kTag, comm)
+                         : MPI_Send(&item, 1, type, 1, kTag, comm));
+    } else if (rank == 1) {
+      CHECK_MPI(how == 1
+                    ? MPI_Wait(&request, &status)
+                    : MPI_Recv(&item, 1, type, how == 3 ? MPI_ANY_SOURCE : 0, kTag, comm, &status));
+      CHECK(item.number == how && strcmp(item.text, "abc") == 0, "%d %s", item.number, item.text);
+      expect_value(&status, 40 + how, "struct");
+    }
+  }
+  if (rank == 0) MPIX_Mad_piggyback_attach(comm, NULL, 0, MPI_LONG);
+  MPI_Type_free(&type);
+}
+
 static void limits(MPI_Comm comm) {
   static char most[MPIX_MAD_PIGGYBACK_MAX + 1], got[sizeof(most)];
   MPI_Datatype all;
@@ -413,6 +450,7 @@ int main(int argc, char** argv) {
     sendrecv(comm);
     sides(comm);
     holes(comm);
+    structs(comm);
     limits(comm);
     many(comm);
     truncation(comm);

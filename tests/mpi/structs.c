@@ -1,9 +1,10 @@
 /* structs.c: structs, those of few fields above all, which the device makes and moves by itself.
  *
  * Random structs of basic and derived types, with fields in any order, gaps, none, and empty
- * fields, are made twice: by MPI_Type_create_struct, and by its large-count twin, which is MPICH's
- * own.  Both must have the same bounds and pack to the same bytes; messages of the first, sent and
- * received in every way, are checked byte by byte against the literal type map.
+ * fields, some of fields that are all alike, are made twice: by MPI_Type_create_struct, and by its
+ * large-count twin, which is MPICH's own.  Both must have the same bounds and pack to the same
+ * bytes; messages of the first, sent and received in every way, are checked byte by byte against
+ * the literal type map.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +57,8 @@ static void add_element(Struct* s, int i, int64_t at) {
 static Struct struct_new(uint64_t structure, uint64_t layout) {
   Random signature = random_from(structure), places = random_from(layout);
   Struct s = {0};
-  const bool alike = random_below(&signature, 6) == 0;
+  const bool alike = random_below(&signature, 3) == 0;
+  const int length = alike && random_below(&signature, 2) ? random_between(&signature, 1, 3) : 0;
   const uint32_t derived_in = 1 + random_below(&signature, 6);
   const bool padded = random_below(&places, 3) == 0, downwards = random_below(&places, 3) == 0;
   int64_t at = random_between(&places, -40, 40);
@@ -64,7 +66,7 @@ static Struct struct_new(uint64_t structure, uint64_t layout) {
   s.count = random_below(&signature, 8) == 0 ? random_between(&signature, 1, kMostFields)
                                              : random_between(&signature, 1, 12);
   for (int i = 0; i < s.count; i++) {
-    s.lengths[i] = random_between(&signature, 0, 3);
+    s.lengths[i] = length ? length : random_between(&signature, 0, 3);
     s.types[i] = alike && i > 0 ? s.types[0] : kBasics[random_below(&signature, kBasicCount)];
     s.is_derived[i] = !alike && s.count < 13 && random_below(&signature, derived_in + 3) == 0;
     if (s.is_derived[i]) {
@@ -163,6 +165,18 @@ static void contents(const Struct* s) {
   CHECK(combiner == MPI_COMBINER_STRUCT && ints == s->count + 1 && aints == s->count &&
             types == s->count,
         "combiner %d of %d ints, %d addresses, %d types", combiner, ints, aints, types);
+  int lengths[1 + kMostFields];
+  MPI_Aint displacements[kMostFields];
+  MPI_Datatype handles[kMostFields];
+  CHECK_MPI(MPI_Type_get_contents(s->type, ints, aints, types, lengths, displacements, handles));
+  CHECK(lengths[0] == s->count, "%d fields, not %d", lengths[0], s->count);
+  for (int i = 0; i < s->count; i++) {
+    CHECK(lengths[i + 1] == s->lengths[i] && displacements[i] == s->displacements[i] &&
+              (s->is_derived[i] || handles[i] == s->types[i]),
+          "field %d of %d: %d at %ld, not %d at %ld, or of another type", i, s->count,
+          lengths[i + 1], (long)displacements[i], s->lengths[i], (long)s->displacements[i]);
+    if (s->is_derived[i]) MPI_Type_free(&handles[i]);
+  }
 }
 
 static void send(const Image* image, int elements, const Struct* s, MPI_Comm comm, uint32_t how) {
@@ -250,6 +264,37 @@ static void one_sided(uint64_t seed) {
   struct_free(&s);
 }
 
+/* What a message of a struct that is freed meanwhile goes by is not what others are made of. */
+static void freed_in_flight(MPI_Comm comm) {
+  enum { kMessages = 20, kFields = 3, kGap = 5 };
+  static char sent[kMessages][kFields * kGap], received[kMessages][kFields * kGap];
+  MPI_Request requests[2 * kMessages];
+  for (int i = 0; i < kMessages; i++) {
+    for (int to = 0; to < 2; to++) {
+      const int lengths[kFields] = {1, 1, 1};
+      const MPI_Datatype types[kFields] = {MPI_CHAR, MPI_CHAR, MPI_CHAR};
+      MPI_Aint displacements[kFields];
+      MPI_Datatype type;
+      for (int k = 0; k < kFields; k++) {
+        displacements[k] = (MPI_Aint)k * kGap + i % kGap;
+        sent[i][displacements[k]] = (char)(rank + 10 * k + i);
+      }
+      MPI_Type_create_struct(kFields, lengths, displacements, types, &type);
+      MPI_Type_commit(&type);
+      CHECK_MPI(to ? MPI_Isend(sent[i], 1, type, 1 - rank, i, comm, &requests[2 * i + 1])
+                   : MPI_Irecv(received[i], 1, type, 1 - rank, i, comm, &requests[2 * i]));
+      MPI_Type_free(&type);
+    }
+  }
+  CHECK_MPI(MPI_Waitall(2 * kMessages, requests, MPI_STATUSES_IGNORE));
+  for (int i = 0; i < kMessages; i++) {
+    for (int at = 0; at < kFields * kGap; at++) {
+      const int expected = at % kGap == i % kGap ? 1 - rank + 10 * (at / kGap) + i : 0;
+      CHECK(received[i][at] == expected, "byte %d of message %d: %d", at, i, received[i][at]);
+    }
+  }
+}
+
 /* Used for short and long messages, and by collective operations, in turns. */
 static void long_and_short(MPI_Comm comm) {
   enum { kMost = 3000 };
@@ -302,6 +347,7 @@ int main(int argc, char** argv) {
   }
   for (uint64_t round = 0; round < 12; round++) one_sided(seed + 1000 + round);
   path_set(comm, kPaths[0]);
+  freed_in_flight(comm);
   long_and_short(comm);
   MPI_Comm_free(&comm);
   return check_finish();
