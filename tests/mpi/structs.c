@@ -68,6 +68,8 @@ static Struct struct_new(uint64_t structure, uint64_t layout) {
   for (int i = 0; i < s.count; i++) {
     s.lengths[i] = length ? length : random_between(&signature, 0, 3);
     s.types[i] = alike && i > 0 ? s.types[0] : kBasics[random_below(&signature, kBasicCount)];
+    /* MPICH's engine, on path "off", loses the 6 bytes of each that are no part of its value. */
+    if (alike && s.types[i] == MPI_LONG_DOUBLE) s.types[i] = MPI_C_DOUBLE_COMPLEX;
     s.is_derived[i] = !alike && s.count < 13 && random_below(&signature, derived_in + 3) == 0;
     if (s.is_derived[i]) {
       const uint64_t within = structure * 131 + (uint64_t)i;
