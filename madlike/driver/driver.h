@@ -217,13 +217,14 @@ class Driver {
     return StatusCode::kAgain;
   }
 
+  /// How long a packet is looked for: for less time than poll() takes, or a microsecond or two.
+  enum class Look { kOnce, kBriefly, kAWhile };
   /// The next packet of some connection, where it arrived, if it is all here and poll() has nothing
   /// older of that connection: the caller calls drop_packet() once it is done with it, or leaves it
-  /// to poll().  Empty: there is none, or none for which poll() is not needed.  `waits`: the caller
-  /// does nothing but wait, so that one is looked for somewhat longer, less than poll() takes.
-  /// The next poll() may leave out a connection of which a packet was dropped.
-  virtual Segment next_packet(ConnectionId* /*connection*/, bool /*waits*/) { return {}; }
-  /// The same of one connection; who waits looks for it during a microsecond or two.
+  /// to poll().  Empty: there is none, or none for which poll() is not needed.  The next poll() may
+  /// leave out a connection of which a packet was dropped.
+  virtual Segment next_packet(ConnectionId* /*connection*/, Look /*look*/) { return {}; }
+  /// The same of one connection; who waits looks for it a while.
   virtual Segment next_packet_of(ConnectionId /*connection*/, bool /*waits*/) { return {}; }
   virtual void drop_packet() {}
 

@@ -41,6 +41,7 @@ class Messenger::Impl {
   Status contact(Endpoint& peer);
   std::size_t progress() { return progress_.turn(); }
   bool take_from(Endpoint& from, bool waits) { return progress_.take_from(from, waits); }
+  bool take_from_any(bool waits) { return progress_.take_from_any(waits); }
   void wait(std::chrono::microseconds longest);
   bool idle() const { return core_.messages == 0 && flushed(); }
   bool flushed() const { return core_.waiting == 0 && core_.posts == 0; }
@@ -227,6 +228,8 @@ void Messenger::discard(IncomingMessage& message) { impl_->receiver().discard(me
 std::size_t Messenger::progress() { return impl_->progress(); }
 
 bool Messenger::take_from(Endpoint& from, bool waits) { return impl_->take_from(from, waits); }
+
+bool Messenger::take_from_any(bool waits) { return impl_->take_from_any(waits); }
 
 void Messenger::wait(std::chrono::microseconds longest) { impl_->wait(longest); }
 

@@ -283,6 +283,8 @@ class Messenger {
   /// such messages progress() has to come first.  `waits`: the caller does nothing but wait for
   /// that message, which is looked for during a microsecond or two.
   bool take_from(Endpoint& from, bool waits);
+  /// The same of the next message that is found, of any peer.
+  bool take_from_any(bool waits);
 
   /// Sleeps until progress() may have something to do, at most `longest` and perhaps less; a moment
   /// where a fabric cannot tell.

@@ -102,7 +102,8 @@ std::size_t Progress::take_in_place(std::size_t fabric, bool* waited_for) {
   ConnectionId connection = 0;
   for (std::size_t taken = 0;; ++taken) {
     const bool waits = taken == 0 && core_.active.empty();
-    const Segment packet = driver.next_packet(&connection, waits);
+    const Segment packet =
+        driver.next_packet(&connection, waits ? Driver::Look::kBriefly : Driver::Look::kOnce);
     if (packet.size == 0) return taken;
     Endpoint* const from = peers_.of_connection(fabric, connection);
     if (taken == kBatch || from == nullptr || !from->state.live()) return taken;
@@ -119,15 +120,35 @@ std::size_t Progress::take_in_place(std::size_t fabric, bool* waited_for) {
 }
 
 // Others get their turn all the same, and so does what waits to leave.
-bool Progress::take_from(Endpoint& from, bool waits) {
-  const bool may_be = turns_without_all_ < kTurnsWithoutAll && core_.active.empty() &&
-                      from.state.live() && from.state.has_connection();
-  if (!may_be) return false;
-  const Segment packet = from.driver->next_packet_of(from.state.connection(), waits);
-  if (packet.size == 0 || !receiver_.take(from, packet)) return false;
-  from.driver->drop_packet();
+bool Progress::takes_single() const {
+  return turns_without_all_ < kTurnsWithoutAll && core_.active.empty();
+}
+
+bool Progress::take_single(Driver& driver, Endpoint& from, Segment packet) {
+  if (!receiver_.take(from, packet)) return false;
+  driver.drop_packet();
   ++turns_without_all_;
   return true;
+}
+
+bool Progress::take_from(Endpoint& from, bool waits) {
+  if (!takes_single() || !from.state.live() || !from.state.has_connection()) return false;
+  const Segment packet = from.driver->next_packet_of(from.state.connection(), waits);
+  return packet.size > 0 && take_single(*from.driver, from, packet);
+}
+
+bool Progress::take_from_any(bool waits) {
+  if (!takes_single()) return false;
+  const Driver::Look look = waits ? Driver::Look::kAWhile : Driver::Look::kOnce;
+  for (std::size_t fabric = 0; fabric < peers_.fabrics(); ++fabric) {
+    Driver& driver = peers_.driver(fabric);
+    ConnectionId connection = 0;
+    const Segment packet = driver.next_packet(&connection, look);
+    if (packet.size == 0) continue;
+    Endpoint* const from = peers_.of_connection(fabric, connection);
+    return from != nullptr && from->state.live() && take_single(driver, *from, packet);
+  }
+  return false;
 }
 
 // A driver that filled the batch may have more.

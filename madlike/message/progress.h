@@ -32,6 +32,8 @@ class Progress {
   /// offered, that is received by who is waiting for it: whether it was.  `waits`: its caller does
   /// nothing else.
   bool take_from(Endpoint& from, bool waits);
+  /// The same of the next packet that is found, of any endpoint.
+  bool take_from_any(bool waits);
   /// No end of a peer is still to be carried out or told.
   bool ends_told() const { return core_.ending.empty() && gone_.empty(); }
   /// The next turn has something to do, whatever the drivers say.
@@ -49,6 +51,8 @@ class Progress {
   /// The number of packets of a fabric that were handled where they arrived: up to a tagged
   /// message, unless it is the first, that no receive waits for.  And whether one did for any.
   std::size_t take_in_place(std::size_t fabric, bool* waited_for);
+  bool takes_single() const;
+  bool take_single(Driver& driver, Endpoint& from, Segment packet);
   /// `count` completions of a fabric stand in the batch.  Stays out of turn(), as most polls are
   /// empty.
   [[gnu::noinline]] std::size_t handle_all(std::size_t fabric, std::size_t count);

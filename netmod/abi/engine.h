@@ -125,12 +125,15 @@ struct mad_engine final : private mad::MessageEvents {
   /// The same for payload that is offered, where it is placed in one run; false: it was not.
   bool place_offered(std::uint64_t bytes, mad::OfferedPayload& offered, const mad::Payload& payload,
                      mad_path path);
-  /// TaggedMessages::receive_next() of a peer.
-  bool receive_next(mad_peer& from, const mad::Envelope& wanted, const mad::Payload& payload,
+  /// TaggedMessages::receive_next() of a peer; null: of any.
+  bool receive_next(mad_peer* from, const mad::Envelope& wanted, const mad::Payload& payload,
                     std::uint32_t how, mad_arrival* arrival) {
-    return !is_self(from) && tagged_.receive_next(*from.endpoint, wanted, payload, how, arrival);
+    if (from == nullptr) return tagged_.receive_next(nullptr, wanted, payload, how, arrival);
+    return !is_self(*from) && tagged_.receive_next(from->endpoint, wanted, payload, how, arrival);
   }
-  bool take_from(mad::Endpoint& from, bool waits) { return messenger_->take_from(from, waits); }
+  bool take_from(mad::Endpoint* from, bool waits) {
+    return from == nullptr ? messenger_->take_from_any(waits) : messenger_->take_from(*from, waits);
+  }
   void discard(const mad_incoming& incoming);
   void tell_tagged(mad_op* op, const mad_arrival* arrival, const mad::Status& status);
   void tell_sent(mad_op* op, const mad::Status& status);

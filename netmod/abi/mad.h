@@ -552,15 +552,15 @@ MAD_API int mad_tagged_send_short(mad_peer* peer, const mad_envelope* envelope, 
 #define MAD_WAITS 1u
 #define MAD_WHOLE 2u
 
-/* The short way of most receives: receives the next message of a peer, by MAD_PATH_AUTO, if that is
- * here, `wanted` matches it, and neither a receive that was posted nor a message that came earlier
- * goes before.  It is one that came in one packet, or contiguous payload that is read in its
- * sender's memory, without flags and without a note, not longer than `count` bytes, or of as many
- * as `count` elements of a type have.  `how`: 0, MAD_WAITS, MAD_WHOLE or both.
- * MAD_NOT_NOW: it was not received, as it never is inside a callback; the memory may hold anything,
- * and mad_tagged_receive() receives it, or says what is wrong. */
-MAD_API int mad_tagged_receive_short(mad_peer* from, const mad_envelope* wanted, void* base,
-                                     uint64_t count, const mad_type* type, uint32_t how,
+/* The short way of most receives: receives the next message of a peer, or with `from` NULL of whose
+ * message is found first, by MAD_PATH_AUTO, if that is here, `wanted` matches it, and neither a
+ * receive that was posted nor a message that came earlier goes before.  It is one that came in one
+ * packet, or contiguous payload that is read in its sender's memory, without flags and without a
+ * note, not longer than `count` bytes, or of as many as `count` elements of a type have.  `how`: 0,
+ * MAD_WAITS, MAD_WHOLE or both. MAD_NOT_NOW: it was not received, as it never is inside a callback;
+ * the memory may hold anything, and mad_tagged_receive() receives it, or says what is wrong. */
+MAD_API int mad_tagged_receive_short(mad_engine* engine, mad_peer* from, const mad_envelope* wanted,
+                                     void* base, uint64_t count, const mad_type* type, uint32_t how,
                                      mad_arrival* arrival);
 /* Whether the peer has granted what a message of `bytes` needs to leave at once, but has not yet
  * said that it took enough of what was sent before; mad_engine_progress() may bring that.  1 or 0.

@@ -150,13 +150,13 @@ extern "C" int mad_tagged_receive(mad_engine* engine, const mad_envelope* wanted
 }
 
 // What is wrong, or long, mad_tagged_receive() tells.
-extern "C" int mad_tagged_receive_short(mad_peer* from, const mad_envelope* wanted, void* base,
-                                        uint64_t count, const mad_type* type, uint32_t how,
-                                        mad_arrival* arrival) {
-  const bool right = from != nullptr && from->status == MAD_SUCCESS && !from->engine->closing() &&
-                     !from->engine->in_callback() && wanted != nullptr &&
-                     wanted->source >= MAD_ANY_SOURCE && wanted->tag >= MAD_ANY_TAG &&
-                     arrival != nullptr;
+extern "C" int mad_tagged_receive_short(mad_engine* engine, mad_peer* from,
+                                        const mad_envelope* wanted, void* base, uint64_t count,
+                                        const mad_type* type, uint32_t how, mad_arrival* arrival) {
+  const bool right = engine != nullptr && !engine->closing() && !engine->in_callback() &&
+                     (from == nullptr || (from->engine == engine && from->status == MAD_SUCCESS)) &&
+                     wanted != nullptr && wanted->source >= MAD_ANY_SOURCE &&
+                     wanted->tag >= MAD_ANY_TAG && arrival != nullptr;
   if (!right) return MAD_NOT_NOW;
   const int status = guarded([&]() __attribute__((always_inline))->int {
     mad::Payload payload;
@@ -164,8 +164,7 @@ extern "C" int mad_tagged_receive_short(mad_peer* from, const mad_envelope* want
                            &payload)) {
       return MAD_NOT_NOW;
     }
-    const bool received =
-        from->engine->receive_next(*from, envelope_of(*wanted), payload, how, arrival);
+    const bool received = engine->receive_next(from, envelope_of(*wanted), payload, how, arrival);
     return received ? MAD_SUCCESS : MAD_NOT_NOW;
   });
   return status == MAD_SUCCESS ? MAD_SUCCESS : MAD_NOT_NOW;

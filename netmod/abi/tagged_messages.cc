@@ -61,7 +61,7 @@ Status TaggedMessages::receive(const Envelope& wanted, const Payload& payload, m
   return StatusCode::kInProgress;
 }
 
-bool TaggedMessages::receive_next(Endpoint& from, const Envelope& wanted, const Payload& payload,
+bool TaggedMessages::receive_next(Endpoint* from, const Envelope& wanted, const Payload& payload,
                                   std::uint32_t how, mad_arrival* arrival) {
   if (find(wanted) != nullptr) return false;
   const bool whole = payload.type != nullptr || (how & MAD_WHOLE) != 0;

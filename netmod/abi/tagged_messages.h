@@ -104,12 +104,12 @@ class TaggedMessages {
   /// it; error: of the message `*arrival`, which is gone.
   Status receive(const Envelope& wanted, const Payload& payload, mad_path path, mad_op* op,
                  mad_receive** receive, mad_arrival* arrival);
-  /// Receives the next message of a peer, if it is here, goes to no receive that was posted, is a
-  /// short one or offers its payload, and has nothing that has to be looked at: no flags, no note,
-  /// not longer than the memory, and as long if that is a layout or `how` has MAD_WHOLE. MAD_WAITS:
-  /// it is looked for during a moment.  False: it was not received, and the memory may hold
-  /// anything.
-  bool receive_next(Endpoint& from, const Envelope& wanted, const Payload& payload,
+  /// Receives the next message of a peer, null: of any, if it is here, goes to no receive that was
+  /// posted, is a short one or offers its payload, and has nothing that has to be looked at: no
+  /// flags, no note, not longer than the memory, and as long if that is a layout or `how` has
+  /// MAD_WHOLE. MAD_WAITS: it is looked for during a moment.  False: it was not received, and the
+  /// memory may hold anything.
+  bool receive_next(Endpoint* from, const Envelope& wanted, const Payload& payload,
                     std::uint32_t how, mad_arrival* arrival);
   /// As receive(), of a message that was claimed, whatever it returns.
   Status receive(mad_message& message, const Payload& payload, mad_path path, mad_op* op,

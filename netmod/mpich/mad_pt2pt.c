@@ -444,8 +444,9 @@ static bool received_fields_short(void* buf, MPI_Aint count, MPI_Datatype dataty
 
   MPIR_Datatype_get_ptr(datatype, object);
   return MPIDI_MAD_fields_of(object)->basic &&
-         mad_tagged_receive_short(from, wanted, packed, (uint64_t)(object->size * count), NULL,
-                                  how | MAD_WHOLE, arrival) == MAD_SUCCESS &&
+         mad_tagged_receive_short(MPIDI_MAD_global.engine, from, wanted, packed,
+                                  (uint64_t)(object->size * count), NULL, how | MAD_WHOLE,
+                                  arrival) == MAD_SUCCESS &&
          MPIDI_MAD_unpack_fields(packed, (MPI_Aint)arrival->received, buf, count, datatype) ==
              MPI_SUCCESS;
 }
@@ -453,19 +454,18 @@ static bool received_fields_short(void* buf, MPI_Aint count, MPI_Datatype dataty
 /* The short way of most messages: whether it was received, by a receive that needs nothing which
  * start_receive() looks after. */
 static inline bool received_short(void* buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Comm* comm,
-                                  MPIDI_av_entry_t* from, const mad_envelope* wanted, uint32_t how,
+                                  mad_peer* from, const mad_envelope* wanted, uint32_t how,
                                   mad_arrival* arrival) {
-  mad_peer* const peer = MPIDI_MAD_AV(from)->peer;
   MPIDI_MAD_layout_t layout;
   mad_path path;
 
   if (MPIDI_MAD_types_checked || MPIDI_MAD_values_wanted) return false;
   if (MPIDI_MAD_comm_path(comm, &path) || path != MAD_PATH_AUTO) return false;
   if (MPIDI_MAD_by_fields(count, datatype))
-    return received_fields_short(buf, count, datatype, peer, wanted, how, arrival);
+    return received_fields_short(buf, count, datatype, from, wanted, how, arrival);
   if (layout_of(buf, count, datatype, &layout)) return false;
-  return mad_tagged_receive_short(peer, wanted, layout.base, layout.count, layout.type, how,
-                                  arrival) == MAD_SUCCESS;
+  return mad_tagged_receive_short(MPIDI_MAD_global.engine, from, wanted, layout.base, layout.count,
+                                  layout.type, how, arrival) == MAD_SUCCESS;
 }
 
 static void tell_received(const mad_arrival* arrival, MPIR_Comm* comm, int context_offset,
@@ -478,17 +478,26 @@ static void tell_received(const mad_arrival* arrival, MPIR_Comm* comm, int conte
   if (unlikely(arrival->value_bytes > 0)) MPIDI_MAD_value_came(comm, arrival, status);
 }
 
+/* Whom the short way has to look at: NULL is anybody, of whom nobody may have failed, as that is an
+ * error that comes first. */
+static inline bool may_be_short(MPIR_Comm* comm, int source, mad_peer** from) {
+  if (unlikely(source == MPI_ANY_SOURCE)) return MPIDI_MAD_global.gone_peers == 0;
+  if (unlikely(source < 0)) return false;
+  *from = MPIDI_MAD_AV(MPIDIU_comm_rank_to_av(comm, source))->peer;
+  return *from != NULL;
+}
+
 bool MPIDI_MAD_received(void* buf, MPI_Aint count, MPI_Datatype datatype, int source, int tag,
                         MPIR_Comm* comm, int context_offset, MPI_Status* status) {
   const mad_envelope wanted = wanted_by(source, tag, comm, context_offset);
+  mad_peer* from = NULL;
   mad_arrival arrival;
   const uint32_t how = MPIR_IS_THREADED || MPIDI_MAD_global.crowded ? 0 : MAD_WAITS;
   bool received;
 
-  if (source < 0) return false; /* any */
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-  received = received_short(buf, count, datatype, comm, MPIDIU_comm_rank_to_av(comm, source),
-                            &wanted, how, &arrival);
+  received = may_be_short(comm, source, &from) &&
+             received_short(buf, count, datatype, comm, from, &wanted, how, &arrival);
   if (received) {
     MPIDI_MAD_global.idle_polls = MPIDI_MAD_global.idle_since = 0;
     if (status != MPI_STATUS_IGNORE) tell_received(&arrival, comm, context_offset, status);

@@ -71,7 +71,8 @@ void Station::take(const Completion& c) {
 void Station::take_in_place() {
   ConnectionId connection = 0;
   for (int taken = 0; ++looks_ % 3 != 0; ++taken) {
-    const Segment packet = driver.next_packet(&connection, taken == 0);
+    const Segment packet =
+        driver.next_packet(&connection, taken == 0 ? Driver::Look::kBriefly : Driver::Look::kOnce);
     if (packet.size == 0) return;
     EXPECT_EQ(disconnected.count(connection), 0u) << "packet after the end of its connection";
     EXPECT_EQ(begun[connection].left, 0u) << "a packet within another";

@@ -43,7 +43,7 @@ class ShortReceive : public ::testing::Test {
   }
   int receive(const mad_envelope& wanted, Bytes* in, const mad_type* type = nullptr,
               std::uint64_t count = 1, std::uint32_t how = 0) {
-    return mad_tagged_receive_short(from_a, &wanted, in->data(),
+    return mad_tagged_receive_short(b.engine(), from_a, &wanted, in->data(),
                                     type == nullptr ? in->size() : count, type, how, &arrival);
   }
   /// By a receive that is posted.
@@ -96,13 +96,55 @@ TEST_F(ShortReceive, MayWantAnySourceOrTagOfAPeer) {
   }
 }
 
+TEST_F(ShortReceive, MayBeOfAnyPeer) {
+  Node c("shm");
+  mad_peer* const c_to_b = c.peer(b);
+  Bytes in(8);
+  Operation received, sent;
+  b.receive_tagged(envelope(0, 999), in.data(), 1, nullptr, MAD_PATH_AUTO, &received);
+  c.send_tagged(c_to_b, envelope(0, 999), "x", 1, nullptr, MAD_PATH_AUTO, &sent);
+  ASSERT_TRUE(progress_until({&b, &c}, [&] { return received.done && sent.done; }));
+  const mad_envelope any = envelope(MAD_ANY_SOURCE, 7), sixth = envelope(6, 7);
+  const auto receive_any = [&](const mad_envelope& wanted, std::uint32_t how) {
+    return mad_tagged_receive_short(b.engine(), nullptr, &wanted, in.data(), 8, nullptr, how,
+                                    &arrival);
+  };
+  EXPECT_EQ(receive_any(any, 0), MAD_NOT_NOW);
+  EXPECT_EQ(receive_any(any, MAD_WAITS), MAD_NOT_NOW);
+  for (int i = 0; i < 2; ++i) {
+    Operation from_c;
+    c.send_tagged(c_to_b, envelope(6, 7), pattern(8, 2).data(), 8, nullptr, MAD_PATH_AUTO, &from_c);
+    ASSERT_TRUE(from_c.done);
+    ASSERT_EQ(receive_any(i == 0 ? any : sixth, MAD_WAITS), MAD_SUCCESS);
+    EXPECT_EQ(in, pattern(8, 2));
+    EXPECT_EQ(arrival.envelope.source, 6);
+    send(7, pattern(8, 1));
+    ASSERT_EQ(receive_any(any, MAD_WAITS), MAD_SUCCESS);
+    EXPECT_EQ(in, pattern(8, 1));
+    EXPECT_EQ(arrival.envelope.source, 5);
+  }
+  send(8, pattern(8, 3));
+  EXPECT_EQ(receive_any(any, MAD_WAITS), MAD_NOT_NOW) << "another tag comes first";
+  EXPECT_EQ(receive_posted(8, 8), pattern(8, 3));
+  send(7, pattern(8, 4));
+  Bytes posted(8);
+  Operation first;
+  b.receive_tagged(any, posted.data(), 8, nullptr, MAD_PATH_AUTO, &first);
+  EXPECT_EQ(receive_any(any, MAD_WAITS), MAD_NOT_NOW) << "one that was posted goes before";
+  ASSERT_TRUE(progress_until({&a, &b}, [&] { return first.done; }));
+  EXPECT_EQ(posted, pattern(8, 4));
+  EXPECT_EQ(b.counters().waiting_messages, 0u);
+}
+
 TEST_F(ShortReceive, MayLookForSomewhatLonger) {
   Bytes in(8);
   const mad_envelope wanted = envelope(5, 7);
-  EXPECT_EQ(mad_tagged_receive_short(from_a, &wanted, in.data(), 8, nullptr, MAD_WAITS, &arrival),
+  EXPECT_EQ(mad_tagged_receive_short(b.engine(), from_a, &wanted, in.data(), 8, nullptr, MAD_WAITS,
+                                     &arrival),
             MAD_NOT_NOW);
   send(7, pattern(8, 1));
-  ASSERT_EQ(mad_tagged_receive_short(from_a, &wanted, in.data(), 8, nullptr, MAD_WAITS, &arrival),
+  ASSERT_EQ(mad_tagged_receive_short(b.engine(), from_a, &wanted, in.data(), 8, nullptr, MAD_WAITS,
+                                     &arrival),
             MAD_SUCCESS);
   EXPECT_EQ(in, pattern(8, 1));
 }
@@ -287,27 +329,36 @@ TEST_F(ShortReceive, SaysNothingOfWhatIsWrong) {
   const mad_envelope wanted = envelope(5, 7), bad_source = envelope(-2, 7),
                      bad_tag = envelope(5, -2);
   char in[8];
-  EXPECT_EQ(mad_tagged_receive_short(nullptr, &wanted, in, 8, nullptr, 0, &arrival), MAD_NOT_NOW);
-  EXPECT_EQ(mad_tagged_receive_short(from_a, nullptr, in, 8, nullptr, 0, &arrival), MAD_NOT_NOW);
-  EXPECT_EQ(mad_tagged_receive_short(from_a, &wanted, nullptr, 8, nullptr, 0, &arrival),
+  EXPECT_EQ(mad_tagged_receive_short(nullptr, from_a, &wanted, in, 8, nullptr, 0, &arrival),
             MAD_NOT_NOW);
-  EXPECT_EQ(mad_tagged_receive_short(from_a, &wanted, in, 8, nullptr, 0, nullptr), MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_receive_short(a.engine(), from_a, &wanted, in, 8, nullptr, 0, &arrival),
+            MAD_NOT_NOW)
+      << "a peer of another engine's";
+  EXPECT_EQ(mad_tagged_receive_short(b.engine(), from_a, nullptr, in, 8, nullptr, 0, &arrival),
+            MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_receive_short(b.engine(), from_a, &wanted, nullptr, 8, nullptr, 0, &arrival),
+            MAD_NOT_NOW);
+  EXPECT_EQ(mad_tagged_receive_short(b.engine(), from_a, &wanted, in, 8, nullptr, 0, nullptr),
+            MAD_NOT_NOW);
   for (const mad_envelope* const bad : {&bad_source, &bad_tag}) {
-    EXPECT_EQ(mad_tagged_receive_short(from_a, bad, in, 8, nullptr, 0, &arrival), MAD_NOT_NOW);
+    EXPECT_EQ(mad_tagged_receive_short(b.engine(), from_a, bad, in, 8, nullptr, 0, &arrival),
+              MAD_NOT_NOW);
   }
 }
 
 // What is found there may be the very message that the callback tells of.
 TEST_F(ShortReceive, GetsNothingInsideACallback) {
   struct Tried {
+    mad_engine* engine;
     mad_peer* from;
     int result = MAD_SUCCESS;
-  } tried{from_a};
+  } tried{b.engine(), from_a};
   b.on_arrival = [&](const Arrival&) {
     Bytes in(8);
     mad_arrival told{};
     const mad_envelope wanted = envelope(5, 7);
-    tried.result = mad_tagged_receive_short(tried.from, &wanted, in.data(), 8, nullptr, 0, &told);
+    tried.result = mad_tagged_receive_short(tried.engine, tried.from, &wanted, in.data(), 8,
+                                            nullptr, 0, &told);
   };
   Operation sent;
   a.send(to_b, "header", nullptr, 0, nullptr, MAD_PATH_AUTO, &sent);

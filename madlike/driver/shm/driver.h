@@ -42,7 +42,7 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
                     std::uint64_t offset, void* context) override;
   Status read_offered(ConnectionId connection, std::uint64_t address, std::uint64_t bytes,
                       ScatteredMemory& memory) override;
-  Segment next_packet(ConnectionId* connection, bool waits) override;
+  Segment next_packet(ConnectionId* connection, Look look) override;
   Segment next_packet_of(ConnectionId connection, bool waits) override;
   void drop_packet() override;
   std::size_t poll(Completion* out, std::size_t capacity) override;

@@ -25,8 +25,14 @@ constexpr std::uint32_t kIdle = 64;
 constexpr std::uint32_t kLookEvery = 4096, kLookWhileMeeting = 32;
 constexpr std::uint32_t kTickEvery = 16;
 constexpr int kEventsAtOnce = 32;
-// Looks at the next marks of peers, in some 50 ns, of who only waits; and at one's.
+// Looks at the next marks of peers, in some 50 ns, and at one's, during a while.
 constexpr int kLooks = 64, kLooksAtOne = 2048;
+
+int looks_at(std::size_t peers, Driver::Look look) {
+  if (look == Driver::Look::kOnce || peers > kMostLookedAt) return 1;
+  const int most = static_cast<int>(std::max<std::size_t>(peers, 1));
+  return look == Driver::Look::kBriefly ? kLooks : kLooksAtOne / most;
+}
 
 }  // namespace
 
@@ -55,9 +61,8 @@ std::size_t ShmDriver::poll(Completion* out, std::size_t capacity) {
 
 // Who waits for an answer asks again and again, and spends most of the time elsewhere: what comes
 // then is found late.
-Segment ShmDriver::next_packet(ConnectionId* connection, bool waits) {
-  const int looks = waits && listed_.size() <= kMostLookedAt ? kLooks : 1;
-  for (int look = 0; look < looks; ++look) {
+Segment ShmDriver::next_packet(ConnectionId* connection, Look look) {
+  for (int left = looks_at(listed_.size(), look); left > 0; --left) {
     for (ShmConnection* const each : listed_) {
       if (!each->in->ready()) continue;
       *connection = each->id;
