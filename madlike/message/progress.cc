@@ -137,9 +137,18 @@ bool Progress::take_from(Endpoint& from, bool waits) {
   return packet.size > 0 && take_single(*from.driver, from, packet);
 }
 
+// What comes by a fabric is not to wait until another one was looked at for long.
+Driver::Look Progress::look_of_any() const {
+  std::size_t speak = 0;
+  for (std::size_t fabric = 0; fabric < peers_.fabrics(); ++fabric) {
+    if (core_.counters.drivers[fabric].packets_received > 0) ++speak;
+  }
+  return speak > 1 ? Driver::Look::kBriefly : Driver::Look::kAWhile;
+}
+
 bool Progress::take_from_any(bool waits) {
   if (!takes_single()) return false;
-  const Driver::Look look = waits ? Driver::Look::kAWhile : Driver::Look::kOnce;
+  const Driver::Look look = waits ? look_of_any() : Driver::Look::kOnce;
   for (std::size_t fabric = 0; fabric < peers_.fabrics(); ++fabric) {
     Driver& driver = peers_.driver(fabric);
     ConnectionId connection = 0;

@@ -52,6 +52,7 @@ class Progress {
   /// message, unless it is the first, that no receive waits for.  And whether one did for any.
   std::size_t take_in_place(std::size_t fabric, bool* waited_for);
   bool takes_single() const;
+  Driver::Look look_of_any() const;
   bool take_single(Driver& driver, Endpoint& from, Segment packet);
   /// `count` completions of a fabric stand in the batch.  Stays out of turn(), as most polls are
   /// empty.

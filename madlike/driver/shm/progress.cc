@@ -29,9 +29,8 @@ constexpr int kEventsAtOnce = 32;
 constexpr int kLooks = 64, kLooksAtOne = 2048;
 
 int looks_at(std::size_t peers, Driver::Look look) {
-  if (look == Driver::Look::kOnce || peers > kMostLookedAt) return 1;
-  const int most = static_cast<int>(std::max<std::size_t>(peers, 1));
-  return look == Driver::Look::kBriefly ? kLooks : kLooksAtOne / most;
+  if (look == Driver::Look::kOnce || peers == 0 || peers > kMostLookedAt) return 1;
+  return look == Driver::Look::kBriefly ? kLooks : kLooksAtOne / static_cast<int>(peers);
 }
 
 }  // namespace
