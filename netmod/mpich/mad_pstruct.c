@@ -197,19 +197,18 @@ static int create_committed(int count, const int* lengths, const MPI_Aint* displ
 
 static int complete(int count, const int* lengths, const MPI_Aint* displacements,
                     const MPI_Datatype* types, MPI_Datatype handle, MPI_Datatype* completed) {
-  enum { FEW = 64 };
   int mpi_errno = check_arrays(count, lengths, displacements, types);
   const pstruct_t* proto = find(handle);
-  int few_lengths[FEW];
-  MPI_Aint few_displacements[FEW];
-  MPI_Datatype few_types[FEW];
+  int few_lengths[MPIDI_MAD_FIELDS];
+  MPI_Aint few_displacements[MPIDI_MAD_FIELDS];
+  MPI_Datatype few_types[MPIDI_MAD_FIELDS];
   pstruct_t few = {count, few_lengths, few_displacements, few_types}, *all = &few;
 
   MPIR_ERR_CHECK(mpi_errno);
   MPIR_ERR_CHKANDJUMP(proto == NULL, mpi_errno, MPI_ERR_TYPE, "**mad_proto");
   MPIR_ERR_CHKANDJUMP2(count != proto->count, mpi_errno, MPI_ERR_COUNT, "**mad_fields",
                        "**mad_fields %d %d", count, proto->count);
-  if (count > FEW) {
+  if (count > MPIDI_MAD_FIELDS) {
     all = copy_of(count, proto->lengths, proto->displacements, proto->types);
     MPIR_ERR_CHKANDJUMP(all == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
   }
