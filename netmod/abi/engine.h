@@ -112,6 +112,7 @@ struct mad_engine final : private mad::MessageEvents {
   /// nothing was done.
   bool send_short(mad_peer& to, const mad::TaggedHeader& header, mad::Segment run,
                   mad_path path = MAD_PATH_AUTO);
+  bool send_short(mad_peer& to, const mad::TaggedHeader& header, const mad::WholePayload& payload);
   bool send_short(mad_peer& to, const mad::TaggedHeader& header, const mad::Payload& layout,
                   mad_path path = MAD_PATH_AUTO);
   mad::TaggedMessages& tagged() { return tagged_; }
@@ -244,6 +245,15 @@ inline bool mad_engine::send_short(mad_peer& to, const mad::TaggedHeader& header
       trace_ == nullptr && run.size < mad::Messenger::max_at_once(*to.endpoint, true);
   if (!may_be || !messenger_->send_short(*to.endpoint, header, run)) return false;
   count_send(mad::Path::kContiguous, path, run.size);
+  return true;
+}
+
+inline bool mad_engine::send_short(mad_peer& to, const mad::TaggedHeader& header,
+                                   const mad::WholePayload& payload) {
+  const bool may_be = !is_self(to) && trace_ == nullptr &&
+                      payload.bytes() < mad::Messenger::max_at_once(*to.endpoint, true);
+  if (!may_be || !messenger_->send_short(*to.endpoint, header, payload)) return false;
+  count_send(mad::Path::kContiguous, MAD_PATH_AUTO, payload.bytes());
   return true;
 }
 

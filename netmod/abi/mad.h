@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-#define MAD_ABI_VERSION 13
+#define MAD_ABI_VERSION 14
 #define MAD_ADDRESS_MAX 110   /* bytes of an engine's address; MPI's port names can carry as much */
 #define MAD_FABRICS_MAX 4     /* fabrics of one engine */
 #define MAD_FABRICS_BYTES 128 /* their names, as one text with its end */
@@ -547,6 +547,12 @@ MAD_API int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_envelo
 MAD_API int mad_tagged_send_short(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
                                   const mad_extension* extension, const void* base, uint64_t count,
                                   const mad_type* type);
+/* The same for `bytes` that `write` puts where they leave from, if they can: whatever else would be
+ * written and then read again. It is not to call libmad.  MAD_NOT_NOW also for one to oneself. */
+typedef void (*mad_writer)(const void* context, void* out);
+MAD_API int mad_tagged_send_written(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
+                                    const mad_extension* extension, uint64_t bytes,
+                                    mad_writer write, const void* context);
 /* For mad_tagged_receive_short(): the caller does nothing but wait for the message, so that it is
  * looked for during a microsecond or two; it is not to be shorter than the memory. */
 #define MAD_WAITS 1u

@@ -102,13 +102,32 @@ extern "C" int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_env
 }
 
 // What is wrong, or short, mad_tagged_send() tells.
+namespace {
+
+bool may_be_short(const mad_peer* peer, const mad_envelope* envelope, std::uint32_t flags) {
+  return peer != nullptr && peer->status == MAD_SUCCESS && !peer->engine->closing() &&
+         envelope != nullptr && envelope->source >= 0 && envelope->tag >= 0 && flags <= kFlagBits;
+}
+
+/// What a C function writes.
+class WrittenPayload final : public mad::WholePayload {
+ public:
+  WrittenPayload(std::uint64_t bytes, mad_writer write, const void* context)
+      : WholePayload(static_cast<std::size_t>(bytes)), write_(write), context_(context) {}
+  std::uint64_t run_bytes() const override { return UINT64_MAX; }
+  void write(std::byte* out) const override { write_(context_, out); }
+
+ private:
+  const mad_writer write_;
+  const void* const context_;
+};
+
+}  // namespace
+
 extern "C" int mad_tagged_send_short(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
                                      const mad_extension* extension, const void* base,
                                      uint64_t count, const mad_type* type) {
-  const bool right = peer != nullptr && peer->status == MAD_SUCCESS && !peer->engine->closing() &&
-                     envelope != nullptr && envelope->source >= 0 && envelope->tag >= 0 &&
-                     flags <= kFlagBits;
-  if (!right) return MAD_NOT_NOW;
+  if (!may_be_short(peer, envelope, flags)) return MAD_NOT_NOW;
   const int status = guarded([&]() __attribute__((always_inline))->int {
     mad::TaggedHeader header{envelope_of(*envelope), static_cast<std::uint8_t>(flags)};
     if (extension != nullptr && add_extension(*extension, &header)) return MAD_NOT_NOW;
@@ -122,6 +141,19 @@ extern "C" int mad_tagged_send_short(mad_peer* peer, const mad_envelope* envelop
       return MAD_NOT_NOW;
     }
     return peer->engine->send_short(*peer, header, layout) ? MAD_SUCCESS : MAD_NOT_NOW;
+  });
+  return status == MAD_SUCCESS ? MAD_SUCCESS : MAD_NOT_NOW;
+}
+
+extern "C" int mad_tagged_send_written(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
+                                       const mad_extension* extension, uint64_t bytes,
+                                       mad_writer write, const void* context) {
+  if (!may_be_short(peer, envelope, flags) || write == nullptr) return MAD_NOT_NOW;
+  const int status = guarded([&]() __attribute__((always_inline))->int {
+    mad::TaggedHeader header{envelope_of(*envelope), static_cast<std::uint8_t>(flags)};
+    if (extension != nullptr && add_extension(*extension, &header)) return MAD_NOT_NOW;
+    const WrittenPayload payload(bytes, write, context);
+    return peer->engine->send_short(*peer, header, payload) ? MAD_SUCCESS : MAD_NOT_NOW;
   });
   return status == MAD_SUCCESS ? MAD_SUCCESS : MAD_NOT_NOW;
 }

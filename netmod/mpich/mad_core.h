@@ -215,6 +215,15 @@ static inline bool MPIDI_MAD_by_fields(MPI_Aint count, MPI_Datatype datatype) {
 }
 int MPIDI_MAD_pack_fields(const void* buf, MPI_Aint count, MPI_Datatype datatype, void* packed,
                           MPI_Aint* bytes);
+/* The same where it cannot fail: of fields of basic types (`MPIDI_MAD_elements_t`, a mad_writer).
+ */
+typedef struct {
+  const void* buf;
+  MPI_Aint count;
+  const MPIR_Datatype* datatype;
+} MPIDI_MAD_elements_t;
+bool MPIDI_MAD_has_basic_fields(const MPIR_Datatype* datatype);
+void MPIDI_MAD_write_fields(const void* elements, void* packed);
 /* As many fields as `bytes` have. */
 int MPIDI_MAD_unpack_fields(const void* packed, MPI_Aint bytes, void* buf, MPI_Aint count,
                             MPI_Datatype datatype);

@@ -48,9 +48,10 @@ static void release_types(const pstruct_t* proto) {
     if (proto->types[i] != MPIX_TYPE_UNKNOWN) MPIR_Datatype_release_if_not_builtin(proto->types[i]);
 }
 
-void MPIDI_MAD_free_pstruct(MPI_Datatype* handle) {
+bool MPIDI_MAD_free_pstruct(MPI_Datatype* handle) {
   pstruct_t* proto = find(*handle);
 
+  if (proto == NULL) return false;
   known.all[(unsigned)*handle - (unsigned)handle_of(0)] = NULL;
   release_types(proto);
   MPL_free(proto);
@@ -61,6 +62,7 @@ void MPIDI_MAD_free_pstruct(MPI_Datatype* handle) {
     known.all = NULL;
     known.room = 0;
   }
+  return true;
 }
 
 /* A place without a proto datatype; below 0: there is none. */
@@ -186,7 +188,7 @@ static int create_committed(int count, const int* lengths, const MPI_Aint* displ
   int mpi_errno = MPI_SUCCESS;
   MPIR_Datatype* made;
 
-  if (MPIDI_MAD_create_struct(count, lengths, displacements, types, completed)) {
+  if (MPIDI_MAD_create_basic_struct(count, lengths, displacements, types, completed)) {
     MPIR_Datatype_get_ptr(*completed, made);
     made->is_committed = 1; /* what is compiled of it is when it is needed */
     return MPI_SUCCESS;

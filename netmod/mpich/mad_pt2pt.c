@@ -196,9 +196,19 @@ static bool sent_fields_short(const void* buf, MPI_Aint count, MPI_Datatype data
                               mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
                               const mad_extension* extension) {
   char packed[MPIDI_MAD_FIELDS_BYTES];
+  MPIR_Datatype* object;
   MPI_Aint bytes;
 
   if (peer == NULL || (flags & MAD_SYNCHRONOUS)) return false;
+  MPIR_Datatype_get_ptr(datatype, object);
+  if (MPIDI_MAD_has_basic_fields(object)) {
+    /* Bytes read where many stores had just made them would wait for those, and for what other
+     * ranks hold of the lines of earlier ones. */
+    const MPIDI_MAD_elements_t elements = {buf, count, object};
+    if (mad_tagged_send_written(peer, envelope, flags, extension, (uint64_t)(object->size * count),
+                                MPIDI_MAD_write_fields, &elements) == MAD_SUCCESS)
+      return true;
+  }
   return MPIDI_MAD_pack_fields(buf, count, datatype, packed, &bytes) == MPI_SUCCESS &&
          mad_tagged_send_short(peer, envelope, flags, extension, packed, (uint64_t)bytes, NULL) ==
              MAD_SUCCESS;

@@ -3,7 +3,8 @@
  * Programs that give each message a type of its own pay for making it every time: for what MPICH's
  * datatype engine and ours compile, which one short message never earns back.  Here a struct of
  * few fields is its list of fields and no more.  Short messages of it are copied field by field;
- * whatever else it is used for has MPICH's engine or ours compile it then.
+ * whatever else it is used for has MPICH's engine or ours compile it then.  Those whose fields are
+ * of basic types are made, committed and freed here before MPICH looks at the arguments.
  *
  * Bounds, padding included, are those that MPICH computes for the same struct.
  */
@@ -167,8 +168,10 @@ static MPI_Aint alignment_of_fields(int count, const int* lengths, const MPI_Dat
 
 /* Size and bounds; false: MPICH is to make this struct.  MPICH pads a struct, but not one whose
  * fields are of one type; which types are one to it, only it knows. */
-static bool describe_any(int count, const int* lengths, const MPI_Aint* displacements,
-                         const MPI_Datatype* types, MPIR_Datatype* out) {
+static bool describe_any(MPIDI_MAD_fields_t* list, MPIR_Datatype* out) {
+  const int count = list->count;
+  const int* const lengths = list->lengths;
+  const MPI_Datatype* const types = list->types;
   bool one_type = true, one_size = true;
   const MPI_Aint first_size = facts_of(types[0]).size;
   type_facts_t type;
@@ -185,7 +188,7 @@ static bool describe_any(int count, const int* lengths, const MPI_Aint* displace
       if (lengths[i] < 0) return false;
       continue;
     }
-    add_field(&all, lengths[i], displacements[i], &type);
+    add_field(&all, lengths[i], list->displacements[i], &type);
     if (all.element != type.element || all.element_size != type.element_size)
       add_element(&all, &type);
   }
@@ -206,6 +209,9 @@ static bool describe_any(int count, const int* lengths, const MPI_Aint* displace
   out->builtin_element_size = all.element_size;
   out->basic_type = all.element;
   out->typerep.num_contig_blocks = all.blocks;
+  list->basic = false;
+  list->each = 0;
+  for (int i = 0; i < count; i++) MPIR_Datatype_add_ref_if_not_builtin(types[i]);
   return true;
 }
 
@@ -214,20 +220,6 @@ typedef struct {
   MPI_Aint lb, ub, size;
   MPI_Aint gaps; /* 0: they are one run */
 } bytes_t;
-
-/* Whose fields are as long as each other. */
-static bytes_t bounds_of_alike(int count, MPI_Aint bytes, const MPI_Aint* displacements) {
-  MPI_Aint lb = displacements[0], last = lb, end = lb, gaps = 0;
-
-  for (int i = 0; i < count; i++) {
-    const MPI_Aint start = displacements[i];
-    gaps |= start ^ end;
-    end = start + bytes;
-    lb = MPL_MIN(lb, start);
-    last = MPL_MAX(last, start);
-  }
-  return (bytes_t){lb, last + bytes, count * bytes, gaps};
-}
 
 static void set_bytes(const bytes_t* bytes, MPI_Aint padding, int count, MPIR_Datatype* out) {
   out->true_lb = out->lb = bytes->lb;
@@ -239,21 +231,23 @@ static void set_bytes(const bytes_t* bytes, MPI_Aint padding, int count, MPIR_Da
   out->typerep.num_contig_blocks = count;
 }
 
-/* False: some are not of basic types, or have no elements. */
-static bool describe_alike(const MPIDI_MAD_fields_t* list, MPIR_Datatype* out) {
+/* Of fields that are alike and lie one behind the other.  False: they are not of a basic type, or
+ * have no elements. */
+static bool describe_ascending(const MPIDI_MAD_fields_t* list, MPIR_Datatype* out) {
   const MPI_Datatype type = list->types[0];
-  const MPI_Aint element = MPIR_Datatype_get_basic_size(type), bytes = element * list->lengths[0];
-  bytes_t all;
+  const MPI_Aint element = MPIR_Datatype_get_basic_size(type), each = element * list->lengths[0];
+  const MPI_Aint first = list->displacements[0], last = list->displacements[list->count - 1];
+  const MPI_Aint size = list->count * each, extent = last + each - first;
+  const bytes_t all = {first, last + each, size, extent - size};
 
-  if (!HANDLE_IS_BUILTIN(type) || bytes <= 0) return false;
-  all = bounds_of_alike(list->count, bytes, list->displacements);
+  if (!HANDLE_IS_BUILTIN(type) || each <= 0) return false;
   set_bytes(&all, 0, list->count, out);
   out->builtin_element_size = element;
   out->basic_type = type;
   return true;
 }
 
-/* The same; false also if MPICH is to make the struct. */
+/* False: some are not of basic types, or have no elements, or MPICH is to make the struct. */
 static bool describe_basic(const MPIDI_MAD_fields_t* list, MPIR_Datatype* out) {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Aint element = 0, end = list->displacements[0], alignment = 0, padding = 0;
@@ -287,17 +281,6 @@ static bool describe_basic(const MPIDI_MAD_fields_t* list, MPIR_Datatype* out) {
   set_bytes(&all, padding, list->count, out);
   out->builtin_element_size = other_elements ? -1 : first_element;
   out->basic_type = one_type ? type : MPI_DATATYPE_NULL;
-  return true;
-}
-
-/* False: MPICH is to make this struct. */
-static bool describe(MPIDI_MAD_fields_t* list, bool alike, MPIR_Datatype* out) {
-  list->basic = alike ? describe_alike(list, out) : describe_basic(list, out);
-  list->each = alike && list->basic ? list->lengths[0] * out->builtin_element_size : 0;
-  if (list->basic) return true;
-  if (!describe_any(list->count, list->lengths, list->displacements, list->types, out))
-    return false;
-  for (int i = 0; i < list->count; i++) MPIR_Datatype_add_ref_if_not_builtin(list->types[i]);
   return true;
 }
 
@@ -345,17 +328,37 @@ void MPIDI_MAD_struct_finalize(void) {
   }
 }
 
-/* memcpy() itself: compilers that know how long an array is at most take slower instructions. */
-static inline void copy_array(void* to, const void* from, size_t bytes) {
-  __asm__("" : "+r"(bytes));
-  memcpy(to, from, bytes);
+/* Copies the fields.  Whether they are alike, and each lies behind the one before, as most do; that
+ * is found out on the way, by vectors where the processor has them. */
+__attribute__((optimize("O3"))) static bool copy_ascending(int count, const int* restrict lengths,
+                                                           const MPI_Aint* restrict displacements,
+                                                           const MPI_Datatype* restrict types,
+                                                           int* restrict to_lengths,
+                                                           MPI_Aint* restrict to_displacements,
+                                                           MPI_Datatype* restrict to_types) {
+  const int length = lengths[0];
+  const MPI_Datatype type = types[0];
+  const MPI_Aint each = (MPI_Aint)length * MPIR_Datatype_get_basic_size(type);
+  int other = 0;      /* not 0: one was */
+  MPI_Aint steps = 0; /* negative: one was */
+
+  for (int i = 0; i < count; i++) {
+    other |= (lengths[i] ^ length) | (types[i] ^ type);
+    to_lengths[i] = lengths[i];
+    to_types[i] = types[i];
+  }
+  to_displacements[0] = displacements[0];
+  for (int i = 1; i < count; i++) {
+    steps |= displacements[i] - displacements[i - 1] - each;
+    to_displacements[i] = displacements[i];
+  }
+  return other == 0 && steps >= 0;
 }
 
 /* NULL: there is no memory for it. */
 static MPIDI_MAD_fields_t* new_list(int count, const int* lengths, const MPI_Aint* displacements,
-                                    const MPI_Datatype* types) {
+                                    const MPI_Datatype* types, bool* ascending) {
   MPIDI_MAD_fields_t* list = allocate(power_of(count));
-  const size_t fields = (size_t)count;
   MPI_Aint* counts;
 
   if (unlikely(list == NULL)) return NULL;
@@ -365,18 +368,9 @@ static MPIDI_MAD_fields_t* new_list(int count, const int* lengths, const MPI_Ain
   MPIR_Datatype_access_contents(&list->contents, &list->lengths, &list->displacements, &counts,
                                 &list->types);
   *list->lengths++ = count; /* the first of MPICH's integers */
-  copy_array(list->lengths, lengths, fields * sizeof(*lengths));
-  copy_array(list->displacements, displacements, fields * sizeof(*displacements));
-  copy_array(list->types, types, fields * sizeof(*types));
+  *ascending = copy_ascending(count, lengths, displacements, types, list->lengths,
+                              list->displacements, list->types);
   return list;
-}
-
-/* Whether all are the first one's: an array that is what it is from its second element on. */
-static bool are_alike(int count, const int* lengths, const MPI_Datatype* types) {
-  const size_t others = (size_t)count - 1;
-
-  return memcmp(lengths, lengths + 1, others * sizeof(*lengths)) == 0 &&
-         memcmp(types, types + 1, others * sizeof(*types)) == 0;
 }
 
 void MPIDI_MAD_free_fields(MPIR_Datatype* datatype) {
@@ -391,18 +385,26 @@ void MPIDI_MAD_free_fields(MPIR_Datatype* datatype) {
   MPIDI_MAD_DT(datatype)->fields = NULL;
 }
 
-/* ---- making one ---- */
+/* ---- making one, and freeing it ---- */
 
-bool MPIDI_MAD_create_struct(int count, const int* lengths, const MPI_Aint* displacements,
-                             const MPI_Datatype* types, MPI_Datatype* newtype) {
+static bool describe(MPIDI_MAD_fields_t* list, bool ascending, MPIR_Datatype* out) {
+  list->basic = (ascending && describe_ascending(list, out)) || describe_basic(list, out);
+  list->each = ascending && list->basic ? out->builtin_element_size * list->lengths[0] : 0;
+  return list->basic;
+}
+
+/* `basic`: only of fields of basic types; else of any.  False: MPICH is to make this struct. */
+static bool create(int count, const int* lengths, const MPI_Aint* displacements,
+                   const MPI_Datatype* types, bool basic, MPI_Datatype* newtype) {
   MPIR_Datatype* made;
   MPIDI_MAD_fields_t* list;
+  bool ascending;
 
   if (count < 1 || count > MPIDI_MAD_FIELDS) return false;
-  list = new_list(count, lengths, displacements, types);
+  list = new_list(count, lengths, displacements, types, &ascending);
   if (list == NULL) return false;
   made = MPIR_Handle_obj_alloc(&MPIR_Datatype_mem);
-  if (made == NULL || !describe(list, are_alike(count, lengths, types), made)) {
+  if (made == NULL || !(basic ? describe(list, ascending, made) : describe_any(list, made))) {
     if (made) MPIR_Handle_obj_free(&MPIR_Datatype_mem, made);
     release(list);
     return false;
@@ -419,6 +421,52 @@ bool MPIDI_MAD_create_struct(int count, const int* lengths, const MPI_Aint* disp
   *newtype = made->handle;
   return true;
 }
+
+bool MPIDI_MAD_create_basic_struct(int count, const int* lengths, const MPI_Aint* displacements,
+                                   const MPI_Datatype* types, MPI_Datatype* newtype) {
+  return lengths && displacements && types && newtype &&
+         create(count, lengths, displacements, types, true, newtype);
+}
+
+bool MPIDI_MAD_create_struct(int count, const int* lengths, const MPI_Aint* displacements,
+                             const MPI_Datatype* types, MPI_Datatype* newtype) {
+  return create(count, lengths, displacements, types, false, newtype);
+}
+
+/* NULL: it is not such a struct, or no datatype at all. */
+static MPIR_Datatype* struct_of(const MPI_Datatype* handle) {
+  MPIR_Datatype* datatype;
+
+  if (handle == NULL || HANDLE_GET_MPI_KIND(*handle) != MPIR_DATATYPE || HANDLE_IS_BUILTIN(*handle))
+    return NULL;
+  MPIR_Datatype_get_ptr(*handle, datatype);
+  return datatype && MPIDI_MAD_has_fields(datatype) ? datatype : NULL;
+}
+
+bool MPIDI_MAD_commit(const MPI_Datatype* handle) {
+  MPIR_Datatype* const datatype = struct_of(handle);
+
+  if (datatype == NULL) return handle && MPIDI_MAD_is_pstruct(*handle);
+  if (datatype->size > MPIDI_MAD_FIELDS_BYTES) return false;
+  datatype->is_committed = 1;
+  return true;
+}
+
+bool MPIDI_MAD_free(MPI_Datatype* handle) {
+  MPIR_Datatype* const datatype = struct_of(handle);
+
+  if (datatype == NULL) return handle && MPIDI_MAD_free_pstruct(handle);
+  if (MPIR_Object_get_ref(datatype) > 1 || datatype->attributes || datatype->flattened ||
+      datatype->typerep.handle != MPIR_TYPEREP_HANDLE_NULL || MPIDI_MAD_is_compiled(datatype))
+    return false;
+  MPIDI_MAD_free_fields(datatype);
+  MPIR_Object_set_ref(datatype, 0);
+  MPIR_Handle_obj_free(&MPIR_Datatype_mem, datatype);
+  *handle = MPI_DATATYPE_NULL;
+  return true;
+}
+
+/* ---- for MPICH's datatype engine ---- */
 
 static void complete_struct(MPIR_Datatype* datatype) {
   MPI_Aint lengths[MPIDI_MAD_FIELDS];

@@ -357,6 +357,44 @@ TEST_P(Tagged, OneRunLeavesTheShortWayOrNotAtAll) {
   EXPECT_EQ(b.counters().waiting_messages, 0u) << "what did not leave was not sent";
 }
 
+TEST_P(Tagged, WhatAFunctionWritesLeavesTheShortWayOrNotAtAll) {
+  struct Pattern {
+    std::size_t bytes;
+    mutable int written;
+  };
+  const mad_writer write = [](const void* context, void* out) {
+    const auto& what = *static_cast<const Pattern*>(context);
+    const Bytes bytes = pattern(what.bytes, 8);
+    std::copy(bytes.begin(), bytes.end(), static_cast<std::byte*>(out));
+    ++what.written;
+  };
+  const bool lends = std::string(GetParam()) == "shm" || std::string(GetParam()) == "ucx:posix,cma";
+  const mad_envelope to = envelope(3, 1);
+  const Pattern most{1 << 20, 0}, some{77, 0}, none{0, 0};
+  const std::uint64_t before = a.counters().sends[MAD_PATH_AUTO];
+  const auto send = [&](const Pattern& what, std::uint32_t flags, mad_writer by) {
+    return mad_tagged_send_written(to_b, &to, flags, nullptr, what.bytes, by, &what);
+  };
+  EXPECT_EQ(send(most, 0, write), MAD_NOT_NOW);
+  EXPECT_EQ(send(some, MAD_SYNCHRONOUS, write), MAD_NOT_NOW);
+  EXPECT_EQ(send(some, 0, nullptr), MAD_NOT_NOW);
+  EXPECT_EQ(most.written + some.written, 0) << "what does not leave is not written";
+  for (const Pattern* const what : {&some, &none}) {
+    ASSERT_EQ(send(*what, 5, write), lends ? MAD_SUCCESS : MAD_NOT_NOW);
+    EXPECT_EQ(what->written, lends ? 1 : 0);
+    if (!lends) continue;
+    Bytes in(what->bytes);
+    Operation received;
+    b.receive_tagged(to, in.data(), in.size(), nullptr, MAD_PATH_AUTO, &received);
+    ASSERT_TRUE(both_until([&] { return received.done; }));
+    EXPECT_EQ(received.bytes, what->bytes);
+    EXPECT_EQ(received.arrival.flags, 5);
+    EXPECT_EQ(in, pattern(what->bytes, 8));
+  }
+  EXPECT_EQ(a.counters().sends[MAD_PATH_AUTO] - before, lends ? 1u : 0u);
+  EXPECT_EQ(b.counters().waiting_messages, 0u);
+}
+
 TEST_P(Tagged, WhatTravelsAlongLeavesTheShortWayOrNotAtAll) {
   const std::uint64_t note[2] = {11, 12};
   const Bytes value = pattern(MAD_VALUE_MAX, 7), out = pattern(33, 6);

@@ -332,6 +332,77 @@ static void long_and_short(MPI_Comm comm) {
   MPI_Type_free(&particle);
 }
 
+static void expect(int result, int wanted, const char* what) {
+  int class;
+  MPI_Error_class(result, &class);
+  CHECK(class == wanted, "%s: error class %d, expected %d", what, class, wanted);
+}
+
+/* Arguments that are wrong, which are MPICH's to find. */
+static void wrong_arguments(void) {
+  const int lengths[] = {1, 2}, negative[] = {1, -2};
+  const MPI_Aint displacements[] = {0, 8};
+  const MPI_Datatype types[] = {MPI_INT, MPI_INT}, none[] = {MPI_INT, MPI_DATATYPE_NULL};
+  MPI_Datatype type, freed;
+  expect(MPI_Type_create_struct(-1, lengths, displacements, types, &type), MPI_ERR_COUNT, "count");
+  expect(MPI_Type_create_struct(2, negative, displacements, types, &type), MPI_ERR_COUNT, "length");
+  expect(MPI_Type_create_struct(2, NULL, displacements, types, &type), MPI_ERR_ARG, "no lengths");
+  expect(MPI_Type_create_struct(2, lengths, NULL, types, &type), MPI_ERR_ARG, "no displacements");
+  expect(MPI_Type_create_struct(2, lengths, displacements, NULL, &type), MPI_ERR_ARG, "no types");
+  expect(MPI_Type_create_struct(2, lengths, displacements, types, NULL), MPI_ERR_ARG, "no result");
+  expect(MPI_Type_create_struct(2, lengths, displacements, none, &type), MPI_ERR_TYPE, "null type");
+  CHECK_MPI(MPI_Type_create_struct(2, lengths, displacements, types, &type));
+  expect(MPI_Send(displacements, 1, type, 1 - rank, kTag, MPI_COMM_WORLD), MPI_ERR_TYPE,
+         "not committed");
+  CHECK_MPI(MPI_Type_commit(&type));
+  CHECK_MPI(MPI_Type_commit(&type));
+  freed = type;
+  CHECK_MPI(MPI_Type_free(&type));
+  CHECK(type == MPI_DATATYPE_NULL, "handle %x after MPI_Type_free", (unsigned)type);
+  expect(MPI_Type_free(&type), MPI_ERR_TYPE, "null freed");
+  MPI_Type_free(&freed); /* what MPICH lets pass does no harm to the types that follow */
+  expect(MPI_Type_commit(&type), MPI_ERR_TYPE, "null committed");
+}
+
+static int deleted;
+
+static int delete_attribute(MPI_Datatype type, int key, void* value, void* extra) {
+  (void)type, (void)key, (void)value, (void)extra;
+  deleted++;
+  return MPI_SUCCESS;
+}
+
+/* Of structs that have an attribute, a name and a copy, which one of them outlives. */
+static void belongings(void) {
+  const int lengths[] = {1, 1};
+  const MPI_Aint displacements[] = {0, 6};
+  const MPI_Datatype types[] = {MPI_SHORT, MPI_SHORT};
+  MPI_Datatype type, copy;
+  int key, length, packed = 0;
+  char name[MPI_MAX_OBJECT_NAME], bytes[4];
+  const short values[] = {3, 0, 0, 7};
+  MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete_attribute, &key, NULL);
+  MPI_Type_create_struct(2, lengths, displacements, types, &type);
+  MPI_Type_get_name(type, name, &length);
+  CHECK(length == 0, "a new type is named '%s'", name);
+  CHECK_MPI(MPI_Type_set_name(type, "two shorts"));
+  CHECK_MPI(MPI_Type_set_attr(type, key, NULL));
+  CHECK_MPI(MPI_Type_dup(type, &copy));
+  MPI_Type_commit(&type);
+  MPI_Type_free(&type);
+  CHECK_MPI(MPI_Type_commit(&copy));
+  CHECK_MPI(MPI_Pack(values, 1, copy, bytes, sizeof(bytes), &packed, MPI_COMM_SELF));
+  CHECK(packed == 4 && memcmp(bytes, &values[0], 2) == 0 && memcmp(bytes + 2, &values[3], 2) == 0,
+        "%d bytes packed by the copy, or others", packed);
+  MPI_Type_free(&copy);
+  CHECK(deleted == 1, "%d attributes deleted", deleted);
+  MPI_Type_create_struct(2, lengths, displacements, types, &type);
+  CHECK_MPI(MPI_Type_set_attr(type, key, NULL));
+  MPI_Type_free(&type);
+  CHECK(deleted == 2, "%d attributes deleted", deleted);
+  MPI_Type_free_keyval(&key);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -350,6 +421,8 @@ int main(int argc, char** argv) {
   for (uint64_t round = 0; round < 12; round++) one_sided(seed + 1000 + round);
   path_set(comm, kPaths[0]);
   freed_in_flight(comm);
+  wrong_arguments();
+  belongings();
   long_and_short(comm);
   MPI_Comm_free(&comm);
   return check_finish();

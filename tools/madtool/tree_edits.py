@@ -44,7 +44,8 @@ _COMPOSITIONS = "src/mpid/ch4/src/ch4_coll_impl.h"
 _CLASSES = "src/mpi/errhan/baseerrnames.txt"
 _CLASSES_SCRIPT = "maint/extracterrmsgs"
 _YAKSA = "src/mpi/datatype/typerep/src/typerep_yaksa_pack.c"
-_PACKING = "src/binding/c/datatype"
+_TYPE_CALLS = "src/binding/c/datatype"
+_STRUCT_TYPES = 39 * " " + "const MPI_Datatype array_of_types[], MPI_Datatype *newtype"
 _SELECTION = "src/mpi/coll/src/csel_json_autogen.c"
 _ALLREDUCE = "src/mpi/coll/allreduce/allreduce_intra"
 _ERROR_TEXTS = "src/mpi/errhan/errutil.c"
@@ -75,7 +76,7 @@ _BARRIER_SPINS = ("where ranks outnumber cores, each that waited in the barrier 
 def _user_buffer(function: str, buffer: str, count: str) -> Edit:
     """MPI_Pack and MPI_Unpack check the caller's buffer as MPI_Send does."""
     return Edit(
-        f"{_PACKING}/{function}.c",
+        f"{_TYPE_CALLS}/{function}.c",
         f"            if ({count} > 0) {{\n"
         f'                MPIR_ERRTEST_ARGNULL({buffer}, "{buffer}", mpi_errno);\n'
         "            }\n",
@@ -132,18 +133,18 @@ def _class(line: str, number: int) -> Edit:
                 "the numbers are old ones: a failed process was an unknown class, a wrong request a pending one")
 
 
-def _of_proto_types(function: str, action: str) -> Edit:
-    """A handle of MPIX_Type_create_pstruct, which is no datatype of MPICH's."""
+def _asked_first(function: str, parameters: str, call: str) -> Edit:
+    """The netmod is asked before the arguments are looked at; PARAMETERS end a function's list as MPICH has it."""
     start = (
-        "    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);\n"
-        "    MPIR_FUNC_TERSE_ENTER;\n"
-    )  # fmt: skip
+        f"{parameters})\n{{\n    int mpi_errno = MPI_SUCCESS;\n\n    MPIR_ERRTEST_INITIALIZED_ORDIE();\n\n"
+        "    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);\n    MPIR_FUNC_TERSE_ENTER;\n"
+    )
     return Edit(
-        f"{_PACKING}/{function}.c",
+        f"{_TYPE_CALLS}/{function}.c",
         start,
-        start + f"    if (datatype && MPIDI_MAD_is_pstruct(*datatype)) {{\n{action}        goto fn_exit;\n    }}\n",
+        f"{start}    if (MPIDI_MAD_{call})\n        goto fn_exit;\n",
         False,
-        "proto datatypes are committed and freed by MPI_Type_commit and MPI_Type_free",
+        "structs of few fields, and proto datatypes, which are none of MPICH's",
     )
 
 
@@ -627,10 +628,14 @@ EDITS = (
         False,
         "the same, and in pieces of 16 KiB by way of a buffer of the heap",
     ),
-    _with_structs(f"{_PACKING}/type_commit.c"),
-    _of_proto_types("type_commit", ""),
-    _with_structs(f"{_PACKING}/type_free.c"),
-    _of_proto_types("type_free", "        MPIDI_MAD_free_pstruct(datatype);\n"),
+    _with_structs(f"{_TYPE_CALLS}/type_create_struct.c"),
+    _asked_first("type_create_struct", f"const MPI_Aint array_of_displacements[],\n{_STRUCT_TYPES}",
+                 "create_basic_struct(count, array_of_blocklengths, array_of_displacements,\n"
+                 "                                      array_of_types, newtype)"),
+    _with_structs(f"{_TYPE_CALLS}/type_commit.c"),
+    _asked_first("type_commit", "(MPI_Datatype *datatype", "commit(datatype)"),
+    _with_structs(f"{_TYPE_CALLS}/type_free.c"),
+    _asked_first("type_free", "(MPI_Datatype *datatype", "free(datatype)"),
     Edit(
         "src/include/mpir_status.h",
         "    ((MPI_Count) ((((MPIR_Ucount) (((unsigned int) (status_).count_hi_and_cancelled) >> 1))"
