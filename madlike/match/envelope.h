@@ -38,12 +38,18 @@ inline constexpr std::size_t kMostValueBytes = 256;
 
 /// What a tagged message says of itself.  The value is in its sender's memory, or in the packet.
 struct TaggedHeader {
+  TaggedHeader() = default;
+  explicit TaggedHeader(const Envelope& its_envelope, std::uint8_t its_flags = 0)
+      : envelope(its_envelope), flags(its_flags) {}
+
+  // What is nothing most of the time comes first, of whole words, so that compilers clear no word
+  // by two stores: a load of all of it would wait until both have left for the cache.
+  Segment value{};  // what its user has it take along, at most kMostValueBytes; size 0: nothing
+  std::array<std::uint64_t, 2>
+      note{};  // what its user adds to it, e.g. of what type its payload is
   Envelope envelope;
   std::uint8_t flags = 0;  // its user's
   bool noted = false;      // whether there is a note
-  std::array<std::uint64_t, 2>
-      note{};       // what its user adds to it, e.g. of what type its payload is
-  Segment value{};  // what its user has it take along, at most kMostValueBytes; size 0: nothing
 };
 
 }  // namespace mad
