@@ -7,15 +7,6 @@
 #ifndef MAD_PRE_H_INCLUDED
 #define MAD_PRE_H_INCLUDED
 
-struct MPIR_Comm;
-
-/* MPICH's functions declare these without saying that they are seldom called; told so, compilers
- * keep what errors take (registers saved, arguments stored) out of calls that succeed. */
-__attribute__((cold, noreturn)) void MPIR_Err_Uninitialized(const char*);
-__attribute__((cold)) int MPIR_Err_create_code(int, int, const char[], int, int, const char[],
-                                               const char[], ...);
-__attribute__((cold)) int MPIR_Err_return_comm(struct MPIR_Comm*, const char[], int);
-
 struct mad_peer;
 struct mad_type;
 struct mad_incoming;
