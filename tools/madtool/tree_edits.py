@@ -45,6 +45,7 @@ _CLASSES = "src/mpi/errhan/baseerrnames.txt"
 _CLASSES_SCRIPT = "maint/extracterrmsgs"
 _YAKSA = "src/mpi/datatype/typerep/src/typerep_yaksa_pack.c"
 _TYPE_CALLS = "src/binding/c/datatype"
+_WHY_SELECTED = "what a collective operation is of was copied as soon as it was written, which waits for all stores before"
 _STRUCT_TYPES = 39 * " " + "const MPI_Datatype array_of_types[], MPI_Datatype *newtype"
 _SELECTION = "src/mpi/coll/src/csel_json_autogen.c"
 _ALLREDUCE = "src/mpi/coll/allreduce/allreduce_intra"
@@ -595,6 +596,21 @@ EDITS = (
                     '"comm_size<8":{"avg_msg_size<=32768":{"algorithm=MPIR_Alltoall_intra_scattered'),
         False,
         "two ranks exchange once, for which a request of each message, and two of one to oneself, are much",
+    ),
+    Edit(
+        "src/include/mpir_csel.h",
+        "void *MPIR_Csel_search(void *csel, MPIR_Csel_coll_sig_s coll_sig);\n",
+        "void *MPIR_Csel_search(void *csel, const MPIR_Csel_coll_sig_s *coll_sig);\n"
+        "#define MPIR_Csel_search(csel, coll_sig) MPIR_Csel_search(csel, &(coll_sig))\n",
+        True,
+        _WHY_SELECTED,
+    ),
+    Edit(
+        "src/mpi/coll/src/csel.c",
+        "void *MPIR_Csel_search(void *csel_, MPIR_Csel_coll_sig_s coll_info)\n",
+        "#define coll_info (*coll_sig)\nvoid *(MPIR_Csel_search)(void *csel_, const MPIR_Csel_coll_sig_s *coll_sig)\n",
+        True,
+        _WHY_SELECTED,
     ),
     *(_on_one_node(*table) for table in (
         ("barrier", "algorithm=MPIR_Barrier_intra_smp", "algorithm=MPIR_Barrier_intra_dissemination"),
