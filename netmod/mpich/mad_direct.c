@@ -69,17 +69,17 @@ static bool is_within(const place_t* place, MPI_Aint offset, const MPIDI_MAD_buf
 }
 
 /* Where the data are at the target. */
-static int locate(const place_t* place, MPI_Aint displacement, MPIDI_MAD_buffer_t data,
+static int locate(const place_t* place, MPI_Aint displacement, const MPIDI_MAD_buffer_t* data,
                   MPIDI_MAD_layout_t* out) {
   int mpi_errno = MPI_SUCCESS;
   MPI_Aint offset;
   bool far = __builtin_mul_overflow(displacement, place->unit, &offset);
 
-  mpi_errno = MPIDI_MAD_layout(MPIR_get_contig_ptr(place->base, far ? 0 : offset), data.count,
-                               data.datatype, out);
+  mpi_errno = MPIDI_MAD_layout(MPIR_get_contig_ptr(place->base, far ? 0 : offset), data->count,
+                               data->datatype, out);
   MPIR_ERR_CHECK(mpi_errno);
   if (out->bytes > 0 && place->bytes != ANY_BYTES)
-    MPIR_ERR_CHKANDJUMP(far || !is_within(place, offset, &data, out->type), mpi_errno,
+    MPIR_ERR_CHKANDJUMP(far || !is_within(place, offset, data, out->type), mpi_errno,
                         MPI_ERR_RMA_RANGE, "**rmarange");
 
 fn_exit:
@@ -100,15 +100,16 @@ static int copy(const MPIDI_MAD_layout_t* from, const MPIDI_MAD_layout_t* to) {
 
 typedef enum { TO_TARGET, FROM_TARGET } direction_t;
 
-static int move(direction_t direction, MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
-                MPIDI_MAD_buffer_t at_target, MPIR_Win* win, const place_t* place) {
+static int move(direction_t direction, const MPIDI_MAD_buffer_t* origin, int rank,
+                MPI_Aint displacement, const MPIDI_MAD_buffer_t* at_target, MPIR_Win* win,
+                const place_t* place) {
   int mpi_errno = MPI_SUCCESS;
   MPIDI_MAD_layout_t here, there;
 
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   mpi_errno = MPIDI_MAD_begin_access(win, rank);
   MPIR_ERR_CHECK(mpi_errno);
-  mpi_errno = MPIDI_MAD_layout(origin.address, origin.count, origin.datatype, &here);
+  mpi_errno = MPIDI_MAD_layout(origin->address, origin->count, origin->datatype, &here);
   MPIR_ERR_CHECK(mpi_errno);
   mpi_errno = locate(place, displacement, at_target, &there);
   MPIR_ERR_CHECK(mpi_errno);
@@ -142,9 +143,9 @@ int MPIDI_MAD_put(const void* origin_addr, int origin_count, MPI_Datatype origin
   place_t place;
 
   if (find_place(win, target_rank, winattr, &place))
-    return end_request(move(TO_TARGET, origin, target_rank, target_disp, target, win, &place),
+    return end_request(move(TO_TARGET, &origin, target_rank, target_disp, &target, win, &place),
                        request);
-  return MPIDI_MAD_far(true, origin, target_rank, target_disp, target, win, request);
+  return MPIDI_MAD_far(true, &origin, target_rank, target_disp, &target, win, request);
 }
 
 int MPIDI_MAD_get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
@@ -156,9 +157,9 @@ int MPIDI_MAD_get(void* origin_addr, int origin_count, MPI_Datatype origin_datat
   place_t place;
 
   if (find_place(win, target_rank, winattr, &place))
-    return end_request(move(FROM_TARGET, origin, target_rank, target_disp, target, win, &place),
+    return end_request(move(FROM_TARGET, &origin, target_rank, target_disp, &target, win, &place),
                        request);
-  return MPIDI_MAD_far(false, origin, target_rank, target_disp, target, win, request);
+  return MPIDI_MAD_far(false, &origin, target_rank, target_disp, &target, win, request);
 }
 
 /* ---- atomic operations ---- */
@@ -181,7 +182,7 @@ static int update(const MPIDI_MAD_atomic_t* atomic, int rank, MPIR_Win* win, con
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   mpi_errno = MPIDI_MAD_begin_access(win, rank);
   MPIR_ERR_CHECK(mpi_errno);
-  mpi_errno = locate(place, atomic->displacement, atomic->target, &there);
+  mpi_errno = locate(place, atomic->displacement, &atomic->target, &there);
   MPIR_ERR_CHECK(mpi_errno);
   if (there.bytes == 0) goto fn_exit;
   mpi_errno = MPIDI_MAD_operands(atomic, &there, &from, &before, &element);

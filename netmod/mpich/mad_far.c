@@ -237,26 +237,32 @@ static int start_get(attempt_t* attempt, MPIDI_MAD_buffer_t origin, int rank, MP
   return (status == MAD_IN_PROGRESS) ? MPI_SUCCESS : MPID_Request_complete(request);
 }
 
-int MPIDI_MAD_far(bool is_put, MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
-                  MPIDI_MAD_buffer_t target, MPIR_Win* win, MPIR_Request** request) {
-  int mpi_errno = MPI_SUCCESS;
-  const MPIDI_MAD_atomic_t pieces = {.origin = origin,
-                                     .result = origin,
-                                     .target = target,
+static int in_pieces(bool is_put, const MPIDI_MAD_buffer_t* origin, int rank, MPI_Aint displacement,
+                     const MPIDI_MAD_buffer_t* target, MPIR_Win* win, MPIR_Request** request) {
+  const MPIDI_MAD_atomic_t pieces = {.origin = *origin,
+                                     .result = *origin,
+                                     .target = *target,
                                      .displacement = displacement,
                                      .op = is_put ? MPI_REPLACE : MPI_NO_OP,
                                      .fetches = !is_put,
                                      .is_put = is_put};
+
+  return MPIDI_MAD_far_atomic(&pieces, rank, win, request);
+}
+
+int MPIDI_MAD_far(bool is_put, const MPIDI_MAD_buffer_t* origin, int rank, MPI_Aint displacement,
+                  const MPIDI_MAD_buffer_t* target, MPIR_Win* win, MPIR_Request** request) {
+  int mpi_errno = MPI_SUCCESS;
   outcome_t outcome = NOTHING_TO_DO;
   attempt_t attempt;
 
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-  mpi_errno = prepare(is_put, origin, rank, displacement, target, win, &attempt, &outcome);
+  mpi_errno = prepare(is_put, *origin, rank, displacement, *target, win, &attempt, &outcome);
   MPIR_ERR_CHECK(mpi_errno);
   switch (outcome) {
     case GO:
-      mpi_errno = is_put ? start_put(&attempt, origin, rank, win, request)
-                         : start_get(&attempt, origin, rank, win, request);
+      mpi_errno = is_put ? start_put(&attempt, *origin, rank, win, request)
+                         : start_get(&attempt, *origin, rank, win, request);
       MPIR_ERR_CHECK(mpi_errno);
       break;
     case NOTHING_TO_DO:
@@ -269,7 +275,7 @@ int MPIDI_MAD_far(bool is_put, MPIDI_MAD_buffer_t origin, int rank, MPI_Aint dis
 fn_exit:
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
   if (mpi_errno == MPI_SUCCESS && outcome == IN_PIECES)
-    return MPIDI_MAD_far_atomic(&pieces, rank, win, request);
+    return in_pieces(is_put, origin, rank, displacement, target, win, request);
   return mpi_errno;
 fn_fail:
   goto fn_exit;

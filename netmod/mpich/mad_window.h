@@ -82,8 +82,8 @@ typedef struct MPIDI_MAD_member {
 } MPIDI_MAD_member_t;
 
 /* mad_far.c: a put or a get by messages.  `request` NULL: it has none. */
-int MPIDI_MAD_far(bool is_put, MPIDI_MAD_buffer_t origin, int rank, MPI_Aint displacement,
-                  MPIDI_MAD_buffer_t target, MPIR_Win* win, MPIR_Request** request);
+int MPIDI_MAD_far(bool is_put, const MPIDI_MAD_buffer_t* origin, int rank, MPI_Aint displacement,
+                  const MPIDI_MAD_buffer_t* target, MPIR_Win* win, MPIR_Request** request);
 /* mad_atomic.c: likewise. */
 int MPIDI_MAD_far_atomic(const MPIDI_MAD_atomic_t* atomic, int rank, MPIR_Win* win,
                          MPIR_Request** request);
