@@ -39,8 +39,9 @@ inline constexpr std::size_t kMostValueBytes = 256;
 /// What a tagged message says of itself.  The value is in its sender's memory, or in the packet.
 struct TaggedHeader {
   TaggedHeader() = default;
-  explicit TaggedHeader(const Envelope& its_envelope, std::uint8_t its_flags = 0)
-      : envelope(its_envelope), flags(its_flags) {}
+  constexpr TaggedHeader(const Envelope& its_envelope, std::uint8_t its_flags,
+                         bool is_noted = false, std::array<std::uint64_t, 2> its_note = {})
+      : note(its_note), envelope(its_envelope), flags(its_flags), noted(is_noted) {}
 
   // What is nothing most of the time comes first, of whole words, so that compilers clear no word
   // by two stores: a load of all of it would wait until both have left for the cache.

@@ -112,6 +112,7 @@ struct mad_engine final : private mad::MessageEvents {
   /// nothing was done.
   bool send_short(mad_peer& to, const mad::TaggedHeader& header, mad::Segment run,
                   mad_path path = MAD_PATH_AUTO);
+  /// The same, but never to itself.
   bool send_short(mad_peer& to, const mad::TaggedHeader& header, const mad::WholePayload& payload);
   bool send_short(mad_peer& to, const mad::TaggedHeader& header, const mad::Payload& layout,
                   mad_path path = MAD_PATH_AUTO);

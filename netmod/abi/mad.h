@@ -547,8 +547,9 @@ MAD_API int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_envelo
 MAD_API int mad_tagged_send_short(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
                                   const mad_extension* extension, const void* base, uint64_t count,
                                   const mad_type* type);
-/* The same for `bytes` that `write` puts where they leave from, if they can: whatever else would be
- * written and then read again. It is not to call libmad.  MAD_NOT_NOW also for one to oneself. */
+/* The same for `bytes` bytes that are not in memory yet: if they can leave, `write` is called,
+ * once, and writes all of them to `out`, which may have any alignment.  It is not to call libmad.
+ * MAD_NOT_NOW: it was not called; always for a message to oneself. */
 typedef void (*mad_writer)(const void* context, void* out);
 MAD_API int mad_tagged_send_written(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
                                     const mad_extension* extension, uint64_t bytes,

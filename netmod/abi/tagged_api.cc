@@ -101,7 +101,6 @@ extern "C" int mad_tagged_send(mad_engine* engine, mad_peer* peer, const mad_env
   });
 }
 
-// What is wrong, or short, mad_tagged_send() tells.
 namespace {
 
 bool may_be_short(const mad_peer* peer, const mad_envelope* envelope, std::uint32_t flags) {
@@ -124,6 +123,7 @@ class WrittenPayload final : public mad::WholePayload {
 
 }  // namespace
 
+// What is wrong mad_tagged_send() tells.
 extern "C" int mad_tagged_send_short(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
                                      const mad_extension* extension, const void* base,
                                      uint64_t count, const mad_type* type) {

@@ -215,8 +215,7 @@ static inline bool MPIDI_MAD_by_fields(MPI_Aint count, MPI_Datatype datatype) {
 }
 int MPIDI_MAD_pack_fields(const void* buf, MPI_Aint count, MPI_Datatype datatype, void* packed,
                           MPI_Aint* bytes);
-/* The same where it cannot fail: of fields of basic types (`MPIDI_MAD_elements_t`, a mad_writer).
- */
+/* Packs elements of a type whose fields are of basic types, which cannot fail.  A mad_writer. */
 typedef struct {
   const void* buf;
   MPI_Aint count;

@@ -72,7 +72,7 @@ CONSTANT_INLINE void move_alike(char* packed, char* memory, const MPIDI_MAD_fiel
   }
 }
 
-/* A loop for each of the words and two, of one load and one store. */
+/* A loop for each length that the compiler has an instruction for. */
 CONSTANT_INLINE void move_basic(char* packed, char* memory, const MPIDI_MAD_fields_t* fields,
                                 bool packing) {
   switch (fields->each) {

@@ -11,7 +11,7 @@
 typedef struct MPIDI_MAD_fields {
   int count;
   bool basic;    /* all fields are of basic types and have elements */
-  MPI_Aint each; /* bytes of each field, if they are basic and as long as each other; else 0 */
+  MPI_Aint each; /* bytes of each field, if they are basic, alike and in ascending order; else 0 */
   int* lengths;
   MPI_Aint* displacements;
   MPI_Datatype* types;

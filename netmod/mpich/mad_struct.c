@@ -3,8 +3,8 @@
  * Programs that give each message a type of its own pay for making it every time: for what MPICH's
  * datatype engine and ours compile, which one short message never earns back.  Here a struct of
  * few fields is its list of fields and no more.  Short messages of it are copied field by field;
- * whatever else it is used for has MPICH's engine or ours compile it then.  Those whose fields are
- * of basic types are made, committed and freed here before MPICH looks at the arguments.
+ * whatever else it is used for has MPICH's engine or ours compile it then.  They are committed and
+ * freed here before MPICH looks at the arguments, and those whose fields are of basic types made.
  *
  * Bounds, padding included, are those that MPICH computes for the same struct.
  */
@@ -168,7 +168,7 @@ static MPI_Aint alignment_of_fields(int count, const int* lengths, const MPI_Dat
 
 /* Size and bounds; false: MPICH is to make this struct.  MPICH pads a struct, but not one whose
  * fields are of one type; which types are one to it, only it knows. */
-static bool describe_any(MPIDI_MAD_fields_t* list, MPIR_Datatype* out) {
+static bool describe_any(const MPIDI_MAD_fields_t* list, MPIR_Datatype* out) {
   const int count = list->count;
   const int* const lengths = list->lengths;
   const MPI_Datatype* const types = list->types;
@@ -209,8 +209,6 @@ static bool describe_any(MPIDI_MAD_fields_t* list, MPIR_Datatype* out) {
   out->builtin_element_size = all.element_size;
   out->basic_type = all.element;
   out->typerep.num_contig_blocks = all.blocks;
-  list->basic = false;
-  list->each = 0;
   for (int i = 0; i < count; i++) MPIR_Datatype_add_ref_if_not_builtin(types[i]);
   return true;
 }
@@ -328,8 +326,11 @@ void MPIDI_MAD_struct_finalize(void) {
   }
 }
 
-/* Copies the fields.  Whether they are alike, and each lies behind the one before, as most do; that
- * is found out on the way, by vectors where the processor has them. */
+/* Displacements between which no difference overflows: from -NEAR to NEAR. */
+#define NEAR (UINT64_C(1) << 61)
+
+/* Copies the fields.  True: they are alike, and each begins at the end of the one before or behind
+ * it, as most do.  Found out on the way; compilers make vectors of these loops. */
 __attribute__((optimize("O3"))) static bool copy_ascending(int count, const int* restrict lengths,
                                                            const MPI_Aint* restrict displacements,
                                                            const MPI_Datatype* restrict types,
@@ -338,9 +339,10 @@ __attribute__((optimize("O3"))) static bool copy_ascending(int count, const int*
                                                            MPI_Datatype* restrict to_types) {
   const int length = lengths[0];
   const MPI_Datatype type = types[0];
-  const MPI_Aint each = (MPI_Aint)length * MPIR_Datatype_get_basic_size(type);
-  int other = 0;      /* not 0: one was */
-  MPI_Aint steps = 0; /* negative: one was */
+  const uint64_t each = (uint64_t)length * MPIR_Datatype_get_basic_size(type);
+  int other = 0;                                    /* not 0: one was */
+  uint64_t steps = 0;                               /* the highest bit: one is negative */
+  uint64_t far = (uint64_t)displacements[0] + NEAR; /* 2 * NEAR or more: one was */
 
   for (int i = 0; i < count; i++) {
     other |= (lengths[i] ^ length) | (types[i] ^ type);
@@ -349,10 +351,11 @@ __attribute__((optimize("O3"))) static bool copy_ascending(int count, const int*
   }
   to_displacements[0] = displacements[0];
   for (int i = 1; i < count; i++) {
-    steps |= displacements[i] - displacements[i - 1] - each;
+    steps |= (uint64_t)displacements[i] - (uint64_t)displacements[i - 1] - each;
+    far |= (uint64_t)displacements[i] + NEAR;
     to_displacements[i] = displacements[i];
   }
-  return other == 0 && steps >= 0;
+  return other == 0 && (int64_t)steps >= 0 && far < 2 * NEAR;
 }
 
 /* NULL: there is no memory for it. */
@@ -387,24 +390,26 @@ void MPIDI_MAD_free_fields(MPIR_Datatype* datatype) {
 
 /* ---- making one, and freeing it ---- */
 
-static bool describe(MPIDI_MAD_fields_t* list, bool ascending, MPIR_Datatype* out) {
+/* False: MPICH is to make this struct. */
+static bool describe(MPIDI_MAD_fields_t* list, bool ascending, bool any, MPIR_Datatype* out) {
   list->basic = (ascending && describe_ascending(list, out)) || describe_basic(list, out);
   list->each = ascending && list->basic ? out->builtin_element_size * list->lengths[0] : 0;
-  return list->basic;
+  return list->basic || (any && describe_any(list, out));
 }
 
-/* `basic`: only of fields of basic types; else of any.  False: MPICH is to make this struct. */
+/* Of fields of basic types, or `any`.  False: MPICH is to make this struct. */
 static bool create(int count, const int* lengths, const MPI_Aint* displacements,
-                   const MPI_Datatype* types, bool basic, MPI_Datatype* newtype) {
+                   const MPI_Datatype* types, bool any, MPI_Datatype* newtype) {
   MPIR_Datatype* made;
   MPIDI_MAD_fields_t* list;
   bool ascending;
 
   if (count < 1 || count > MPIDI_MAD_FIELDS) return false;
+  if (!any && !HANDLE_IS_BUILTIN(types[0])) return false; /* MPICH asks again for any */
   list = new_list(count, lengths, displacements, types, &ascending);
   if (list == NULL) return false;
   made = MPIR_Handle_obj_alloc(&MPIR_Datatype_mem);
-  if (made == NULL || !(basic ? describe(list, ascending, made) : describe_any(list, made))) {
+  if (made == NULL || !describe(list, ascending, any, made)) {
     if (made) MPIR_Handle_obj_free(&MPIR_Datatype_mem, made);
     release(list);
     return false;
@@ -425,12 +430,12 @@ static bool create(int count, const int* lengths, const MPI_Aint* displacements,
 bool MPIDI_MAD_create_basic_struct(int count, const int* lengths, const MPI_Aint* displacements,
                                    const MPI_Datatype* types, MPI_Datatype* newtype) {
   return lengths && displacements && types && newtype &&
-         create(count, lengths, displacements, types, true, newtype);
+         create(count, lengths, displacements, types, false, newtype);
 }
 
 bool MPIDI_MAD_create_struct(int count, const int* lengths, const MPI_Aint* displacements,
                              const MPI_Datatype* types, MPI_Datatype* newtype) {
-  return create(count, lengths, displacements, types, false, newtype);
+  return create(count, lengths, displacements, types, true, newtype);
 }
 
 /* NULL: it is not such a struct, or no datatype at all. */

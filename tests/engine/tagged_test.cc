@@ -378,6 +378,15 @@ TEST_P(Tagged, WhatAFunctionWritesLeavesTheShortWayOrNotAtAll) {
   EXPECT_EQ(send(most, 0, write), MAD_NOT_NOW);
   EXPECT_EQ(send(some, MAD_SYNCHRONOUS, write), MAD_NOT_NOW);
   EXPECT_EQ(send(some, 0, nullptr), MAD_NOT_NOW);
+  EXPECT_EQ(send(some, 0x200, write), MAD_NOT_NOW) << "an unknown flag";
+  for (const mad_envelope& wrong : {envelope(-1, 1), envelope(3, -1)}) {
+    EXPECT_EQ(mad_tagged_send_written(to_b, &wrong, 0, nullptr, some.bytes, write, &some),
+              MAD_NOT_NOW);
+  }
+  const Bytes value = pattern(MAD_VALUE_MAX + 1, 7);
+  const mad_extension long_value{nullptr, value.data(), MAD_VALUE_MAX + 1};
+  EXPECT_EQ(mad_tagged_send_written(to_b, &to, 0, &long_value, some.bytes, write, &some),
+            MAD_NOT_NOW);
   EXPECT_EQ(most.written + some.written, 0) << "what does not leave is not written";
   for (const Pattern* const what : {&some, &none}) {
     ASSERT_EQ(send(*what, 5, write), lends ? MAD_SUCCESS : MAD_NOT_NOW);

@@ -362,6 +362,15 @@ static void wrong_arguments(void) {
   expect(MPI_Type_free(&type), MPI_ERR_TYPE, "null freed");
   MPI_Type_free(&freed); /* what MPICH lets pass does no harm to the types that follow */
   expect(MPI_Type_commit(&type), MPI_ERR_TYPE, "null committed");
+  type = MPI_INT;
+  CHECK_MPI(MPI_Type_commit(&type));
+  expect(MPI_Type_free(&type), MPI_ERR_TYPE, "a basic type freed");
+  type = MPI_DOUBLE_INT;
+  CHECK_MPI(MPI_Type_commit(&type));
+  expect(MPI_Type_free(&type), MPI_ERR_TYPE, "a pair's type freed");
+  type = (MPI_Datatype)MPI_COMM_WORLD; /* in MPICH both are integers */
+  expect(MPI_Type_commit(&type), MPI_ERR_TYPE, "a communicator committed");
+  expect(MPI_Type_free(&type), MPI_ERR_TYPE, "a communicator freed");
 }
 
 static int deleted;

@@ -13,7 +13,8 @@ are for values that messages take along (ADR 50): a status has room for a number
 communicator of one process leaves MPICH's own way for messages to itself once it carries some. Some have structs of
 few fields made by the netmod, and MPICH's datatype engine told of them when it needs them (ADR 52). Some have the
 engine pack, unpack and copy what MPICH moves within a process (ADR 54). Four have MPICH ask the launcher that the
-netmod chooses: PMI-1's or PMIx's (ADR 63). Four send what leaves at once before the receive of the same call (ADR 64). One has reductions made by MPI's own
+netmod chooses: PMI-1's or PMIx's (ADR 63). Four send what leaves at once before the receive of the same call (ADR 64).
+Five have the table of collective algorithms searched by an operation's signature where it is (ADR 69). One has reductions made by MPI's own
 operators, and five have those vectorized for the processor that is there.
 An edit is applied once and recognised when already there.
 """
@@ -45,7 +46,8 @@ _CLASSES = "src/mpi/errhan/baseerrnames.txt"
 _CLASSES_SCRIPT = "maint/extracterrmsgs"
 _YAKSA = "src/mpi/datatype/typerep/src/typerep_yaksa_pack.c"
 _TYPE_CALLS = "src/binding/c/datatype"
-_WHY_SELECTED = "what a collective operation is of was copied as soon as it was written, which waits for all stores before"
+_SEARCH = "src/mpi/coll/src/csel.c"
+_WHY_SELECTED = "an operation's signature was copied as soon as it was stored, which waits for all stores before (ADR 69)"
 _STRUCT_TYPES = 39 * " " + "const MPI_Datatype array_of_types[], MPI_Datatype *newtype"
 _SELECTION = "src/mpi/coll/src/csel_json_autogen.c"
 _ALLREDUCE = "src/mpi/coll/allreduce/allreduce_intra"
@@ -144,7 +146,7 @@ def _asked_first(function: str, parameters: str, call: str) -> Edit:
         f"{_TYPE_CALLS}/{function}.c",
         start,
         f"{start}    if (MPIDI_MAD_{call})\n        goto fn_exit;\n",
-        False,
+        True,
         "structs of few fields, and proto datatypes, which are none of MPICH's",
     )
 
@@ -606,12 +608,15 @@ EDITS = (
         _WHY_SELECTED,
     ),
     Edit(
-        "src/mpi/coll/src/csel.c",
+        _SEARCH,
         "void *MPIR_Csel_search(void *csel_, MPIR_Csel_coll_sig_s coll_info)\n",
-        "#define coll_info (*coll_sig)\nvoid *(MPIR_Csel_search)(void *csel_, const MPIR_Csel_coll_sig_s *coll_sig)\n",
+        "void *(MPIR_Csel_search)(void *csel_, const MPIR_Csel_coll_sig_s *coll_sig)\n",
         True,
         _WHY_SELECTED,
     ),
+    Edit(_SEARCH, '#include "mpir_csel.h"\n', '#include "mpir_csel.h"\n#define coll_info (*coll_sig)\n', True, _WHY_SELECTED),
+    Edit(_SEARCH, "(MPIR_Csel_coll_sig_s coll_info)", "(const MPIR_Csel_coll_sig_s *coll_sig)", True, _WHY_SELECTED, times=7),
+    Edit(_SEARCH, "(coll_info)", "(coll_sig)", True, _WHY_SELECTED, times=10),
     *(_on_one_node(*table) for table in (
         ("barrier", "algorithm=MPIR_Barrier_intra_smp", "algorithm=MPIR_Barrier_intra_dissemination"),
         ("barrier", "composition=MPIDI_Barrier_intra_composition_alpha", "composition=MPIDI_Barrier_intra_composition_beta"),
