@@ -112,10 +112,10 @@ struct mad_engine final : private mad::MessageEvents {
   /// nothing was done.
   bool send_short(mad_peer& to, const mad::TaggedHeader& header, mad::Segment run,
                   mad_path path = MAD_PATH_AUTO);
-  /// The same, but never to itself.
-  bool send_short(mad_peer& to, const mad::TaggedHeader& header, const mad::WholePayload& payload);
   bool send_short(mad_peer& to, const mad::TaggedHeader& header, const mad::Payload& layout,
                   mad_path path = MAD_PATH_AUTO);
+  /// The same of a payload that is written when it leaves; false also to itself.
+  bool send_short(mad_peer& to, const mad::TaggedHeader& header, const mad::WholePayload& payload);
   mad::TaggedMessages& tagged() { return tagged_; }
   /// What a receive of a tagged message does with one that has come, and of which it names the
   /// operation.  As receive().

@@ -221,7 +221,6 @@ typedef struct {
   MPI_Aint count;
   const MPIR_Datatype* datatype;
 } MPIDI_MAD_elements_t;
-bool MPIDI_MAD_has_basic_fields(const MPIR_Datatype* datatype);
 void MPIDI_MAD_write_fields(const void* elements, void* packed);
 /* As many fields as `bytes` have. */
 int MPIDI_MAD_unpack_fields(const void* packed, MPI_Aint bytes, void* buf, MPI_Aint count,

@@ -166,10 +166,6 @@ static int move_elements(place_t* place, char* memory, MPI_Aint count, MPI_Datat
   return mpi_errno;
 }
 
-bool MPIDI_MAD_has_basic_fields(const MPIR_Datatype* datatype) {
-  return MPIDI_MAD_fields_of(datatype)->basic;
-}
-
 void MPIDI_MAD_write_fields(const void* context, void* packed) {
   const MPIDI_MAD_elements_t* const elements = context;
   const MPIDI_MAD_fields_t* const fields = MPIDI_MAD_fields_of(elements->datatype);

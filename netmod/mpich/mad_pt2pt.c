@@ -201,9 +201,7 @@ static bool sent_fields_short(const void* buf, MPI_Aint count, MPI_Datatype data
 
   if (peer == NULL || (flags & MAD_SYNCHRONOUS)) return false;
   MPIR_Datatype_get_ptr(datatype, object);
-  if (MPIDI_MAD_has_basic_fields(object)) {
-    /* Bytes read where many stores had just made them would wait for those, and for what other
-     * ranks hold of the lines of earlier ones. */
+  if (MPIDI_MAD_fields_of(object)->basic) { /* not packed first: docs/adr/0069 */
     const MPIDI_MAD_elements_t elements = {buf, count, object};
     if (mad_tagged_send_written(peer, envelope, flags, extension, (uint64_t)(object->size * count),
                                 MPIDI_MAD_write_fields, &elements) == MAD_SUCCESS)

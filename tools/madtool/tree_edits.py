@@ -11,7 +11,7 @@ four give communicators of one node algorithms without steps for nodes (ADR 64),
 the communicator that it did not make, and two keep an error's text within its buffer and from a null pointer. Two
 are for values that messages take along (ADR 50): a status has room for a number beside a count of 42 bits, and a
 communicator of one process leaves MPICH's own way for messages to itself once it carries some. Some have structs of
-few fields made by the netmod, and MPICH's datatype engine told of them when it needs them (ADR 52). Some have the
+few fields made, committed and freed by the netmod, and MPICH's datatype engine told of them when it needs them (ADR 52). Some have the
 engine pack, unpack and copy what MPICH moves within a process (ADR 54). Four have MPICH ask the launcher that the
 netmod chooses: PMI-1's or PMIx's (ADR 63). Four send what leaves at once before the receive of the same call (ADR 64).
 Five have the table of collective algorithms searched by an operation's signature where it is (ADR 69). One has reductions made by MPI's own
