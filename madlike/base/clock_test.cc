@@ -18,6 +18,13 @@ TEST(PolledClock, PausesDoNotCount) {
   EXPECT_GT(clock.now(), before - std::chrono::hours(1));
 }
 
+TEST(CoarseClock, IsTheClockOfDeadlinesSomeMillisecondsAgo) {
+  const auto before = PolledClock::Steady::now();
+  const auto coarse = CoarseClock::now();
+  EXPECT_LE(coarse, PolledClock::Steady::now());
+  EXPECT_GT(coarse, before - std::chrono::milliseconds(50));
+}
+
 TEST(CoarseTimer, TicksNowAndThen) {
   CoarseTimer timer;
   const auto give_up = PolledClock::Steady::now() + std::chrono::minutes(1);

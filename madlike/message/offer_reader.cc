@@ -28,11 +28,17 @@ bool OfferReader::weighs(const Endpoint& from, std::uint64_t bytes) {
 
 Status OfferReader::read(Endpoint& from, std::uint64_t address, std::uint64_t bytes,
                          ScatteredMemory& memory) {
-  const OfferTimes::Clock::time_point begin = OfferTimes::Clock::now();
+  OfferTimes* const times = weighs(from, bytes) ? &from.offers.of(bytes) : nullptr;
+  const bool timed = times == nullptr || times->times_reading();
+  const auto begin = timed ? OfferTimes::Clock::now() : OfferTimes::Clock::time_point();
   Status read = from.driver->read_offered(from.state.connection(), address, bytes, memory);
-  const auto took = OfferTimes::Clock::now() - begin;
-  core_.reading += took;
-  if (weighs(from, bytes) && read.ok()) from.offers.of(bytes).was_read(bytes, took);
+  if (timed) {
+    const auto took = OfferTimes::Clock::now() - begin;
+    core_.reading += took;
+    if (times != nullptr && read.ok()) times->was_read(bytes, took);
+  } else if (read.ok()) {
+    core_.reading += times->was_read(bytes);
+  }
   return read;
 }
 

@@ -63,6 +63,10 @@ class OfferTimes {
   /// that more are sent in a row than a try has, by which the sender knows.
   static constexpr std::uint32_t kReadEvery = 3;
 
+  /// Once reading is known to be faster the clock is looked at for one reading in so many, the last
+  /// of them, and for each one behind a slow one: two looks may cost as much as 2 KiB.
+  static constexpr std::uint32_t kTimeEvery = 4;
+
   /// Whether the next one, of so many bytes, is to be read.
   bool reads(std::uint64_t bytes, bool in_runs = false) {
     if (read_.count < kFirst) return true;
@@ -81,10 +85,18 @@ class OfferTimes {
     }
     return asked_ < (every_ - 1) * kRun ? faster : !faster;
   }
+  /// Whether the next one is to be timed if it is read.
+  bool times_reading() const { return !faster_ || slow_ || asked_ % kTimeEvery == kTimeEvery - 1; }
   /// One was read.
   void was_read(std::uint64_t bytes, Clock::duration took) {
     ++asked_;
+    slow_ = took > kMuchSlower * read_.time_of(bytes);
     read_.add(bytes, took);
+  }
+  /// One was read and not timed.  Returns how long it took, by those that were.
+  Clock::duration was_read(std::uint64_t bytes) {
+    ++asked_;
+    return std::chrono::duration_cast<Clock::duration>(read_.time_of(bytes));
   }
   /// One is to be sent.
   void was_asked_for() { ++asked_; }
@@ -120,6 +132,10 @@ class OfferTimes {
         per_byte += change * (change < 0 ? kFaster : kSlower);
       }
     }
+    std::chrono::duration<double, std::nano> time_of(std::uint64_t bytes) const {
+      return std::chrono::duration<double, std::nano>(per_byte * static_cast<double>(bytes));
+    }
+
     double per_byte = 0;  // ns
     std::uint32_t count = 0;
   };
@@ -134,6 +150,7 @@ class OfferTimes {
   // Than it was when it settled: perhaps it is the faster way no more.
   static constexpr double kMuchSlower = 1.5;
   Way read_, sent_;
+  bool slow_ = false;        // the last reading that was timed
   bool faster_ = false;      // reading was, when it was asked last,
   double then_ = 0;          // and the faster way took so long for a byte when it settled
   std::uint32_t every_ = 0;  // one run in so many goes the other way; 0: it has not settled yet

@@ -18,8 +18,13 @@ class OfferTimesTest : public testing::Test {
  protected:
   void read(microseconds took) {
     now_.at += took;
-    now_.reading += took;
-    times_.was_read(kBytes, took);
+    if (times_.times_reading()) {
+      now_.reading += took;
+      times_.was_read(kBytes, took);
+      ++timed_;
+    } else {
+      now_.reading += times_.was_read(kBytes);
+    }
   }
   /// Bytes arrive, which takes its time.
   void arrive(std::uint64_t bytes, microseconds took) {
@@ -51,7 +56,25 @@ class OfferTimesTest : public testing::Test {
 
   OfferTimes times_;
   ArrivalMark now_;
+  int timed_ = 0;  // readings
 };
+
+TEST_F(OfferTimesTest, OneReadingInFewIsTimedOnceTheWaysAreKnown) {
+  begin(microseconds(30), microseconds(40));
+  EXPECT_EQ(timed_, kFirst);
+  count_read((kSendEvery - 1) * kRun, microseconds(30), microseconds(40));
+  const int rest = (kSendEvery - 1) * kRun;
+  EXPECT_NEAR(timed_ - kFirst, rest / static_cast<int>(OfferTimes::kTimeEvery), 1);
+  EXPECT_NEAR(std::chrono::duration<double>(now_.reading).count(), 30e-6 * (kFirst + rest), 1e-6)
+      << "the others count as long";
+}
+
+TEST_F(OfferTimesTest, EachReadingIsTimedWhereSendingIsFaster) {
+  begin(microseconds(60), microseconds(40));
+  const int reads = count_read(1000, microseconds(60), microseconds(40));
+  EXPECT_GT(reads, 0);
+  EXPECT_EQ(timed_, kFirst + reads);
+}
 
 TEST_F(OfferTimesTest, TheFasterWayIsTaken) {
   begin(microseconds(100), microseconds(40));

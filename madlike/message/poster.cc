@@ -184,7 +184,7 @@ class ControlFrame final : public PacketWriter {
 
 }  // namespace
 
-bool Poster::post_control(Endpoint& to, Frame frame, Segment body, OutgoingMessage* message) {
+bool Poster::post_control(Endpoint& to, Frame& frame, Segment body, OutgoingMessage* message) {
   if (!to.state.live() || to.state.refused() || to.queue.is_posting()) return false;
   const bool first = frame.kind == FrameKind::kHello;
   if (!first) frame.credit = to.credit.returnable();

@@ -51,9 +51,9 @@ class Poster {
   /// stays.  Does not finish its message.
   bool retry(Endpoint& to);
 
-  /// Posts a small frame with credit to return added; false when that cannot be done now, and
-  /// nothing has happened.  `message` waits until it has left.
-  bool post_control(Endpoint& to, Frame frame, Segment body = {},
+  /// Posts a small frame, to which the credit to return and the body's length are added; false when
+  /// that cannot be done now, and nothing has left.  `message` waits until it has.
+  bool post_control(Endpoint& to, Frame& frame, Segment body = {},
                     OutgoingMessage* message = nullptr);
 
   /// The driver is done with the packet.

@@ -212,7 +212,8 @@ TEST_F(PosterTest, AMessageWaitsForTheFrameThatSaysThatItIsPlaced) {
   OutgoingMessage message;
   state_of(message).phase = OutgoingPhase::kFinished;
   driver_.script = {StatusCode::kInProgress};
-  ASSERT_TRUE(poster_.post_control(to_, Frame(), {}, &message));
+  Frame frame;
+  ASSERT_TRUE(poster_.post_control(to_, frame, {}, &message));
   EXPECT_EQ(state_of(message).posts, 1u);
   poster_.posted(given(), {});
   EXPECT_EQ(core_.finished.pop(), &message);

@@ -125,7 +125,7 @@ bool Sender::is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payl
 }
 
 // Builds and posts the first frame; false when no packet can be had.
-bool Sender::start(Endpoint& to, Opening opening) {
+bool Sender::start(Endpoint& to, Opening&& opening) {
   if (opening.message == nullptr) return start_with(to, opening, 0);
   if (!core_.outgoing.reserve()) return false;
   opening.is_short = may_be_short(to, opening);
@@ -395,7 +395,8 @@ bool Sender::credit_is_due(const Endpoint& to) const {
 bool Sender::return_credit(Endpoint& to) {
   if (!credit_is_due(to) || (to.credit.takes_turns() && to.begun.left > 0)) return false;
   const bool waits = to.credit.takes_turns() && to.credit.hold() <= kHeldTurns;
-  if (!waits) (void)poster_.post_control(to, Frame());
+  Frame frame;
+  if (!waits) (void)poster_.post_control(to, frame);
   return waits;
 }
 

@@ -26,8 +26,18 @@ void put(std::byte* out, std::uint64_t word) {
   word = htole64(word);
   std::memcpy(out, &word, sizeof(word));
 }
+std::uint64_t get(const std::byte* in) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, in, sizeof(word));
+  return le64toh(word);
+}
 constexpr std::uint64_t word_of(std::uint32_t low, std::uint32_t high) {
   return low | std::uint64_t{high} << 32;
+}
+constexpr std::uint32_t low_of(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
+constexpr std::uint32_t high_of(std::uint64_t word) { return low_of(word >> 32); }
+constexpr std::uint8_t byte_of(std::uint64_t word, std::size_t at) {
+  return static_cast<std::uint8_t>(word >> 8 * at);
 }
 
 // A frame as it travels, little-endian.
@@ -227,38 +237,45 @@ Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
     return {};
   }
   if (packet.size < kFrameBytes) return violation("a packet shorter than a frame");
-  Wire wire;
-  std::memcpy(&wire, packet.data, sizeof(wire));
-  if (wire.magic != kMagic) return violation("a packet that is no frame");
-  if (wire.version != kVersion) {
-    return {StatusCode::kVersion, "the peer speaks version " + std::to_string(wire.version) +
+  // Each word is read once: a peer may write where the packet is.
+  const std::uint64_t kinds = get(packet.begin());
+  const std::uint64_t credit_and_id = get(packet.begin() + offsetof(Wire, credit));
+  const std::uint64_t reply_and_body = get(packet.begin() + offsetof(Wire, reply_id_or_sum));
+  const std::uint8_t version = byte_of(kinds, offsetof(Wire, version));
+  const std::uint8_t flags = byte_of(kinds, offsetof(Wire, flags));
+  if (byte_of(kinds, offsetof(Wire, magic)) != kMagic)
+    return violation("a packet that is no frame");
+  if (version != kVersion) {
+    return {StatusCode::kVersion, "the peer speaks version " + std::to_string(version) +
                                       " of the wire protocol, this engine speaks version " +
                                       std::to_string(kVersion)};
   }
-  if ((wire.flags & ~kFlags) != 0 || wire.reserved != 0) {
+  if ((flags & ~kFlags) != 0 || byte_of(kinds, offsetof(Wire, reserved)) != 0) {
     return violation("a frame with reserved bits set");
   }
-  Frame f;
-  f.kind = static_cast<FrameKind>(wire.kind);
-  f.window = (wire.flags & kWindowFlag) != 0;
-  f.checked = (wire.flags & kCheckedFlag) != 0;
-  f.offered = (wire.flags & kOfferedFlag) != 0;
-  f.answered = (wire.flags & kAnsweredFlag) != 0;
-  f.handler = wire.handler;
-  f.header_bytes = le16toh(wire.header_bytes);
-  f.credit = le32toh(wire.credit);
-  f.id = le32toh(wire.id);
-  (f.checked ? f.sum : f.reply_id) = le32toh(wire.reply_id_or_sum);
-  f.body_bytes = le32toh(wire.body_bytes);
-  f.offset = le64toh(wire.offset);
-  f.length = le64toh(wire.length);
+  out->kind = static_cast<FrameKind>(byte_of(kinds, offsetof(Wire, kind)));
+  out->window = (flags & kWindowFlag) != 0;
+  out->checked = (flags & kCheckedFlag) != 0;
+  out->offered = (flags & kOfferedFlag) != 0;
+  out->answered = (flags & kAnsweredFlag) != 0;
+  out->is_short = false;
+  out->handler = byte_of(kinds, offsetof(Wire, handler));
+  out->header_bytes = static_cast<std::uint16_t>(kinds >> 8 * offsetof(Wire, header_bytes));
+  out->credit = low_of(credit_and_id);
+  out->id = high_of(credit_and_id);
+  out->reply_id = out->checked ? 0 : low_of(reply_and_body);
+  out->sum = out->checked ? low_of(reply_and_body) : 0;
+  out->body_bytes = high_of(reply_and_body);
+  out->offset = get(packet.begin() + offsetof(Wire, offset));
+  out->length = get(packet.begin() + offsetof(Wire, length));
   const std::size_t here = packet.size - kFrameBytes;
-  if (here > f.body_bytes || rest != f.body_bytes - here) {
+  if (here > out->body_bytes || rest != out->body_bytes - here) {
     return violation("a frame of another length than its packet");
   }
-  if (headers_in_body(f) > here) return violation("a packet whose first piece ends in its headers");
-  if (const char* const wrong = wrong_fields(f)) return violation(wrong);
-  *out = f;
+  if (headers_in_body(*out) > here) {
+    return violation("a packet whose first piece ends in its headers");
+  }
+  if (const char* const wrong = wrong_fields(*out)) return violation(wrong);
   return {};
 }
 

@@ -60,11 +60,13 @@ struct Frame {
   bool is_short = false;  // a tagged message whose header is in the fixed one; all of it is here
   std::uint8_t handler = 0;
   std::uint16_t header_bytes = 0;
+  // No two that travel in one word are neighbours here: compilers would read both at once, where
+  // one was just stored (ADR 69).
   std::uint32_t credit = 0;
+  std::uint32_t body_bytes = 0;
   std::uint32_t id = 0;
   std::uint32_t reply_id = 0;
   std::uint32_t sum = 0;  // CRC32C of the payload in the body
-  std::uint32_t body_bytes = 0;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
 
@@ -97,8 +99,9 @@ void encode_short_frame(Segment header, std::uint32_t credit, std::byte* out);
 void encode_window(const Window& window, std::byte* out);
 
 /// Reads the frame that `packet`, and `rest` bytes more that are still to come, are.  Only payload
-/// may be to come.  kVersion: only the version differs; kProtocol: no frame at all, a field that
-/// its kind does not have, or lengths that do not fit the packet.
+/// may be to come.  Where it fails *out is anything.  kVersion: only the version differs;
+/// kProtocol: no frame at all, a field that its kind does not have, or lengths that do not fit the
+/// packet.
 Status decode_frame(Segment packet, Frame* out, std::size_t rest = 0);
 /// The length of the header in the short frame that the packet's first piece begins with; 0: there
 /// is none.  And that frame's credit.

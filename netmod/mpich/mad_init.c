@@ -8,8 +8,6 @@
 #define START_UP_MICROSECONDS 300000
 /* Processes of other worlds may compute before they look for what was sent to them. */
 #define GOODBYE_MILLISECONDS 60000
-/* What glibc may take from its heap at most is 32 MiB; this with its head is a page less. */
-#define LONGEST_OF_HEAP ((32 << 20) - 8192)
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -267,16 +265,6 @@ static void leave_to_parent(void) {
   MPIDI_MAD_global.engine = NULL;
 }
 
-/* MPICH takes a buffer for each step of a reduction.  glibc returns free memory to the system above
- * twice the longest mapping that was ever freed, and each page of the next one faults again.  This
- * frees the longest there is, so that up to 64 MiB stay with the process (ADR 41).  Where the user
- * has set malloc's thresholds it changes nothing. */
-static void keep_freed_memory(void) {
-  void* volatile longest = malloc(LONGEST_OF_HEAP);
-
-  free(longest);
-}
-
 static void handle_forks(void) { (void)pthread_atfork(NULL, NULL, leave_to_parent); }
 
 int MPIDI_MAD_init_local(int* tag_bits) {
@@ -284,7 +272,6 @@ int MPIDI_MAD_init_local(int* tag_bits) {
   int mpi_errno = MPI_SUCCESS;
 
   pthread_once(&once, handle_forks);
-  keep_freed_memory();
   memset(&MPIDI_MAD_global, 0, sizeof(MPIDI_MAD_global));
   mpi_errno = read_configuration(&configuration);
   MPIR_ERR_CHECK(mpi_errno);

@@ -114,7 +114,7 @@ Status ShmDriver::read_peer(ShmConnection& connection, SegmentList places) {
     return {StatusCode::kPeerFailed,
             "process " + std::to_string(connection.peer.pid) + " took back what it offered"};
   }
-  const PolledClock::time_point now = PolledClock::Steady::now();
+  const PolledClock::time_point now = CoarseClock::now();
   if (now - connection.proven_at < kProofStands) return {};
   Status proof = check_is_still(connection.process_name);
   if (proof.ok()) connection.proven_at = now;
