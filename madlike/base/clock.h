@@ -29,8 +29,7 @@ class PolledClock {
   time_point ticked_ = Steady::now();
 };
 
-/// steady_clock's time as of the system's last tick: some milliseconds old, read in a fifth of the
-/// time.
+/// steady_clock's time as of the system's last tick: some milliseconds old, but read in less time.
 struct CoarseClock {
   static std::chrono::steady_clock::time_point now();
 };

@@ -18,11 +18,11 @@ TEST(PolledClock, PausesDoNotCount) {
   EXPECT_GT(clock.now(), before - std::chrono::hours(1));
 }
 
-TEST(CoarseClock, IsTheClockOfDeadlinesSomeMillisecondsAgo) {
+TEST(CoarseClock, IsTheSteadyClockSomeMillisecondsAgo) {
   const auto before = PolledClock::Steady::now();
   const auto coarse = CoarseClock::now();
   EXPECT_LE(coarse, PolledClock::Steady::now());
-  EXPECT_GT(coarse, before - std::chrono::milliseconds(50));
+  EXPECT_GT(coarse, before - std::chrono::seconds(2));
 }
 
 TEST(CoarseTimer, TicksNowAndThen) {

@@ -29,7 +29,7 @@ bool OfferReader::weighs(const Endpoint& from, std::uint64_t bytes) {
 Status OfferReader::read(Endpoint& from, std::uint64_t address, std::uint64_t bytes,
                          ScatteredMemory& memory) {
   OfferTimes* const times = weighs(from, bytes) ? &from.offers.of(bytes) : nullptr;
-  const bool timed = times == nullptr || times->times_reading();
+  const bool timed = times == nullptr || times->wants_time();
   const auto begin = timed ? OfferTimes::Clock::now() : OfferTimes::Clock::time_point();
   Status read = from.driver->read_offered(from.state.connection(), address, bytes, memory);
   if (timed) {
@@ -37,7 +37,7 @@ Status OfferReader::read(Endpoint& from, std::uint64_t address, std::uint64_t by
     core_.reading += took;
     if (times != nullptr && read.ok()) times->was_read(bytes, took);
   } else if (read.ok()) {
-    core_.reading += times->was_read(bytes);
+    core_.reading += times->was_read_untimed(bytes);
   }
   return read;
 }

@@ -64,7 +64,8 @@ class OfferTimes {
   static constexpr std::uint32_t kReadEvery = 3;
 
   /// Once reading is known to be faster the clock is looked at for one reading in so many, the last
-  /// of them, and for each one behind a slow one: two looks may cost as much as 2 KiB.
+  /// of them, for each one behind a slow one, and for the first run behind one that was sent, some
+  /// of which may still be on its way: two looks may cost as much as 2 KiB.
   static constexpr std::uint32_t kTimeEvery = 4;
 
   /// Whether the next one, of so many bytes, is to be read.
@@ -85,8 +86,10 @@ class OfferTimes {
     }
     return asked_ < (every_ - 1) * kRun ? faster : !faster;
   }
-  /// Whether the next one is to be timed if it is read.
-  bool times_reading() const { return !faster_ || slow_ || asked_ % kTimeEvery == kTimeEvery - 1; }
+  /// Whether the time of the next one is wanted if it is read.
+  bool wants_time() const {
+    return !faster_ || slow_ || asked_ < kRun || asked_ % kTimeEvery == kTimeEvery - 1;
+  }
   /// One was read.
   void was_read(std::uint64_t bytes, Clock::duration took) {
     ++asked_;
@@ -94,16 +97,18 @@ class OfferTimes {
     read_.add(bytes, took);
   }
   /// One was read and not timed.  Returns how long it took, by those that were.
-  Clock::duration was_read(std::uint64_t bytes) {
+  Clock::duration was_read_untimed(std::uint64_t bytes) {
     ++asked_;
     return std::chrono::duration_cast<Clock::duration>(read_.time_of(bytes));
   }
   /// One is to be sent.
   void was_asked_for() { ++asked_; }
   /// One that was to be sent since `from` is here.  Others came meanwhile, of any peer, and shared
-  /// the time: what counts is the time for a byte of all of them.
+  /// the time: what counts is the time for a byte of all of them.  Readings that were not timed may
+  /// seem to have taken all of it: then it says nothing.
   void was_sent(const ArrivalMark& from, const ArrivalMark& to) {
-    sent_.add(to.bytes - from.bytes, (to.at - from.at) - (to.reading - from.reading));
+    const Clock::duration took = (to.at - from.at) - (to.reading - from.reading);
+    if (took > Clock::duration::zero()) sent_.add(to.bytes - from.bytes, took);
   }
 
  private:

@@ -18,12 +18,12 @@ class OfferTimesTest : public testing::Test {
  protected:
   void read(microseconds took) {
     now_.at += took;
-    if (times_.times_reading()) {
+    if (times_.wants_time()) {
       now_.reading += took;
       times_.was_read(kBytes, took);
       ++timed_;
     } else {
-      now_.reading += times_.was_read(kBytes);
+      now_.reading += times_.was_read_untimed(kBytes);
     }
   }
   /// Bytes arrive, which takes its time.
@@ -64,9 +64,22 @@ TEST_F(OfferTimesTest, OneReadingInFewIsTimedOnceTheWaysAreKnown) {
   EXPECT_EQ(timed_, kFirst);
   count_read((kSendEvery - 1) * kRun, microseconds(30), microseconds(40));
   const int rest = (kSendEvery - 1) * kRun;
-  EXPECT_NEAR(timed_ - kFirst, rest / static_cast<int>(OfferTimes::kTimeEvery), 1);
+  const int later = (rest - kRun) / static_cast<int>(OfferTimes::kTimeEvery);
+  EXPECT_EQ(timed_ - kFirst, kRun + later) << "all of the first run behind what was sent";
   EXPECT_NEAR(std::chrono::duration<double>(now_.reading).count(), 30e-6 * (kFirst + rest), 1e-6)
       << "the others count as long";
+}
+
+// Those of others that were not timed, which are longer.
+TEST_F(OfferTimesTest, ReadingsThatSeemToTakeAllOfTheTimeSayNothingOfWhatIsSent) {
+  begin(microseconds(30), microseconds(40));
+  for (int i = 0; i < 20; ++i) {
+    const ArrivalMark from = now_;
+    now_.reading += microseconds(50);
+    arrive(kBytes, microseconds(40));
+    times_.was_sent(from, now_);
+  }
+  EXPECT_TRUE(times_.reads(kBytes));
 }
 
 TEST_F(OfferTimesTest, EachReadingIsTimedWhereSendingIsFaster) {

@@ -52,7 +52,7 @@ class Poster {
   bool retry(Endpoint& to);
 
   /// Posts a small frame, to which the credit to return and the body's length are added; false when
-  /// that cannot be done now, and nothing has left.  `message` waits until it has.
+  /// that cannot be done now, and nothing has left.  `message` waits until the frame has left.
   bool post_control(Endpoint& to, Frame& frame, Segment body = {},
                     OutgoingMessage* message = nullptr);
 

@@ -202,8 +202,7 @@ Status Receiver::short_message(Endpoint& from, Segment packet, std::size_t heade
   if (!decode_tagged_header({packet.data, header_bytes}, &header)) {
     return violation("a tagged message with a wrong header");
   }
-  Frame frame;
-  (void)decode_frame(packet, &frame, rest);
+  const Frame frame = decode_short_frame(packet, header_bytes, rest);
   Status status = may_admit(from, frame.credit, frame.length);
   if (status.error()) return status;
   admit(from, frame.credit, frame.length);

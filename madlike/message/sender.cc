@@ -79,7 +79,8 @@ std::size_t default_eager_limit(const LinkCaps& link) {
 Status Sender::send_header(Endpoint& to, std::uint8_t handler, Segment header) {
   // Nobody looks after it, but the end of this turn.
   const bool collect = core_.arriving && to.can_post() && is_one_of_many(to, header.size, 0, true);
-  if (!collect && to.can_start() && start(to, {handler, header, nullptr})) return {};
+  Opening opening(handler, header, nullptr);
+  if (!collect && to.can_start() && start(to, opening)) return {};
   if (!to.queue.first_frames.push(handler, header, nullptr)) return StatusCode::kNoMemory;
   ++core_.waiting;
   core_.activate(to);
@@ -94,7 +95,8 @@ Status Sender::send(Endpoint& to, std::uint8_t handler, Segment header, Outgoing
   state.phase = OutgoingPhase::kStarting;
   const bool collect = to.can_post() && is_one_of_many(to, header.size, message.payload_bytes,
                                                        core_.arriving || message.may_wait);
-  if (!collect && to.can_start() && start(to, {handler, header, &message})) {
+  Opening opening(handler, header, &message);
+  if (!collect && to.can_start() && start(to, opening)) {
     if (state.phase == OutgoingPhase::kFinished && state.posts == 0) {
       state.phase = OutgoingPhase::kNone;
       return {};
@@ -125,7 +127,7 @@ bool Sender::is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payl
 }
 
 // Builds and posts the first frame; false when no packet can be had.
-bool Sender::start(Endpoint& to, Opening&& opening) {
+bool Sender::start(Endpoint& to, Opening& opening) {
   if (opening.message == nullptr) return start_with(to, opening, 0);
   if (!core_.outgoing.reserve()) return false;
   opening.is_short = may_be_short(to, opening);
@@ -453,7 +455,8 @@ bool Sender::start_next(Endpoint& to) {
   if (to.queue.first_frames.empty() || !to.can_post()) return false;
   FirstFrames::Waiting& next = to.queue.first_frames.front();
   OutgoingMessage* const message = next.message;
-  if (!start(to, {next.handler, next.header(), message})) return false;
+  Opening opening(next.handler, next.header(), message);
+  if (!start(to, opening)) return false;
   to.queue.first_frames.pop();
   --core_.waiting;
   if (message != nullptr) core_.finish_if_done(*message);

@@ -60,7 +60,7 @@ class Sender {
   class ShortPacket;
   template <typename Payload>
   bool post_short(Endpoint& to, const TaggedHeader& header, const Payload& payload);
-  bool start(Endpoint& to, Opening&& opening);
+  bool start(Endpoint& to, Opening& opening);
   bool start_with(Endpoint& to, const Opening& opening, std::uint64_t head);
   bool may_be_short(const Endpoint& to, const Opening& opening) const;
   void build(Endpoint& to, Packet& packet, const Opening& opening, std::uint64_t head);

@@ -203,21 +203,17 @@ void encode_window(const Window& window, std::byte* out) {
   put(out + offsetof(WireWindow, lead), window.lead);
 }
 
-namespace {
-
-// All of what it says but the header, whose check is the receiver's.
-void decode_short_frame(Segment packet, std::size_t header_bytes, std::size_t rest, Frame* out) {
-  *out = {};
-  out->kind = FrameKind::kMessage;
-  out->is_short = true;
-  out->handler = kTaggedHandler;
-  out->header_bytes = static_cast<std::uint16_t>(header_bytes);
-  out->credit = short_frame_credit(packet);
-  out->length = packet.size - short_frame_bytes(header_bytes) + rest;
-  out->body_bytes = static_cast<std::uint32_t>(out->length);
+Frame decode_short_frame(Segment packet, std::size_t header_bytes, std::size_t rest) {
+  Frame frame;
+  frame.kind = FrameKind::kMessage;
+  frame.is_short = true;
+  frame.handler = kTaggedHandler;
+  frame.header_bytes = static_cast<std::uint16_t>(header_bytes);
+  frame.credit = short_frame_credit(packet);
+  frame.length = packet.size - short_frame_bytes(header_bytes) + rest;
+  frame.body_bytes = static_cast<std::uint32_t>(frame.length);
+  return frame;
 }
-
-}  // namespace
 
 bool is_tagged(Segment packet) {
   if (short_header_bytes(packet) != 0) return true;
@@ -233,11 +229,11 @@ bool is_offer(Segment packet) {
 
 Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
   if (const std::size_t header_bytes = short_header_bytes(packet)) {
-    decode_short_frame(packet, header_bytes, rest, out);
+    *out = decode_short_frame(packet, header_bytes, rest);
     return {};
   }
   if (packet.size < kFrameBytes) return violation("a packet shorter than a frame");
-  // Each word is read once: a peer may write where the packet is.
+  // What is checked is what is used: a peer may write where the packet is.
   const std::uint64_t kinds = get(packet.begin());
   const std::uint64_t credit_and_id = get(packet.begin() + offsetof(Wire, credit));
   const std::uint64_t reply_and_body = get(packet.begin() + offsetof(Wire, reply_id_or_sum));

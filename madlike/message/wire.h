@@ -60,8 +60,8 @@ struct Frame {
   bool is_short = false;  // a tagged message whose header is in the fixed one; all of it is here
   std::uint8_t handler = 0;
   std::uint16_t header_bytes = 0;
-  // No two that travel in one word are neighbours here: compilers would read both at once, where
-  // one was just stored (ADR 69).
+  // `credit` and `id`, which travel in one word, are no neighbours here, nor is `body_bytes` one of
+  // `reply_id` or `sum`: compilers would read both at once, where one was just stored (ADR 69).
   std::uint32_t credit = 0;
   std::uint32_t body_bytes = 0;
   std::uint32_t id = 0;
@@ -102,7 +102,11 @@ void encode_window(const Window& window, std::byte* out);
 /// may be to come.  Where it fails *out is anything.  kVersion: only the version differs;
 /// kProtocol: no frame at all, a field that its kind does not have, or lengths that do not fit the
 /// packet.
-Status decode_frame(Segment packet, Frame* out, std::size_t rest = 0);
+[[nodiscard]] Status decode_frame(Segment packet, Frame* out, std::size_t rest = 0);
+/// The short frame that `packet`, and `rest` bytes more, are, of which short_header_bytes() said
+/// that its header has so many bytes; the check of the header is the receiver's.  The packet is not
+/// asked again what it is: a peer may write there.
+Frame decode_short_frame(Segment packet, std::size_t header_bytes, std::size_t rest);
 /// The length of the header in the short frame that the packet's first piece begins with; 0: there
 /// is none.  And that frame's credit.
 std::size_t short_header_bytes(Segment packet);

@@ -87,6 +87,34 @@ TEST(Wire, EveryKindSurvivesTheTrip) {
   }
 }
 
+TEST(Wire, NothingStaysOfWhatWasDecodedBefore) {
+  for (const Example& example : examples()) {
+    Bytes packet = packet_of(example.frame, example.body);
+    Frame out;
+    out.window = out.offered = out.checked = out.answered = out.is_short = true;
+    out.handler = 0xff;
+    out.header_bytes = 0xffff;
+    out.credit = out.id = out.reply_id = out.sum = out.body_bytes = 0xffffffff;
+    out.offset = out.length = ~std::uint64_t{0};
+    ASSERT_TRUE(decode_frame({packet.data(), packet.size()}, &out).ok());
+    EXPECT_EQ(out.kind, example.frame.kind);
+    EXPECT_EQ(out.window, example.frame.window);
+    EXPECT_EQ(out.offered, example.frame.offered);
+    EXPECT_EQ(out.checked, example.frame.checked);
+    EXPECT_EQ(out.answered, example.frame.answered);
+    EXPECT_FALSE(out.is_short);
+    EXPECT_EQ(out.handler, example.frame.handler);
+    EXPECT_EQ(out.header_bytes, example.frame.header_bytes);
+    EXPECT_EQ(out.credit, example.frame.credit);
+    EXPECT_EQ(out.id, example.frame.id);
+    EXPECT_EQ(out.reply_id, example.frame.reply_id);
+    EXPECT_EQ(out.sum, example.frame.sum);
+    EXPECT_EQ(out.body_bytes, example.body);
+    EXPECT_EQ(out.offset, example.frame.offset);
+    EXPECT_EQ(out.length, example.frame.length);
+  }
+}
+
 TEST(Wire, FieldsStandWhereTheProtocolSays) {
   Frame f;
   f.kind = FrameKind::kClear;
@@ -401,6 +429,24 @@ TEST_P(ShortFrames, SurviveTheTrip) {
     packet.resize(size);
     EXPECT_EQ(decoded(packet), StatusCode::kProtocol) << size;
   }
+}
+
+// In memory that is shared a peer may write to a packet that is being looked at.
+TEST_P(ShortFrames, StayWhatTheyWereFoundToBe) {
+  Bytes packet = short_frame_of(GetParam(), 7);
+  const std::size_t fixed = packet.size();
+  packet.resize(fixed + kFrameBytes, std::byte{0xff});
+  const Segment bytes{packet.data(), packet.size()};
+  const std::size_t header_bytes = short_header_bytes(bytes);
+  Frame other;
+  other.kind = FrameKind::kMessage;
+  encode_frame(other, packet.data());
+  const Frame out = decode_short_frame(bytes, header_bytes, 100);
+  EXPECT_TRUE(out.is_short);
+  EXPECT_EQ(out.handler, kTaggedHandler);
+  EXPECT_EQ(out.header_bytes, header_bytes);
+  EXPECT_EQ(out.length, kFrameBytes + 100);
+  EXPECT_EQ(out.head_at() + out.head_bytes(), packet.size() + 100);
 }
 
 INSTANTIATE_TEST_SUITE_P(Wire, ShortFrames,

@@ -72,6 +72,16 @@ inline constexpr std::size_t kShmRingBytes = kShmPlaceBytes - kShmLaneHeadBytes;
 inline constexpr std::size_t kShmSmallLimit = 2 * kShmPage - kShmLaneHeadBytes;
 inline constexpr std::size_t kShmPieceLimit = 9 * kShmPage - kShmLaneHeadBytes;
 inline constexpr std::size_t kShmWaitingLimit = 64 * kShmPage - kShmLaneHeadBytes;
+/// And what a lane uses over which a lot is sent, where a core has so large a cache of its own; 0:
+/// nobody knows.  A lap longer than the cache, or, where that has room for payload beside it, a
+/// quarter of it: a longer lap would drive payload out that stays there from one message to the
+/// next (ADR 43).
+constexpr std::size_t shm_sustained_limit(std::size_t cache) {
+  constexpr std::size_t kRoomy = std::size_t{2} << 20, kUsual = std::size_t{2} << 20;
+  const std::size_t bytes = cache == 0 ? kUsual : cache < kRoomy ? 2 * cache : cache / 4;
+  const std::size_t most = bytes < kShmPlaceBytes ? bytes / kShmPage * kShmPage : kShmPlaceBytes;
+  return most > kShmWaitingLimit ? most - kShmLaneHeadBytes : kShmWaitingLimit;
+}
 /// Bytes of a packet, or of one of its pieces.
 inline constexpr std::size_t kShmPieceBytes = 16 * 1024 - 8;
 

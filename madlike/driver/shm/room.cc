@@ -23,10 +23,6 @@ constexpr std::chrono::milliseconds kShrinkEvery{2000};
 constexpr std::size_t kBusy = std::size_t{1} << 20, kSustained = std::size_t{8} << 20;
 // Of the memory that there may be, an eighth is for lanes that are as large as that.
 constexpr std::size_t kShareForSpeed = 8;
-// Where the system does not know its caches.
-constexpr std::size_t kUsualRing = std::size_t{2} << 20;
-// A core's cache that has room for a lap and for long payload beside it.
-constexpr std::size_t kRoomyCache = std::size_t{2} << 20;
 
 }  // namespace
 
@@ -60,9 +56,7 @@ bool ShmDriver::find_room(ShmConnection& connection, std::size_t content, bool i
 }
 
 // What was written a lap ago stands in the reader's cache, from where a core takes a line over more
-// slowly the later it was read, unless the ring is larger than that cache.  Where the cache is so
-// large that payload stays in it from one message to the next, such a ring would drive that out: a
-// quarter of it is faster there (ADR 43).
+// slowly the later it was read, unless the ring is as long as shm_sustained_limit() says.
 void ShmDriver::count(ShmConnection& connection, std::size_t content, bool is_long) {
   if (connection.lately == 0) connection.counts_since = clock_.now();
   connection.lately =
@@ -103,12 +97,8 @@ bool ShmDriver::widen(ShmConnection& connection, std::size_t limit) {
 }
 
 std::size_t ShmDriver::choose_sustained_limit() {
-  const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
-  const auto known = static_cast<std::size_t>(std::max(0L, cache));
-  const std::size_t bytes = known == 0 ? kUsualRing : known >= kRoomyCache ? known / 4 : 2 * known;
-  return std::clamp(bytes / kShmPage * kShmPage, kShmWaitingLimit + kShmLaneHeadBytes,
-                    kShmPlaceBytes) -
-         kShmLaneHeadBytes;
+  return shm_sustained_limit(
+      static_cast<std::size_t>(std::max(0L, sysconf(_SC_LEVEL2_CACHE_SIZE))));
 }
 
 void ShmDriver::shrink_idle() {

@@ -121,16 +121,29 @@ TEST(ShmMemoryLimit, WhatIsSentCountsWholeUntilTheFirstLook) {
   }
 }
 
-TEST(ShmMemoryLimit, WhereALotIsSentALapIsLongerThanACoresCacheOrAQuarterOfALargeOne) {
+TEST(ShmMemoryLimit, ALapIsLongerThanACoresCacheOrAQuarterOfALargeOne) {
+  constexpr std::size_t kKiB = 1024;
+  const auto kib = [](std::size_t cache) {
+    return (shm_sustained_limit(cache) + kShmLaneHeadBytes) / kKiB;
+  };
+  EXPECT_EQ(kib(0), 2048u) << "that nobody knows";
+  EXPECT_EQ(kib(64 * kKiB), 256u) << "never less than for a slow reader";
+  EXPECT_EQ(kib(512 * kKiB), 1024u);
+  EXPECT_EQ(kib(1024 * kKiB), 2048u);
+  EXPECT_EQ(kib(2044 * kKiB), 4088u);
+  EXPECT_EQ(kib(2048 * kKiB), 512u);
+  EXPECT_EQ(kib(4096 * kKiB), 1024u);
+  EXPECT_EQ(kib(1024 * kKiB * kKiB), kShmPlaceBytes / kKiB) << "as long as there is room";
+}
+
+TEST(ShmMemoryLimit, WhereALotIsSentALapIsLonger) {
   Met met;
   stream(met, kALot - kALot / 8);
   EXPECT_EQ(met.a.shm().charged(), kWaiting);
   stream_until_large(met);
   const std::size_t most = met.a.shm().charged();
   const auto cache = static_cast<std::size_t>(std::max(0L, sysconf(_SC_LEVEL2_CACHE_SIZE)));
-  const bool roomy = cache >= std::size_t{2} << 20;
-  EXPECT_GE(most, std::min(roomy ? cache / 4 - kShmPage : cache, kShmPlaceBytes));
-  EXPECT_LE(most, roomy ? cache / 2 : kShmPlaceBytes) << "the rest is for payload";
+  EXPECT_EQ(most, shm_sustained_limit(cache) + kShmLaneHeadBytes);
   stream(met, 2 * most);
   EXPECT_EQ(met.a.shm().charged(), most);
   ASSERT_TRUE(pump({&met.a, &met.b}, [&] { return met.a.shm().charged() == kLeast; }));
