@@ -239,8 +239,9 @@ Status decode_frame(Segment packet, Frame* out, std::size_t rest) {
   const std::uint64_t reply_and_body = get(packet.begin() + offsetof(Wire, reply_id_or_sum));
   const std::uint8_t version = byte_of(kinds, offsetof(Wire, version));
   const std::uint8_t flags = byte_of(kinds, offsetof(Wire, flags));
-  if (byte_of(kinds, offsetof(Wire, magic)) != kMagic)
+  if (byte_of(kinds, offsetof(Wire, magic)) != kMagic) {
     return violation("a packet that is no frame");
+  }
   if (version != kVersion) {
     return {StatusCode::kVersion, "the peer speaks version " + std::to_string(version) +
                                       " of the wire protocol, this engine speaks version " +
