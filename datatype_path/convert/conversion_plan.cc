@@ -76,7 +76,7 @@ Status ConversionPlan::misfit(std::uint64_t element, BasicType type, std::uint64
   return Status(StatusCode::kUnrepresentable,
                 "conversion: basic element " + std::to_string(element) + " of the data, a " +
                     std::string(info(type).name) + ", does not fit the " + std::to_string(bytes) +
-                    " bytes it has on the receiving side");
+                    " bytes of its place");
 }
 
 }  // namespace mad

@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-#define MAD_ABI_VERSION 14
+#define MAD_ABI_VERSION 15
 #define MAD_ADDRESS_MAX 110   /* bytes of an engine's address; MPI's port names can carry as much */
 #define MAD_FABRICS_MAX 4     /* fabrics of one engine */
 #define MAD_FABRICS_BYTES 128 /* their names, as one text with its end */
@@ -222,6 +222,18 @@ MAD_API int mad_type_unpack(void* base, uint64_t count, const mad_type* type, ui
 MAD_API int mad_type_copy(const void* from, uint64_t from_count, const mad_type* from_type,
                           void* to, uint64_t to_count, const mad_type* to_type, uint64_t offset,
                           size_t size, size_t* moved);
+
+/* MPI's external32 (MPI 4.0, 14.5.2), the representation that all machines share: big endian, IEEE
+ * formats, sizes of MPI's own.  The bytes of `count` elements in it, and all of them to and from a
+ * buffer of so many bytes; the type need not be committed.  MAD_ERR_TRUNCATED, with nothing done,
+ * if the buffer is too small.  MAD_ERR_CONVERSION if integers do not fit their place, as a long of
+ * more than 32 bits: the sentence names the first, each of them is written as 0, all others are
+ * there. MAD_ERR_ARGUMENT of a type of another process. */
+MAD_API int mad_type_external_size(const mad_type* type, uint64_t count, uint64_t* bytes);
+MAD_API int mad_type_pack_external(const void* base, uint64_t count, const mad_type* type,
+                                   void* out, size_t room, uint64_t* bytes);
+MAD_API int mad_type_unpack_external(void* base, uint64_t count, const mad_type* type,
+                                     const void* in, size_t size, uint64_t* bytes);
 
 typedef struct mad_run {
   void* base;

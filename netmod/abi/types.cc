@@ -11,17 +11,14 @@
 #include "datatype_path/cursor/cursor.h"
 
 mad::Result<const mad::TypeSignature*> mad_type::signature() const {
-  if (const auto* made = signature_made_.load(std::memory_order_acquire)) return made;
-  const std::lock_guard<std::mutex> lock(signature_mutex_);
-  if (!signature_) {
+  using Made = mad::Result<std::shared_ptr<const mad::TypeSignature>>;
+  const auto made = signature_.get([&]() -> Made {
     auto typed = mad::TypedProgram::build(desc);
     if (!typed.ok()) return typed.status();
-    auto made = mad::TypeSignature::build(std::move(typed.value()));
-    if (!made.ok()) return made.status();
-    signature_ = std::move(made.value());
-    signature_made_.store(signature_.get(), std::memory_order_release);
-  }
-  return signature_.get();
+    return mad::TypeSignature::build(std::move(typed.value()));
+  });
+  if (!made.ok()) return made.status();
+  return made.value()->get();
 }
 
 namespace mad {

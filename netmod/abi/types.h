@@ -1,10 +1,10 @@
 // mad_type: what a type handle of the C interface points to.
 //
-// A description, the program compiled from it at commit, and the signature once somebody asks for
-// it.  Handles are counted references; receives and messages to oneself that wait have one, and
-// transfers in flight hold the program themselves, so that releasing a handle never waits.  Types
-// may be used by several threads: the description never changes, and program and signature are
-// published once.
+// A description, the program compiled from it at commit, and the signature and what external32
+// makes of it once somebody asks for them.  Handles are counted references; receives and messages
+// to oneself that wait have one, and transfers in flight hold the program themselves, so that
+// releasing a handle never waits.  Types may be used by several threads: the description never
+// changes, all else is published once.
 #ifndef NETMOD_ABI_TYPES_H_
 #define NETMOD_ABI_TYPES_H_
 
@@ -15,10 +15,40 @@
 #include <memory>
 #include <mutex>
 
+#include "datatype_path/convert/conversion_plan.h"
 #include "datatype_path/describe/type_desc.h"
 #include "datatype_path/program/block_program.h"
 #include "datatype_path/signature/type_signature.h"
 #include "netmod/abi/errors.h"
+
+namespace mad {
+
+/// What is made when it is first asked for, by one thread, and read by all from then on.
+template <typename T>
+class MadeOnce {
+ public:
+  /// `make` returns a Result of a shared pointer; its error is returned, and is none of the next
+  /// call's.  What is returned lives as long as this.
+  template <typename Make>
+  Result<const std::shared_ptr<const T>*> get(Make&& make) {
+    if (is_made_.load(std::memory_order_acquire)) return &value_;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!is_made_.load(std::memory_order_relaxed)) {
+      auto made = make();
+      if (!made.ok()) return made.status();
+      value_ = std::move(made.value());
+      is_made_.store(true, std::memory_order_release);
+    }
+    return &value_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<const T> value_;  // written once, before `is_made_`
+  std::atomic<bool> is_made_{false};
+};
+
+}  // namespace mad
 
 struct mad_type {
   explicit mad_type(mad::TypeDescPtr description) : desc(std::move(description)) {}
@@ -36,6 +66,8 @@ struct mad_type {
 
   /// The signature, made at the first call; the type keeps it.
   mad::Result<const mad::TypeSignature*> signature() const;
+  /// How its elements are represented in MPI's external32, likewise.
+  mad::Result<std::shared_ptr<const mad::ConversionPlan>> external() const;
 
   /// One more reference, and one less, with which the type may end; of atomic words where there is
   /// another thread.
@@ -52,9 +84,8 @@ struct mad_type {
 
  private:
   mutable _Atomic_word references_ = 1;
-  mutable std::mutex signature_mutex_;
-  mutable std::shared_ptr<const mad::TypeSignature> signature_;
-  mutable std::atomic<const mad::TypeSignature*> signature_made_{nullptr};  // set after it
+  mutable mad::MadeOnce<mad::TypeSignature> signature_;
+  mutable mad::MadeOnce<mad::ConversionPlan> external_;
 };
 
 namespace mad {

@@ -20,6 +20,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/mad/mad_dynamic.c \
     src/mpid/ch4/netmod/mad/mad_errors.c \
     src/mpid/ch4/netmod/mad/mad_exchange.c \
+    src/mpid/ch4/netmod/mad/mad_external.c \
     src/mpid/ch4/netmod/mad/mad_failure.c \
     src/mpid/ch4/netmod/mad/mad_far.c \
     src/mpid/ch4/netmod/mad/mad_fields.c \

@@ -149,6 +149,18 @@ static const char* name_of(mad_basic kind) {
   return "an unknown type";
 }
 
+/* MPICH makes types of its own that say only where bytes are. */
+mad_type* MPIDI_MAD_kinds_of(MPI_Datatype handle) {
+  MPIR_Datatype* datatype = NULL;
+  mad_type* type = NULL;
+
+  if (HANDLE_IS_BUILTIN(handle)) return MPIDI_MAD_basic_type(handle, &type) < 0 ? NULL : type;
+  MPIR_Datatype_get_ptr(handle, datatype);
+  if (datatype == NULL) return NULL;
+  if (!MPIR_DATATYPE_IS_PREDEFINED(handle) && datatype->contents == NULL) return NULL;
+  return MPIDI_MAD_type_of(datatype, &type) == MPI_SUCCESS ? type : NULL;
+}
+
 /* ---- signatures ---- */
 
 /* Those asked for last, each with a reference to its type: the hash of a long sequence takes time
@@ -184,18 +196,6 @@ static int signature_of(mad_type* type, uint64_t count, signature_t* out) {
   return status;
 }
 
-/* NULL: nothing is known of it.  MPICH makes types of its own that say only where bytes are. */
-static mad_type* type_of(MPI_Datatype handle) {
-  MPIR_Datatype* datatype = NULL;
-  mad_type* type = NULL;
-
-  if (HANDLE_IS_BUILTIN(handle)) return MPIDI_MAD_basic_type(handle, &type) < 0 ? NULL : type;
-  MPIR_Datatype_get_ptr(handle, datatype);
-  if (datatype == NULL) return NULL;
-  if (!MPIR_DATATYPE_IS_PREDEFINED(handle) && datatype->contents == NULL) return NULL;
-  return MPIDI_MAD_type_of(datatype, &type) == MPI_SUCCESS ? type : NULL;
-}
-
 /* ---- who checks ---- */
 
 /* Callers have looked at MPIDI_MAD_types_checked. */
@@ -228,7 +228,7 @@ static bool subject_of(MPIR_Comm* comm, MPIR_Context_id_t context_offset, int ta
   }
   if (is_collective(context_offset) && (datatype == MPI_BYTE || !HANDLE_IS_BUILTIN(datatype)))
     return false;
-  *type = type_of(datatype);
+  *type = MPIDI_MAD_kinds_of(datatype);
   return *type && signature_of(*type, (uint64_t)count, out) >= 0;
 }
 
@@ -332,7 +332,7 @@ void MPIDI_MAD_collective_begin(MPIR_Comm* comm, MPI_Aint count, MPI_Datatype da
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   collective->comm = comm;
   collective->outer = MPIDI_MAD_COMM(comm)->collective;
-  collective->type = speaks ? type_of(datatype) : NULL;
+  collective->type = speaks ? MPIDI_MAD_kinds_of(datatype) : NULL;
   collective->count = (uint64_t)count;
   collective->mismatch.source = -1;
   mad_type_retain(collective->type);
@@ -351,8 +351,8 @@ void MPIDI_MAD_collective_own(MPIDI_MAD_collective_t* collective, MPI_Aint sendc
   /* of too much MPICH says so */
   if (!collective->type || sendcount * sent_size > recvcount * size) return;
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-  sent_type = type_of(sendtype);
-  type = type_of(recvtype);
+  sent_type = MPIDI_MAD_kinds_of(sendtype);
+  type = MPIDI_MAD_kinds_of(recvtype);
   if (sent_type && type && signature_of(sent_type, (uint64_t)sendcount, &sent) >= 0 &&
       signature_of(type, (uint64_t)recvcount, &wanted) >= 0 && !matches(&sent, type, &wanted))
     set_mismatch(&collective->mismatch, collective->comm->rank, &sent, &wanted);

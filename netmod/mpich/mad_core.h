@@ -230,6 +230,9 @@ void MPIDI_MAD_free_fields(MPIR_Datatype* datatype);
 void MPIDI_MAD_struct_finalize(void);
 /* mad_check.c: the description of a basic type, which keeps the reference; libmad's status. */
 int MPIDI_MAD_basic_type(MPI_Datatype handle, mad_type** type);
+/* A datatype of any sort with the kinds of its elements; NULL: nothing is known of them.  The
+ * datatype keeps the reference. */
+mad_type* MPIDI_MAD_kinds_of(MPI_Datatype handle);
 /* Whether a message on its way out is to have a note of its type, and that. */
 bool MPIDI_MAD_note(MPIR_Comm* comm, int context_offset, int tag, MPI_Aint count,
                     MPI_Datatype datatype, uint64_t note[2]);

@@ -109,6 +109,7 @@ TESTS = (
     Test("hello-f08", "hello_f08", 2, fabric=NONE),
     Test("hello-cxx", "hello_cxx", 2, fabric=NONE),
     Test("bottom", "bottom", 1, fabric=NONE),
+    Test("external", "external", 1, fabric=NONE),
     Test("packing", "packing", 2, fabric=NONE),
     Test("packing-off", "packing", 2, args=("off",), env=_variable("DATATYPE_PATH", "off"), fabric=NONE),
     Test("combiners", "combiners", 2),

@@ -3,7 +3,7 @@
 Three let ch4 know a third netmod.  Two repair datatype bugs of 4.0.2 that upstream fixed later, so that what
 MPICH does without us can be believed.  One lets MPI_Finalize end when a process of the node has died; three let
 processes that wait for others of the node in MPI_Init sleep.  Those of
-MPI_Pack and its kin let them work at absolute addresses.  Some give MPI's extended error classes their texts,
+MPI_Pack and its kin let them work at absolute addresses; external32 is the netmod's.  Some give MPI's extended error classes their texts,
 one keeps more VCIs than there are from being used before the netmod can refuse them, and one has MPI_Init of a
 spawned process return why its parent cannot be reached.  One gives short reductions the algorithm with the fewest
 messages, five have reductions return the errors of their parts, one keeps MPI_Reduce in place from an address that is none,
@@ -46,6 +46,7 @@ _CLASSES = "src/mpi/errhan/baseerrnames.txt"
 _CLASSES_SCRIPT = "maint/extracterrmsgs"
 _YAKSA = "src/mpi/datatype/typerep/src/typerep_yaksa_pack.c"
 _TYPE_CALLS = "src/binding/c/datatype"
+_PACKING = "src/mpi/datatype/datatype_impl.c"
 _SEARCH = "src/mpi/coll/src/csel.c"
 _WHY_SELECTED = "an operation's signature was copied as soon as it was stored, which waits for all stores before (ADR 69)"
 _STRUCT_TYPES = 39 * " " + "const MPI_Datatype array_of_types[], MPI_Datatype *newtype"
@@ -159,6 +160,14 @@ def _with(header: str, path: str) -> Edit:
 
 def _with_structs(path: str) -> Edit:
     return _with("mad_struct.h", path)
+
+
+_WHY_EXTERNAL = "external32 of structs and of MPI_WCHAR ended the process, long doubles were copied as they are, the room was not looked at"
+
+
+def _external(old: str, new: str) -> Edit:
+    """MPI_Pack_external and its kin are the netmod's."""
+    return Edit(_PACKING, old, new, False, _WHY_EXTERNAL)
 
 
 _WHY_PACKED = "MPICH's datatype engine packed at half the speed of ours and less (perf/results.md)"
@@ -649,6 +658,19 @@ EDITS = (
         False,
         "the same, and in pieces of 16 KiB by way of a buffer of the heap",
     ),
+    _with("mad_external.h", _PACKING),
+    _external("    MPI_Aint actual_pack_bytes;\n    void *buf = (void *) ((char *) outbuf + *position);\n"
+              "    mpi_errno = MPIR_Typerep_pack_external(inbuf, incount, datatype, buf, &actual_pack_bytes);\n"
+              "    MPIR_ERR_CHECK(mpi_errno);\n    *position += actual_pack_bytes;\n",
+              "    mpi_errno = MPIDI_MAD_pack_external(datarep, inbuf, incount, datatype, outbuf, outsize, position);\n"
+              "    MPIR_ERR_CHECK(mpi_errno);\n"),
+    _external("    MPI_Aint actual_unpack_bytes;\n    void *buf = (void *) ((char *) inbuf + *position);\n"
+              "    mpi_errno = MPIR_Typerep_unpack_external(buf, outbuf, outcount, datatype, &actual_unpack_bytes);\n"
+              "    MPIR_ERR_CHECK(mpi_errno);\n    *position += actual_unpack_bytes;\n",
+              "    mpi_errno = MPIDI_MAD_unpack_external(datarep, inbuf, insize, position, outbuf, outcount, datatype);\n"
+              "    MPIR_ERR_CHECK(mpi_errno);\n"),
+    _external("    *size = incount * MPIR_Typerep_size_external32(datatype);\n    return MPI_SUCCESS;\n",
+              "    return MPIDI_MAD_external_size(datarep, incount, datatype, size);\n"),
     _with_structs(f"{_TYPE_CALLS}/type_create_struct.c"),
     _asked_first("type_create_struct", f"const MPI_Aint array_of_displacements[],\n{_STRUCT_TYPES}",
                  "create_basic_struct(count, array_of_blocklengths, array_of_displacements,\n"
