@@ -104,6 +104,7 @@ int MPIDI_MAD_mpi_type_commit_hook(MPIR_Datatype* datatype) {
 
   /* Types that are one run are sent as bytes, and structs of few fields may never be needed. */
   if (datatype->is_contig) return MPI_SUCCESS;
+  if (datatype->contents == NULL) return MPI_SUCCESS; /* MPI_Type_dup() gives it them afterwards */
   if (MPIDI_MAD_has_fields(datatype) && datatype->size <= MPIDI_MAD_FIELDS_BYTES)
     return MPI_SUCCESS;
   return MPIDI_MAD_type_of(datatype, &type);

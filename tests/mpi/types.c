@@ -149,11 +149,13 @@ static void too_long(void) {
 static void derived_types(int count) {
   MPI_Datatype pair = pair_of(MPI_INT, MPI_DOUBLE), swapped = pair_of(MPI_INT, MPI_LONG);
   MPI_Datatype many, gapped = every_second(count, pair), ints = every_second(count, MPI_INT);
-  MPI_Datatype value_index = pair_of(MPI_DOUBLE, MPI_INT);
+  MPI_Datatype value_index = pair_of(MPI_DOUBLE, MPI_INT), duplicate;
   MPI_Type_contiguous(count, pair, &many);
   MPI_Type_commit(&many);
+  MPI_Type_dup(gapped, &duplicate); /* of a committed type, which it is then, too */
   right(count, pair, 1, many, "pairs into many of them");
   right(1, gapped, count, pair, "pairs with gaps into pairs");
+  right(1, duplicate, count, pair, "a duplicate of that into pairs");
   right(1, many, 2, gapped, "pairs into more of them with gaps");
   right(1, ints, count, MPI_INT, "ints with gaps into ints");
   right(1, value_index, 1, MPI_DOUBLE_INT, "a double and an int into MPI_DOUBLE_INT");
@@ -164,6 +166,7 @@ static void derived_types(int count) {
         "4 elements that begin with MPI_FLOAT");
   MPI_Type_free(&pair), MPI_Type_free(&swapped), MPI_Type_free(&many);
   MPI_Type_free(&gapped), MPI_Type_free(&ints), MPI_Type_free(&value_index);
+  MPI_Type_free(&duplicate);
 }
 
 /* A freed type's memory may be another's: what was known of the one is not said of the other. */
