@@ -4,7 +4,7 @@
  * cannot know of one-sided operations that wait for an acknowledgement, nor of headers that ask for
  * another message; they are kept here until the answer comes, or their peer is gone.
  */
-#include "mad_core.h"
+#include "mad_far.h"
 #include "utlist.h"
 
 /* ---- one-sided operations ---- */
@@ -99,9 +99,33 @@ void MPIDI_MAD_fail_partitioned(MPIR_Request* request, int error) {
                                MPL_atomic_relaxed_load_int(&MPIDI_VCI(0).progress_count) + 1);
 }
 
-void MPIDI_MAD_not_asked(int handler_id, const void* am_hdr, int error) {
-  if (handler_id == MPIDIG_PART_CTS)
-    MPIDI_MAD_fail_partitioned(((const MPIDIG_part_cts_msg_t*)am_hdr)->rreq_ptr, error);
+/* What MPICH tells the members of a window one after the other: one who is gone must not keep the
+ * others from hearing it, who wait for it.  The window's next synchronisation reports the error. */
+static int pass_over(int rank, int handler_id, const MPIDIG_win_cntrl_msg_t* message, int error) {
+  MPIR_Win* win = MPIDIU_map_lookup(MPIDI_global.win_map, message->win_id);
+  const int answer = answer_to(handler_id);
+  MPIDIG_win_cntrl_msg_t its = {.win_id = message->win_id, .origin_rank = (uint32_t)rank};
+
+  if (MPIDI_MAD_status(win->comm_ptr, rank) >= 0) return error; /* it may be told yet */
+  MPIDI_MAD_note_trouble(win, error);
+  if (answer >= 0) MPIDI_MAD_window_message(answer, &its);
+  return MPI_SUCCESS;
+}
+
+int MPIDI_MAD_not_asked(int rank, int handler_id, const void* am_hdr, int error) {
+  switch (handler_id) {
+    case MPIDIG_PART_CTS:
+      MPIDI_MAD_fail_partitioned(((const MPIDIG_part_cts_msg_t*)am_hdr)->rreq_ptr, error);
+      return error;
+    case MPIDIG_WIN_POST:
+    case MPIDIG_WIN_COMPLETE:
+    case MPIDIG_WIN_LOCKALL:
+    case MPIDIG_WIN_UNLOCKALL:
+    case MPIDIG_WIN_UNLOCK:
+      return pass_over(rank, handler_id, am_hdr, error);
+    default:
+      return error;
+  }
 }
 
 /* A send waits for its receiver's clearance, unless that came before the start: then the counter of

@@ -10,6 +10,12 @@ static int type_mismatch(void) {
                               "**dtypemismatch", 0);
 }
 
+/* Two of the same type, of which MPI allows one to be received. */
+static bool is_twin(MPI_Datatype basic) {
+  return basic == MPI_2INT || basic == MPI_2INTEGER || basic == MPI_2REAL ||
+         basic == MPI_2DOUBLE_PRECISION;
+}
+
 /* A message that ends inside a basic element was sent with another signature.  Only layouts with
  * holes are looked at: contiguous data is bytes to MPICH's other devices too.  And only those whose
  * elements have one size: what MPICH counts of others, MPIR_Get_elements_x_impl(), is wrong for
@@ -21,6 +27,7 @@ static int check_signature(MPIR_Request* rreq, MPI_Aint bytes) {
   MPIR_Datatype_get_ptr(MPIDIG_REQUEST(rreq, datatype), type);
   if (type == NULL || type->is_contig) return MPI_SUCCESS;
   element = type->builtin_element_size; /* below 1: they differ, or there are none */
+  if (is_twin(type->basic_type)) element /= 2;
   return (element > 0 && bytes % element != 0) ? type_mismatch() : MPI_SUCCESS;
 }
 

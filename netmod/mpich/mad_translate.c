@@ -79,18 +79,6 @@ fn_fail:
   goto fn_exit;
 }
 
-static int describe_bytes(MPI_Aint size, mad_type** out) {
-  int mpi_errno = MPI_SUCCESS;
-
-  if (size == 0) return describe_empty(out); /* the old markers of bounds */
-  CHECK_MAD(mad_type_bytes((uint64_t)size, out));
-
-fn_exit:
-  return mpi_errno;
-fn_fail:
-  goto fn_exit;
-}
-
 static int describe_basic(MPI_Datatype handle, mad_type** out) {
   int mpi_errno = MPI_SUCCESS;
 
@@ -416,7 +404,7 @@ static int describe_constructed(MPIR_Datatype* datatype, mad_type** out) {
     case MPI_COMBINER_F90_REAL:
     case MPI_COMBINER_F90_COMPLEX:
     case MPI_COMBINER_F90_INTEGER: /* a basic type in the clothes of a derived one */
-      return describe_bytes(datatype->size, out);
+      return describe_basic(datatype->basic_type, out);
     default:
       return describe_runs(datatype, out);
   }

@@ -100,11 +100,44 @@ int MPIDI_MAD_poll_sometimes(void) {
   return MPIDI_progress_test_vci(0);
 }
 
+/* ---- locks by messages, which are MPICH's ---- */
+
+static int lock_by_message(int lock_type, int rank, int assert, MPIR_Win* win) {
+  MPIDIG_win_target_t* target = MPIDIG_win_target_find(win, rank);
+
+  /* MPICH takes MPI_MODE_NOCHECK of one lock for that of all later ones of the target, which would
+   * never be given back. */
+  if (target && !target->sync.lock.locked) target->sync.assert_mode = 0;
+  return MPIDIG_mpi_win_lock(lock_type, rank, assert, win);
+}
+
+static int unlock_by_message(int rank, MPIR_Win* win) {
+  const int mpi_errno = MPIDI_MAD_or_trouble(win, MPIDIG_mpi_win_unlock(rank, win));
+  MPIDIG_win_target_t* target = MPIDIG_win_target_find(win, rank);
+
+  /* Else MPICH takes it for one to operate on as long as any other is locked. */
+  if (target && !target->sync.lock.locked) target->sync.access_epoch_type = MPIDIG_EPOTYPE_NONE;
+  return mpi_errno;
+}
+
+/* One who is known to be gone keeps all from being locked; of one whose end is learnt meanwhile the
+ * next synchronisation tells. */
+static int lock_all_by_message(int assert, MPIR_Win* win) {
+  int mpi_errno = MPI_SUCCESS;
+
+  if (unlikely(MPIDI_MAD_global.gone_peers > 0) && !(assert& MPI_MODE_NOCHECK))
+    for (int target = 0; target < win->comm_ptr->local_size && !mpi_errno; target++)
+      mpi_errno = MPIDI_MAD_rank_error(target, win->comm_ptr);
+  return mpi_errno ? mpi_errno : MPIDIG_mpi_win_lock_all(assert, win);
+}
+
+/* ---- MPI's calls ---- */
+
 int MPIDI_MAD_win_lock(int lock_type, int rank, int assert, MPIR_Win* win) {
   int mpi_errno = MPI_SUCCESS;
   MPIDIG_win_target_t* target;
 
-  if (!MPIDI_MAD_words_of(win)) return MPIDIG_mpi_win_lock(lock_type, rank, assert, win);
+  if (!MPIDI_MAD_words_of(win)) return lock_by_message(lock_type, rank, assert, win);
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   MPIDIG_LOCK_EPOCH_CHECK_NONE(win, rank, mpi_errno, goto fn_fail);
   mpi_errno = target_error(win, rank);
@@ -130,7 +163,7 @@ int MPIDI_MAD_win_unlock(int rank, MPIR_Win* win) {
   int mpi_errno = MPI_SUCCESS;
   MPIDIG_win_target_t* target;
 
-  if (!MPIDI_MAD_words_of(win)) return MPIDI_MAD_or_trouble(win, MPIDIG_mpi_win_unlock(rank, win));
+  if (!MPIDI_MAD_words_of(win)) return unlock_by_message(rank, win);
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   MPIDIG_ACCESS_EPOCH_CHECK(win, MPIDIG_EPOTYPE_LOCK, mpi_errno, goto fn_fail);
   target = MPIDIG_win_target_find(win, rank);
@@ -157,7 +190,7 @@ int MPIDI_MAD_win_lock_all(int assert, MPIR_Win* win) {
   const MPIDI_MAD_shared_t* shared = MPIDI_MAD_words_of(win);
   int mpi_errno = MPI_SUCCESS, target = 0;
 
-  if (!shared) return MPIDIG_mpi_win_lock_all(assert, win);
+  if (!shared) return lock_all_by_message(assert, win);
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   MPIDIG_ACCESS_EPOCH_CHECK_NONE(win, mpi_errno, goto fn_fail);
   for (; !(assert& MPI_MODE_NOCHECK) && target < shared->ranks; target++) {

@@ -265,11 +265,24 @@ fn_fail:
   goto fn_exit;
 }
 
+/* MPICH would have told those before the dead, and would hold the group for posted. */
+static int post_by_messages(MPIR_Group* group, int mode, MPIR_Win* win) {
+  int mpi_errno = MPI_SUCCESS;
+  int* ranks = NULL;
+
+  if (unlikely(MPIDI_MAD_global.gone_peers > 0) && !(mode & MPI_MODE_NOCHECK)) {
+    mpi_errno = ranks_of(win, group, &ranks);
+    if (mpi_errno == MPI_SUCCESS) mpi_errno = group_error(win, ranks, group->size);
+    MPL_free(ranks);
+  }
+  return mpi_errno ? mpi_errno : MPIDIG_mpi_win_post(group, mode, win);
+}
+
 int MPIDI_MAD_win_post(MPIR_Group* group, int mode, MPIR_Win* win) {
   int mpi_errno = MPI_SUCCESS;
   bool told;
 
-  if (!MPIDI_MAD_words_of(win)) return MPIDIG_mpi_win_post(group, mode, win);
+  if (!MPIDI_MAD_words_of(win)) return post_by_messages(group, mode, win);
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   MPIDIG_EXPOSURE_EPOCH_CHECK_NONE(win, mpi_errno, goto fn_fail);
   MPIR_ERR_CHKANDJUMP(MPIDIG_WIN(win, sync).pw.group != NULL, mpi_errno, MPI_ERR_GROUP, "**group");

@@ -134,7 +134,10 @@ static void epochs(void) {
   for (int i = 0; i < size; i++) CHECK_MPI(MPI_Win_lock(MPI_LOCK_SHARED, i, 0, win));
   CHECK_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win), MPI_ERR_RMA_SYNC);
   CHECK_CLASS(MPI_Win_lock_all(0, win), MPI_ERR_RMA_SYNC);
-  for (int i = 0; i < size; i++) CHECK_MPI(MPI_Win_unlock(i, win));
+  for (int i = 0; i < size; i++) {
+    CHECK_MPI(MPI_Win_unlock(i, win));
+    CHECK_CLASS(MPI_Put(&value, 1, MPI_INT64_T, i, 0, 1, MPI_INT64_T, win), MPI_ERR_RMA_SYNC);
+  }
   CHECK_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, win));
   CHECK_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win), MPI_ERR_RMA_SYNC);
   CHECK_MPI(MPI_Win_unlock_all(win));
@@ -144,6 +147,29 @@ static void epochs(void) {
     CHECK_MPI(MPI_Put(&value, 1, MPI_INT64_T, size - 1, 0, 1, MPI_INT64_T, win));
     CHECK_MPI(MPI_Win_unlock(size - 1, win));
   }
+  for (int i = 0; i < 2; i++) { /* who said MPI_MODE_NOCHECK once need not mean it for ever */
+    CHECK_MPI(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, size - 1, 0, win));
+    CHECK_MPI(MPI_Win_unlock(size - 1, win));
+  }
+  MPI_Win_free(&win);
+}
+
+/* An operator that its type does not have is the caller's mistake, and nobody else's trouble. */
+static void wrong_operators(void) {
+  MPI_Win win;
+  double value = 1, before = 0;
+  (void)allocate(1, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  MPI_Win_lock_all(0, win);
+  for (int i = 0; i < size; i++) {
+    CHECK_CLASS(MPI_Accumulate(&value, 1, MPI_DOUBLE, i, 0, 1, MPI_DOUBLE, MPI_BAND, win),
+                MPI_ERR_OP);
+    CHECK_CLASS(MPI_Fetch_and_op(&value, &before, MPI_DOUBLE, i, 0, MPI_BXOR, win), MPI_ERR_OP);
+    CHECK_CLASS(MPI_Accumulate(&value, 8, MPI_BYTE, i, 0, 8, MPI_BYTE, MPI_SUM, win), MPI_ERR_OP);
+    CHECK_MPI(MPI_Win_flush(i, win));
+  }
+  CHECK_MPI(MPI_Win_unlock_all(win));
+  MPI_Barrier(comm);
   MPI_Win_free(&win);
 }
 
@@ -156,6 +182,7 @@ int main(int argc, char** argv) {
   atomic();
   locks();
   epochs();
+  wrong_operators();
   MPI_Comm_free(&comm);
   return check_finish();
 }

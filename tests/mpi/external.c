@@ -175,6 +175,23 @@ static void records(void) {
   MPI_Type_free(&type);
 }
 
+/* What Fortran asks for by digits; where no Fortran was built there is none. */
+static void by_digits(void) {
+  const int32_t integer = 1;
+  const double real = -1.5;
+  uint8_t packed[12];
+  MPI_Aint end = 0;
+  MPI_Datatype integers, reals;
+  if (MPI_Type_create_f90_integer(9, &integers) || MPI_Type_create_f90_real(15, 307, &reals))
+    return;
+  CHECK_MPI(MPI_Pack_external("external32", &integer, 1, integers, packed, sizeof(packed), &end));
+  CHECK_MPI(MPI_Pack_external("external32", &real, 1, reals, packed, sizeof(packed), &end));
+  CHECK(end == 12 && packed[0] == 0 && packed[3] == 1 && packed[4] == 0xBF && packed[5] == 0xF8 &&
+            packed[11] == 0,
+        "%ld bytes: %02X .. %02X, %02X %02X", (long)end, packed[0], packed[3], packed[4],
+        packed[5]);
+}
+
 /* ---- what there is no place for ---- */
 
 static void misfits(void) {
@@ -244,6 +261,7 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   random_types();
   records();
+  by_digits();
   misfits();
   rooms();
   representations();

@@ -77,6 +77,11 @@ def _death(scene: str, ranks: int = 3) -> Test:
                 expect="ok" if scene == "leaving" else "survives", shell=True)  # fmt: skip
 
 
+def _survivors(scene: str) -> Test:
+    return Test(f"survivors-{scene}", "survivors", 3, args=(scene,), mpiexec=("-disable-auto-cleanup",),
+                expect="survives", shell=True)  # fmt: skip
+
+
 def _two_hosts(name: str, program: str, fabrics: str) -> Test:
     env = {**_variable("FABRIC", fabrics), **_variable("INTERFACE", hosts.WIRE)}
     return Test(f"two-hosts-{name}", program, 4, env=env, two_hosts=True, timeout=120, fabric=NONE)
@@ -281,6 +286,7 @@ TESTS = (
                   "group-post", "group-complete", "group-test", "group-post-near", "group-complete-near", "fencing", "leaving")),
     *(replace(_death(scene, ranks), env={**_variable("FABRIC", "shm"), **env}, fabric=NONE)
       for scene, ranks, env in (("board", 3, {}), ("beside-board", 4, {}), ("two-boards", 6, TWO_NODES))),
+    *map(_survivors, ("unlocking-all", "locking-all", "unlocking", "completing", "posting")),
     _death("scattering", ranks=8),
     _death("exchanging", ranks=5),
     _death("allgathering", ranks=4),
