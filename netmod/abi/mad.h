@@ -350,8 +350,8 @@ typedef struct mad_config {
   uint32_t silence_ms;      /* milliseconds that a peer's host may leave what it is sent without any
                                answer, as when its cable is pulled, before the peer is gone; a peer
                                that computes or is stopped has a host that answers.  0: as long as the
-                               system's TCP settings say.  Of tcp and ucx:tcp; to the second where
-                               nothing is underway */
+                               system's TCP settings say.  Of tcp, ucx:tcp and ofi:verbs; to the
+                               second where nothing is underway */
   uint32_t goodbye_ms;    /* milliseconds that mad_engine_close() waits for peers that do not look,
                              over ofi:PROVIDER and ucx:tcp, which cannot tell whether a peer's
                              host has what left, and drop what came once an answer of the peer's

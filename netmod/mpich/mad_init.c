@@ -126,8 +126,8 @@ cvars:
       description : >-
         Seconds that the host of another process may answer nothing, as when its cable is pulled,
         before the process counts as failed. A process that computes or is stopped has a host that
-        answers. 0 leaves it to the system's TCP settings, which may take hours. Of the fabrics tcp
-        and ucx.
+        answers. 0 leaves it to the system's TCP settings, which may take hours. Of the fabrics tcp,
+        ucx:tcp and ofi:verbs; devices by ucx:rc and ucx:ud give up by themselves.
 
     - name        : MPIR_CVAR_CH4_MAD_CHECK_TYPES
       category    : CH4_MAD

@@ -612,10 +612,9 @@ int MPIDI_MAD_iprobe(int source, int tag, MPIR_Comm* comm, int context_offset, i
 
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   *flag = (mad_tagged_probe(MPIDI_MAD_global.engine, &wanted, &arrival) == MAD_SUCCESS);
+  if (*flag) tell(&arrival, status); /* what it points to is the engine's, until its next call */
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
-  if (!*flag) return MPIDI_MAD_probe_missed(source, comm);
-  tell(&arrival, status);
-  return MPI_SUCCESS;
+  return *flag ? MPI_SUCCESS : MPIDI_MAD_probe_missed(source, comm);
 }
 
 static int claim(const mad_envelope* wanted, MPIR_Comm* comm, int* flag, MPIR_Request** message,
