@@ -87,6 +87,7 @@ def _conformance(arguments: argparse.Namespace) -> int:
         raise Missing("--fresh is about what --fabric keeps")
     if arguments.fabric and math.isfinite(arguments.at_most):
         raise Missing("--at-most is not for --fabric, which may be ended and goes on where it was")
+    chosen = conformance_fabrics.named(arguments.fabric or ())
     last_start = time.monotonic() + arguments.at_most
     if arguments.two_hosts and arguments.mpi:
         raise Missing("--two-hosts is for ch4:mad: other MPIs have settings of their own")
@@ -102,7 +103,7 @@ def _conformance(arguments: argparse.Namespace) -> int:
     if arguments.fabric:
         names = arguments.directories or list(conformance_fabrics.DIRECTORIES)
         over = conformance_fabrics.Run(suite, names, arguments.timeout, known, arguments.fresh)
-        tally = over.all(conformance_fabrics.named(arguments.fabric), table)
+        tally = over.all(chosen, arguments.fabric, table)
     elif arguments.two_hosts:
         names = arguments.directories or list(conformance_fabrics.DIRECTORIES)
         try:
@@ -197,7 +198,8 @@ def _parser() -> argparse.ArgumentParser:
                        + " ".join(conformance.DEFAULT) + "; with --fabric or --two-hosts: "
                        + " ".join(conformance_fabrics.DIRECTORIES) + ")")  # fmt: skip
     where = suite.add_mutually_exclusive_group()
-    where.add_argument("--fabric", action="append", metavar="F", help="over this one, on lo; may be repeated; all: "
+    where.add_argument("--fabric", action="append", metavar="F", help="over this one, on lo, which this machine must "
+                       "have; may be repeated; all, of which it may lack some: "
                        + " ".join(fabrics.FABRICS) + ". What is done is kept, and not run again")  # fmt: skip
     where.add_argument("--two-hosts", action="store_true", help="over auto, ranks in turns on two hosts that are "
                        "network namespaces: shared memory inside, TCP between")  # fmt: skip

@@ -41,8 +41,11 @@ USUAL = (["tcp"], ["auto"])
 
 
 def fabrics_of(text: str) -> List[str]:
-    """Of a list with commas; `cma` is a part of the fabric before it."""
-    return re.split(",(?!cma(?:,|$))", text)
+    """Of a list with commas, all of which there may be; `cma` is a part of the fabric before it."""
+    names = re.split(",(?!cma(?:,|$))", text)
+    for name in names:
+        fabrics.check(name)
+    return names
 
 
 def of(names: Sequence[str]) -> str:

@@ -37,7 +37,10 @@ def differs(test: Listed) -> bool:
 
 
 def named(words: Sequence[str]) -> List[str]:
-    """The fabrics meant, each once."""
+    """The fabrics meant, each once; Missing: there can be none of that name."""
+    for word in words:
+        if word != ALL:
+            fabrics.check(word)
     return list(dict.fromkeys(fabric for word in words for fabric in (fabrics.FABRICS if word == ALL else (word,))))
 
 
@@ -74,9 +77,9 @@ class Run:
         print("\n".join([f"over {fabric}", *table(verdicts)]), flush=True)
         return verdicts
 
-    def all(self, chosen: Sequence[str], table_file: Optional[Path] = None) -> Tally:
-        """Runs what is not done yet; prints what did not pass; returns the counts."""
-        usable, tally = fabrics.usable(chosen)
+    def all(self, chosen: Sequence[str], needed: Sequence[str] = (), table_file: Optional[Path] = None) -> Tally:
+        """Runs what is not done yet; prints what did not pass; returns the counts. A needed fabric must be here."""
+        usable, tally = fabrics.usable(chosen, needed)
         why_not = tally.notes
         cells = [Cell(fabric, directory) for fabric in usable for directory in self._directories]
         if self._fresh:

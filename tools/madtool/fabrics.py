@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Dict, List, Sequence, Tuple
 
 from madtool import own_program
-from madtool.errors import Failure
+from madtool.errors import Failure, Missing
 from madtool.paths import CHECKOUT
 from madtool.stages import Tally
 
@@ -45,6 +45,21 @@ def in_memory(fabric: str) -> bool:
     return bool(rows) and max(rows, key=lambda row: len(row.name)).within == "Memory"
 
 
+def _is_known(fabric: str) -> bool:
+    """As libmad's find_fabric() does: a row's name, or something else in the place of its capitals."""
+    family, colon, rest = fabric.partition(":")
+    return any(fabric == row.name or (row.name[-1].isupper() and bool(rest) and row.name.startswith(family + colon))
+               for row in TABLE)  # fmt: skip
+
+
+def check(names: str) -> None:
+    """Refuses what can be no fabric, also in a list of them, before anything is built for it."""
+    unknown = [fabric for fabric in names.split(";") if not _is_known(fabric)]
+    if unknown:
+        known = ", ".join(row.name for row in TABLE if row.tested != "Never")
+        raise Missing(f"no fabric {', '.join(map(repr, unknown))}; the fabrics are {known}")
+
+
 def unusable(fabrics: Sequence[str]) -> Dict[str, str]:
     """Those that this machine cannot have, and why, as `tools/mad info FABRIC` says."""
     command = [str(own_program.built("info")), "--interface", "lo", *fabrics]
@@ -55,8 +70,11 @@ def unusable(fabrics: Sequence[str]) -> Dict[str, str]:
     return why
 
 
-def usable(fabrics: Sequence[str]) -> Tuple[List[str], Tally]:
-    """Those that this machine has; the others counted as skipped, with the reason."""
+def usable(fabrics: Sequence[str], needed: Sequence[str] = ()) -> Tuple[List[str], Tally]:
+    """Those that this machine has; the others counted as skipped, those needed as failed, with the reason."""
     why = unusable(fabrics)
+    lacking = [fabric for fabric in fabrics if any(part in why for part in fabric.split(";"))]
+    failed = sum(fabric in needed for fabric in lacking)
     notes = tuple(f"{fabric}: {words}" for fabric, words in why.items())
-    return [fabric for fabric in fabrics if fabric not in why], Tally(skipped=len(why), notes=notes)
+    return ([fabric for fabric in fabrics if fabric not in lacking],
+            Tally(failed=failed, skipped=len(lacking) - failed, notes=notes))  # fmt: skip

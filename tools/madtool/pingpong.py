@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import List, Sequence
 
-from madtool import compare_wire, mpich_build
+from madtool import compare_wire, fabrics, mpich_build
 from madtool.errors import Failure
 from madtool.log import run_logged, say, stage
 from madtool.paths import CHECKOUT, Stamps, cache_root, digest, logs_dir, tree_digest
@@ -80,6 +80,8 @@ def _fabrics(arguments: argparse.Namespace) -> List[str]:
     if arguments.fabrics:
         return compare_wire.fabrics_of(arguments.fabrics)
     chosen = os.environ.get(_FABRIC)
+    if chosen:
+        fabrics.check(chosen)
     return [chosen] if chosen else [name for names in compare_wire.USUAL for name in names]
 
 
@@ -91,13 +93,13 @@ def _of_fabric(path: Path, fabric: str, of: Sequence[str]) -> Path:
 
 def run(arguments: argparse.Namespace) -> int:
     """Builds, measures, plots; returns the program's first exit code that is not 0."""
+    over = _fabrics(arguments)
     prefix = mpich_build.ensure_as_before().prefix
     compiled = program(prefix)
-    fabrics = _fabrics(arguments)
     results = Path(arguments.csv) if arguments.csv else compiled.parent / "results.csv"
-    for number, fabric in enumerate(fabrics):
+    for number, fabric in enumerate(over):
         words = _options(arguments)
-        csv = _of_fabric(results, fabric, fabrics)
+        csv = _of_fabric(results, fabric, over)
         if arguments.csv or arguments.plots:
             words += ["--csv", str(csv)]
         environment = {"MPIR_CVAR_CH4_MAD_INTERFACE": "lo", **os.environ, _FABRIC: fabric}
@@ -107,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
         if code != 0:
             return code
         if arguments.plots:
-            _plot(csv, _of_fabric(Path(arguments.plots), fabric, fabrics))
+            _plot(csv, _of_fabric(Path(arguments.plots), fabric, over))
     return 0
 
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Dict, Iterator, List, Mapping, Sequence, Tuple
 
-from madtool import conformance_suite, mpi_stages, mpich_build, own_program, pingpong, selftest_host
+from madtool import conformance_suite, fabrics, mpi_stages, mpich_build, own_program, pingpong, selftest_host
 from madtool.errors import Failure, Missing
-from madtool.fabrics import CANNOT
 from madtool.log import run_logged, say, stage, tail
 from madtool.paths import CHECKOUT, cache_root, digest, logs_dir
 from madtool.selftest_report import Report, Scrubber, cells, counted, plot
@@ -146,7 +145,7 @@ def _info(place: Place, host: str, program: Path) -> str:
     interface = ["--interface", place.interface] if place.interface else []
     command = [str(program), "--self-test", *interface, place.fabric]
     code, text = _answer(place, host, command, _FACTS_LIMIT_S)
-    why = "; ".join(f"{fabric}: {words}" for fabric, words in CANNOT.findall(text))
+    why = "; ".join(f"{fabric}: {words}" for fabric, words in fabrics.CANNOT.findall(text))
     if why or code not in (0, 1):
         raise Missing(f"on {host} the fabric cannot be used: {why or text.strip()}")
     return text
@@ -223,6 +222,7 @@ def _names(facts: Sequence[Mapping[str, object]]) -> List[str]:
 
 def run(arguments: argparse.Namespace) -> int:
     hosts = _hosts(arguments.hosts)
+    fabrics.check(arguments.fabric)
     here = len(hosts) == 1
     interface = arguments.interface or ("lo" if here and not _RDMA.search(arguments.fabric) else "")
     output = Path(arguments.output or f"mad-selftest-{re.sub(r'[^A-Za-z0-9]+', '-', arguments.fabric)}.txt").absolute()

@@ -322,7 +322,7 @@ class OverFabrics(CacheTest):
         outcomes = {name: results + [skip] * name.endswith("coll") for name, results in self.GOOD.items()}
         words = [*self.BOTH, "--fabric", "shm", "--known", str(known), "--table", str(file)]
         code, out, _ = self.run_command(words, outcomes, {"shm": "no provider"})
-        self.assertEqual((code, out.splitlines()[-1]), (0, "3 passed, 0 failed, 4 skipped"))
+        self.assertEqual((code, out.splitlines()[-1]), (1, "3 passed, 1 failed, 3 skipped"))
         title, *lines = file.read_text().splitlines()
         self.assertTrue(title.startswith("# some MPI; over lo"), title)
         self.assertEqual([line.split() for line in lines[:5]],
@@ -331,6 +331,14 @@ class OverFabrics(CacheTest):
         self.assertEqual(lines[5:], ["not here  shm: no provider",
                                      "skip      coll/z 2  over all  # xfail tests disabled",
                                      "fail      rma/y 2  over ofi:tcp  # upstream's"])  # fmt: skip
+
+    def test_a_fabric_that_is_named_must_be_here_one_of_all_need_not(self) -> None:
+        code, out, err = self.run_command(["--fabric", "tcp", "coll"], {}, {"tcp": "no network"})
+        self.assertEqual((code, out.splitlines()[-1]), (1, "0 passed, 1 failed, 0 skipped"))
+        self.assertIn("tcp: no network", err)
+        why_not = {name: "not here" for name in fabrics.FABRICS if name != "tcp"}
+        code, out, _ = self.run_command(["--fabric", "all", "coll"], self.GOOD, why_not)
+        self.assertEqual((code, out.splitlines()[-1]), (0, f"1 passed, 0 failed, {len(why_not)} skipped"))
 
     def test_all_are_those_of_the_list(self) -> None:
         self.assertEqual(conformance_fabrics.named(["tcp", "all"]), list(fabrics.FABRICS))

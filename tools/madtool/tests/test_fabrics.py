@@ -9,7 +9,7 @@ import subprocess
 import sys
 import unittest
 from pathlib import Path
-from typing import Dict, Iterator, List, Optional, Tuple
+from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 from unittest import mock
 
 from madtool import (
@@ -22,12 +22,13 @@ from madtool import (
     mpi_stages,
     mpich_build,
     own_program,
+    packages,
     test_command,
 )
-from madtool.errors import Failure
+from madtool.errors import Failure, Missing
 from madtool.paths import CHECKOUT
 from madtool.stages import Tally
-from madtool.tests.support import CacheTest
+from madtool.tests.support import CacheTest, call
 
 with mock.patch.object(sys, "path", [str(CHECKOUT / "tests" / "mpi"), *sys.path]):
     import run as mpi_run
@@ -41,14 +42,16 @@ class Machine(CacheTest):
         program.chmod(0o755)
         return program
 
-    def usable(self, script: str) -> object:
+    def usable(self, script: str, names: Sequence[str] = ("tcp", "shm"), needed: Sequence[str] = ()) -> object:
         with mock.patch.object(own_program, "built", return_value=self.info(script)):
-            return fabrics.usable(["tcp", "shm"])
+            return fabrics.usable(names, needed)
 
     def test_has_what_info_does_not_deny(self) -> None:
         self.assertEqual(self.usable("echo 'fabric tcp: 256 segments'"), (["tcp", "shm"], Tally()))
         denied = "echo 'fabric shm cannot be used: no memory'; exit 1"
         self.assertEqual(self.usable(denied), (["tcp"], Tally(skipped=1, notes=("shm: no memory",))))
+        self.assertEqual(self.usable(denied, ["shm;tcp"]), ([], Tally(skipped=1, notes=("shm: no memory",))))
+        self.assertEqual(self.usable(denied, needed=["tcp", "shm"]), (["tcp"], Tally(failed=1, notes=("shm: no memory",))))
 
     def test_an_info_that_breaks_is_no_answer(self) -> None:
         for script in ("exit 1", "kill -9 $$", "echo 'fabric tcp cannot be used: x'"):
@@ -75,6 +78,28 @@ class Table(unittest.TestCase):
             self.assertTrue(fabrics.in_memory(name), name)
         for name in ("tcp", "tcp;shm", "ofi:tcp", "ofi:sockets", "ucx:tcp", "carrier:pigeon"):
             self.assertFalse(fabrics.in_memory(name), name)
+
+
+class Names(CacheTest):
+    """What can be no fabric is refused before anything is built."""
+
+    def test_a_row_or_what_stands_in_the_place_of_its_capitals(self) -> None:
+        for name in ("tcp", "loopback", "ucx:posix,cma", "ofi:psm2", "ofi:tcp+ofi_rxm", "ucx:rc_mlx5", "shm;tcp", "auto;ofi:x"):
+            fabrics.check(name)
+        for name in ("tpc", "", "ofi:", "tcp:x", "fi:tcp", "shm;tpc", "shm;", "shm,tcp", "all", "TCP"):
+            with self.assertRaisesRegex(Missing, "no fabric .*; the fabrics are auto, tcp, .*ofi:PROVIDER", msg=name):
+                fabrics.check(name)
+
+    def test_every_command_that_takes_one_asks(self) -> None:
+        with mock.patch.object(packages, "ensure", side_effect=AssertionError("something is built")):
+            for words in (["conformance", "--fabric", "tcp", "--fabric", "tpc"], ["pingpong", "--fabric", "tcp,tpc"],
+                          ["compare", "--fabrics", "tpc"], ["apps", "--fabrics", "tcp,tpc"],
+                          ["selftest", "--fabric", "tpc"]):  # fmt: skip
+                code, out, err = call(words)
+                self.assertEqual((code, out), (2, ""), words)
+                self.assertIn("no fabric 'tpc'; the fabrics are auto, tcp, shm, ", err)
+            with mock.patch.dict(os.environ, {"MPIR_CVAR_CH4_MAD_FABRIC": "tpc"}):
+                self.assertEqual(call(["pingpong"])[0], 2)
 
 
 class Programs(unittest.TestCase):

@@ -13,7 +13,7 @@ _MPIEXEC = """#!/bin/sh
 shift 3
 echo "$MPIR_CVAR_CH4_MAD_FABRIC $MPIR_CVAR_CH4_MAD_INTERFACE $*" >> "$0.calls"
 while [ $# -gt 0 ]; do [ "$1" = --csv ] && echo results > "$2"; shift; done
-[ "$MPIR_CVAR_CH4_MAD_FABRIC" != pigeon ] || exit 3
+[ "$MPIR_CVAR_CH4_MAD_FABRIC" != ofi:pigeon ] || exit 3
 """
 
 
@@ -56,4 +56,4 @@ class Pingpong(CacheTest):
                          ["results-ofi-tcp.csv", "results-tcp.csv"])  # fmt: skip
 
     def test_a_run_that_fails_ends_it(self) -> None:
-        self.assertEqual(self.calls(["--fabrics", "pigeon,tcp"]), (3, ["pigeon lo "]))
+        self.assertEqual(self.calls(["--fabrics", "ofi:pigeon,tcp"]), (3, ["ofi:pigeon lo "]))

@@ -37,7 +37,7 @@ done
 _INFO = """#!/bin/sh
 echo "network interfaces: eth0 (192.168.7.9)"
 for word in "$@"; do
-  [ "$word" != pigeon ] || { echo "fabric pigeon cannot be used: no fabric 'pigeon'"; exit 1; }
+  [ "$word" != ofi:pigeon ] || { echo "fabric ofi:pigeon cannot be used: no provider 'pigeon'"; exit 1; }
 done
 """
 # Stands for tests/mpi/run.py.
@@ -100,7 +100,7 @@ class Selftest(CacheTest):
 
     def test_what_is_not_there_is_2(self) -> None:
         for words, said in ((["--hosts", "east,nowhere"], "nothing can be started on nowhere: ssh: Could not resolve"),
-                            (["--fabric", "pigeon"], "the fabric cannot be used: pigeon: no fabric 'pigeon'"),
+                            (["--fabric", "ofi:pigeon"], "the fabric cannot be used: ofi:pigeon: no provider 'pigeon'"),
                             (["--hosts", "a,b,c"], "two names are wanted"), (["--hosts", "a,a"], "two names"),
                             (["--hosts", "a,-x y"], "two names"), (["--nonsense"], "--nonsense")):  # fmt: skip
             code, report, err = self.report(*words)
