@@ -63,7 +63,8 @@ def _install_into(arguments: argparse.Namespace) -> int:
     tree = Path(arguments.tree).absolute()
     netmod_install.need_autotools()
     if netmod_install.install_into(tree):
-        say(f"{tree} has the mad netmod; configure it with --with-device=ch4:mad --with-mad=PREFIX")
+        say(f"{tree} has the mad netmod; configure it with --with-device=ch4:mad --with-mad=PREFIX "
+            "--with-ch4-shmmods=none; PREFIX is what `tools/mad prefix` prints")  # fmt: skip
     else:
         say(f"{tree} has the mad netmod already; nothing changed")
     return 0

@@ -177,8 +177,14 @@ def link_debian_names(prefix: Path) -> None:
             link.symlink_to(target)
 
 
+def _absolute(path: Optional[str]) -> Optional[str]:
+    """As it is remembered: the next call may come from elsewhere. One that is absolute stays, as a build's key is of it."""
+    return os.path.join(os.getcwd(), path) if path and not os.path.isabs(path) else path
+
+
 def ensure_built(mpich: Optional[str] = None, prefix: Optional[str] = None) -> Build:
     """Brings the installed MPICH and libmad in line with this checkout; seconds if nothing changed."""
+    mpich, prefix = _absolute(mpich), _absolute(prefix)
     packages.ensure()
     with lock.held(cache_root() / "build.lock", "build") as held:
         build = plan(mpich, prefix)

@@ -2,10 +2,12 @@
 
 import os
 from pathlib import Path
+from typing import Optional
 from unittest import mock
 
-from madtool import installed_mpi, mpich_build, packages
+from madtool import installed_mpi, mpich_build, netmod_install, packages, source
 from madtool.errors import Missing
+from madtool.paths import CHECKOUT, load_settings
 from madtool.stages import Tally
 from madtool.tests.support import CacheTest, call
 
@@ -21,6 +23,36 @@ class DebianNames(CacheTest):
         self.assertEqual((lib / "libmpich.so.12").read_text(), "the library")
         self.assertEqual((lib / "pkgconfig" / "mpi.pc").read_text(), "flags")
         self.assertFalse((lib / "libmpichfort.so.12").is_symlink())
+
+
+class Remembered(CacheTest):
+    """What `build` was told is used again from wherever the next command is called."""
+
+    def built(self, mpich: Optional[str], prefix: Optional[str]) -> "dict[str, object]":
+        """The settings after a build whose steps are all left out."""
+        build = mpich_build.Build(source.Source(self.scratch, "x"), self.scratch / "home", self.scratch / "prefix", ())
+        (build.prefix / "include").mkdir(parents=True, exist_ok=True)
+        (build.prefix / "include" / "mad.h").write_text("")
+        steps = dict.fromkeys(("_unpack", "_configure", "_make", "link_debian_names"), mock.DEFAULT)
+        with mock.patch.multiple(mpich_build, **steps), mock.patch.object(packages, "ensure"), \
+                mock.patch.object(mpich_build.libmad_build, "ensure"), \
+                mock.patch.object(mpich_build.side_libraries, "ensure"), \
+                mock.patch.object(mpich_build.netmod_install, "install_into"), \
+                mock.patch.object(mpich_build, "plan", return_value=build) as plan:  # fmt: skip
+            mpich_build.ensure_built(mpich, prefix)
+            self.assertEqual([*plan.call_args.args], [load_settings()["mpich"], load_settings()["named_prefix"]])
+        return load_settings()
+
+    def test_relative_places_are_made_absolute(self) -> None:
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.scratch)
+        settings = self.built("tree", "there/")
+        self.assertEqual((settings["mpich"], settings["named_prefix"]), (f"{self.scratch}/tree", f"{self.scratch}/there/"))
+
+    def test_others_stay_as_they_are_as_keys_are_made_of_them(self) -> None:
+        for mpich, prefix in ((None, None), ("/a/../tree", "/opt/x/")):
+            settings = self.built(mpich, prefix)
+            self.assertEqual((settings["mpich"], settings["named_prefix"]), (mpich, prefix))
 
 
 class ProgramEnvironment(CacheTest):
@@ -44,6 +76,17 @@ class ProgramEnvironment(CacheTest):
 
     def test_keeps_the_callers_own(self) -> None:
         self.assertEqual(self.search_path({"LD_LIBRARY_PATH": "/opt/a:/opt/b"}), f"{self.scratch}/lib:/opt/a:/opt/b")
+
+
+class IntoATree(CacheTest):
+    def test_says_how_it_is_configured(self) -> None:
+        with mock.patch.object(netmod_install, "need_autotools"), \
+                mock.patch.object(netmod_install, "install_into", return_value=True):  # fmt: skip
+            code, _, err = call(["install-into", str(self.scratch)])
+        self.assertEqual(code, 0)
+        words = "--with-device=ch4:mad --with-mad=PREFIX --with-ch4-shmmods=none"
+        self.assertIn(f"{words}; PREFIX is what `tools/mad prefix` prints", err)
+        self.assertIn(words, (CHECKOUT / "README.md").read_text())
 
 
 class BuildSystems(CacheTest):
