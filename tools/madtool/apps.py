@@ -3,7 +3,7 @@
 import argparse
 import os
 from contextlib import ExitStack, contextmanager
-from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence
+from typing import Iterator, List, NamedTuple, Optional, Sequence
 
 from madtool import apps_plot, apps_table, compare_build, compare_plot, compare_wire
 from madtool.apps_table import METHODS, PROGRAMS, SEMANTICS, Setting
@@ -13,6 +13,7 @@ from madtool.compare_wire import MAD, OFI, OPENMPI, UCX
 from madtool.contenders import Cell, Contender, Entry, Field
 from madtool.errors import Failure, Missing
 from madtool.log import say
+from madtool.paths import output_file, replacing
 
 _APPS = ("apps", "exchange", "programs", "grids", "fourier", "particles", "box", "face")
 _PROGRAM = compare_build.Program("apps", [*(f"apps/{one}.cc" for one in _APPS), "compare/channel.cc",
@@ -72,16 +73,14 @@ def ranks_of(text: Optional[str]) -> List[int]:
     if text is None:
         return list(range(1, min(_MOST_RANKS, len(os.sched_getaffinity(0))) + 1))
     words = text.split(",")
-    if not all(word.isdigit() and 1 <= int(word) <= _MOST_RANKS for word in words):
+    if not all(word.isdecimal() and word.isascii() and 1 <= int(word) <= _MOST_RANKS for word in words):
         raise Missing(f"--ranks {text}: of 1 to {_MOST_RANKS}, with commas")
     return [int(word) for word in words]
 
 
 def task_of(arguments: argparse.Namespace) -> _Task:
     programs = _named("programs", arguments.programs, PROGRAMS)
-    sizes = sizes_of(arguments.sizes) if arguments.sizes else _SIZES
-    if not all(_LEAST_BYTES <= size <= _MOST_BYTES for size in sizes):
-        raise Missing(f"--sizes {arguments.sizes}: from {_LEAST_BYTES} bytes to 1M")
+    sizes = sizes_of(arguments.sizes, "sizes", _LEAST_BYTES, _MOST_BYTES) if arguments.sizes else _SIZES
     if arguments.rounds < 1:
         raise Missing("--rounds must be at least 1")
     peers = [] if arguments.peers == "none" else _named("peers", arguments.peers, _PEERS)
@@ -152,13 +151,11 @@ def run(arguments: argparse.Namespace) -> int:
     """0 also where a target is missed: that is a finding and not a failure."""
     task, settings = task_of(arguments), _settings(arguments)
     plots = compare_plot.need_gnuplot(arguments.plots) if arguments.plots else None
-    measured: Dict[Setting, Results] = {}
-    with ExitStack() as opened:
-        csv = opened.enter_context(open(arguments.csv, "w", encoding="utf-8")) if arguments.csv else None
-        for setting in settings:
-            measured[setting] = _table(task, setting)
-        if csv:
-            apps_table.write_csv(measured, csv)
+    csv = output_file("--csv", arguments.csv) if arguments.csv else None
+    measured = {setting: _table(task, setting) for setting in settings}
+    if csv:
+        with replacing(csv) as out:
+            apps_table.write_csv(measured, out)
     for setting, results in measured.items() if plots else ():
         compare_plot.draw(apps_plot.figures(results, setting, task.semantics, task.peers), plots)
     return 0

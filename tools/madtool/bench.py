@@ -9,9 +9,10 @@ import time
 from pathlib import Path
 from typing import Dict, List, Sequence, Set, Tuple
 
-from madtool import bench_build, bench_piggyback, bench_table
+from madtool import bench_build, bench_piggyback, bench_table, micro_layouts
 from madtool.errors import Failure, Missing
 from madtool.log import clock, say
+from madtool.paths import output_file, replacing
 
 _ROUNDS = 3
 _QUICK_LAYOUTS = ("contiguous", "rows-8", "padded", "face3d-x", "weather", "seismic-12", "byte-per-line", "deep-8")
@@ -21,7 +22,7 @@ _TIMEOUT_S = 600.0  # of one program on one layout
 # Times enough that a call of a few ns is measured over a million; a call longer than that is measured alone.
 _MIN_TIME_S, _QUICK_MIN_TIME_S = 0.01, 0.001
 _REPETITIONS = 3  # of each benchmark in one round, in random order
-_SIZE = re.compile(r"(\d+)([KM]?)", re.IGNORECASE)
+_SIZE = re.compile(r"([0-9]{1,12})([KM]?)", re.IGNORECASE)
 # One process that sends nothing needs no fabric.
 _ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                 "OMPI_MCA_ess_singleton_isolated": "1", "OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self",
@@ -50,14 +51,15 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     bench_piggyback.add_parser(kinds)
 
 
-def sizes_of(text: str) -> List[int]:
+def sizes_of(text: str, option: str = "sizes", least: int = 1, most: int = 1 << 30) -> List[int]:
     """Payload bytes from a list such as 256,64K."""
     sizes = []
     for word in text.split(","):
         match = _SIZE.fullmatch(word.strip())
-        if match is None:
-            raise Missing(f"--sizes: {word!r} is no size; sizes are like 256, 64K, 1M")
-        sizes.append(int(match.group(1)) << {"": 0, "K": 10, "M": 20}[match.group(2).upper()])
+        size = int(match.group(1)) << {"": 0, "K": 10, "M": 20}[match.group(2).upper()] if match else None
+        if size is None or not least <= size <= most:
+            raise Missing(f"--{option}: {word!r} is none of {least} to {bench_table.short(most)}, like 256, 64K, 1M")
+        sizes.append(size)
     return sizes
 
 
@@ -158,13 +160,15 @@ def run(arguments: argparse.Namespace) -> int:
     rounds = arguments.repetitions if arguments.repetitions is not None else 1 if arguments.quick else _ROUNDS
     if rounds < 1:
         raise Missing("--repetitions must be at least 1")
-    csv = open(arguments.csv, "w", encoding="utf-8") if arguments.csv else None
+    micro_layouts.check(name for name in layouts if not name.startswith(bench_table.OWN_LAYOUTS))
+    chosen("sizes", sizes, micro_layouts.sizes())
+    csv = output_file("--csv", arguments.csv) if arguments.csv else None
     times, complaints = _run(layouts, sizes, rounds, arguments.quick)
     for line in bench_table.report(times):
         print(line)
     for complaint in complaints:
         print(f"a peer's fault: {complaint}")
     if csv:
-        with csv:
-            bench_table.write_csv(times, csv)
+        with replacing(csv) as out:
+            bench_table.write_csv(times, out)
     return 0

@@ -35,7 +35,7 @@ from madtool import (
 )
 from madtool.errors import Failure, Missing
 from madtool.log import say
-from madtool.paths import cache_root
+from madtool.paths import cache_root, output_file
 
 
 def _build(arguments: argparse.Namespace) -> int:
@@ -92,15 +92,13 @@ def _conformance(arguments: argparse.Namespace) -> int:
     last_start = time.monotonic() + arguments.at_most
     if arguments.two_hosts and arguments.mpi:
         raise Missing("--two-hosts is for ch4:mad: other MPIs have settings of their own")
+    known = Path(arguments.known or (os.devnull if arguments.mpi else conformance.KNOWN))
+    conformance.known_differences(known)  # or a complaint, before anything is built
+    table = output_file("--table", arguments.table) if arguments.table else None
     if arguments.mpi:
         suite = conformance_suite.prepare(Path(arguments.mpi).absolute(), mpich_build.named_source())
-        known = Path(os.devnull)
     else:
         suite = conformance_suite.mad_suite()
-        known = conformance.KNOWN
-    if arguments.known:
-        known = Path(arguments.known)
-    table = Path(arguments.table).absolute() if arguments.table else None
     if arguments.fabric:
         names = arguments.directories or list(conformance_fabrics.DIRECTORIES)
         over = conformance_fabrics.Run(suite, names, arguments.timeout, known, arguments.fresh)

@@ -7,19 +7,28 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
-from madtool import compare_build, compare_one_sided, compare_plot, compare_steps, compare_table, compare_wire
+from madtool import (
+    compare_build,
+    compare_one_sided,
+    compare_plot,
+    compare_steps,
+    compare_table,
+    compare_wire,
+    micro_layouts,
+)
 from madtool.bench import sizes_of
 from madtool.bench_table import short
 from madtool.compare_kept import Kept
 from madtool.compare_table import Comparison, Results, Timings
-from madtool.compare_wire import MAD, OFI, OPENMPI, RAW, UCX
+from madtool.compare_wire import MAD, OFI, OPENMPI, PATHS, RAW, UCX
 from madtool.contenders import Cell, Contender, Entry, Field
 from madtool.errors import Failure, Missing
 from madtool.log import clock, say
+from madtool.paths import output_file, replacing
 
 _K, _M = 1 << 10, 1 << 20
 _PEERS = (OFI, UCX, OPENMPI)
-_PATHS, _USUAL_PATHS = ("auto", "gather", "hybrid", "pipeline", "pack", "off"), "auto,off"
+_USUAL_PATHS = "auto,off"
 _ROUNDS = 9
 _TURN_S = 0.03  # of one entry in one round of one cell
 
@@ -80,7 +89,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--fabrics", "--fabric", metavar="LIST", help="of this device, and one table only; all over "
                         "TCP, or all in shared memory: the peers use the same (default: tcp, then auto)")  # fmt: skip
     parser.add_argument("--paths", metavar="LIST", help="of this device: "
-                        + ", ".join(_PATHS) + " (default: auto,off)")  # fmt: skip
+                        + ", ".join(PATHS) + " (default: auto,off)")  # fmt: skip
     parser.add_argument("--rounds", type=int, metavar="N", default=_ROUNDS, help=f"default: {_ROUNDS}")
     parser.add_argument("--csv", metavar="FILE", help="write the times of every round there as well")
     parser.add_argument("--plots", metavar="DIR", help="draw times and ratios, or steps, there (PNG and SVG)")
@@ -88,25 +97,24 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 
 def cells_of(arguments: argparse.Namespace) -> List[Cell]:
-    if arguments.steps:
-        layouts = arguments.layouts.split(",") if arguments.layouts else list(_STEP_LAYOUTS)
-        return [Cell(layout, size) for layout in layouts for size in compare_steps.sizes()]
+    named = arguments.layouts.split(",") if arguments.layouts else None
     sizes = sizes_of(arguments.sizes) if arguments.sizes else None
     if arguments.one_sided:
-        names = arguments.layouts.split(",") if arguments.layouts else None
-        return compare_one_sided.cells(names, sizes, arguments.windows, arguments.full)
+        return compare_one_sided.cells(named, sizes, arguments.windows, arguments.full)
+    micro_layouts.check(named or ())
+    if arguments.steps:
+        return [Cell(layout, size) for layout in named or _STEP_LAYOUTS for size in compare_steps.sizes()]
     if arguments.windows:
-        layouts = arguments.layouts.split(",") if arguments.layouts else ["contiguous"]
-        return _windows(layouts, sizes or _WINDOW_SIZES)
-    layouts = arguments.layouts.split(",") if arguments.layouts else list(_FULL_LAYOUTS if arguments.full else _GRID)
-    cells = []
-    for layout in layouts:
-        usual = _FULL_SIZES if arguments.full else _GRID.get(layout, (_K, 64 * _K, _M))
-        cells += [Cell(layout, size) for size in _those_of(layout, sizes or usual)]
+        cells = _windows(named or ["contiguous"], sizes or _WINDOW_SIZES)
+    else:
+        cells = []
+        for layout in named or (_FULL_LAYOUTS if arguments.full else _GRID):
+            usual = _FULL_SIZES if arguments.full else _GRID.get(layout, (_K, 64 * _K, _M))
+            cells += [Cell(layout, size) for size in _those_of(layout, sizes or usual)]
+        if named is None and sizes is None:
+            cells += _usual_windows()
     if not cells:
         raise Missing(f"no cells: layouts but contiguous have at least {_SMALLEST_OF_LAYOUTS} bytes")
-    if arguments.layouts is None and sizes is None:
-        cells += _usual_windows()
     return cells
 
 
@@ -270,7 +278,7 @@ def _scan(measuring: _Run, entries: Sequence[Entry], cells: Sequence[Cell]) -> T
 
 def _check(arguments: argparse.Namespace, kind: _Kind, peers: Sequence[str]) -> None:
     paths = [] if arguments.one_sided else [*kind.ours]
-    for option, asked, there in (("paths", paths, _PATHS), ("peers", peers, kind.peers)):
+    for option, asked, there in (("paths", paths, PATHS), ("peers", peers, kind.peers)):
         unknown = [one for one in asked if one not in there]
         if unknown:
             raise Missing(f"--{option}: no {', '.join(unknown)}; there are: {', '.join(there)}")
@@ -342,11 +350,11 @@ def run(arguments: argparse.Namespace) -> int:
     for fabrics in asked:
         compare_wire.of(fabrics)  # or a complaint, before anything is measured
     plots = compare_plot.need_gnuplot(arguments.plots) if arguments.plots else None
-    with ExitStack() as opened:
-        csv = opened.enter_context(open(arguments.csv, "w", encoding="utf-8")) if arguments.csv else None
-        tables = [_table(arguments, kind, fabrics, cells, peers) for fabrics in asked]
-        if csv:
-            compare_table.write_csv({table.wire: table.results for table in tables}, csv)
+    csv = output_file("--csv", arguments.csv) if arguments.csv else None
+    tables = [_table(arguments, kind, fabrics, cells, peers) for fabrics in asked]
+    if csv:
+        with replacing(csv) as out:
+            compare_table.write_csv({table.wire: table.results for table in tables}, out)
     for table in tables if plots else ():
         drawn = compare_plot.steps(table.results, table.names) if arguments.steps else (
             compare_plot.comparison(table.results, table.names, _PEERS, kind.what))  # fmt: skip

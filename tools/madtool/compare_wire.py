@@ -9,6 +9,7 @@ from madtool.errors import Missing
 
 MAD, OFI, UCX, OPENMPI, RAW = "mad", "ch4:ofi", "ch4:ucx", "Open MPI", "raw"
 TCP, SHARED = "TCP", "shared memory"
+PATHS = ("auto", "gather", "hybrid", "pipeline", "pack", "off")  # of this device
 
 # The built-in costs, and no trace, whatever the caller has.
 _OURS = {"MPIR_CVAR_CH4_MAD_INTERFACE": "lo", "XDG_CONFIG_HOME": os.devnull, "MAD_TRACE": ""}

@@ -20,8 +20,8 @@ DEFAULT = ("pt2pt", "datatype", "comm", "attr", "info", "init", "errhan", "error
 def known_differences(path: Path = KNOWN, fabric: str = "") -> Dict[str, str]:
     try:
         return parse_known(path.read_text(), fabric)
-    except OSError:
-        return {}
+    except OSError as error:
+        raise Missing(f"no list of known differences: {error}") from error
     except ValueError as error:
         raise Missing(f"{path}: {error}") from error
 

@@ -1,10 +1,14 @@
 """Where things are: the checkout, and the cache outside it that holds everything built."""
 
 import hashlib
+import io
 import json
 import os
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Iterable, Optional
+from typing import Any, Iterable, Iterator, Optional, TextIO
+
+from madtool.errors import Missing
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 
@@ -73,10 +77,39 @@ class Stamps:
         write_atomically(self._directory / stage, value)
 
 
+def _stays(path: Path) -> bool:
+    """Whether it is no file of its own, but a link or a device, and is written where it is."""
+    return path.is_symlink() or (path.exists() and not path.is_file())
+
+
 def write_atomically(path: Path, text: str) -> None:
+    if _stays(path):
+        path.write_text(text)
+        return
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text)
-    os.replace(temporary, path)
+    try:
+        temporary.write_text(text)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def output_file(option: str, name: str) -> Path:
+    """Where a command is to write what comes of it; Missing, before anything is done for it: it could not."""
+    path = Path(name).absolute()
+    if not path.parent.is_dir():
+        raise Missing(f"{option} {name}: there is no such directory")
+    if path.is_dir() or not os.access(path if _stays(path) else path.parent, os.W_OK):
+        raise Missing(f"{option} {name}: it cannot be written")
+    return path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[TextIO]:
+    """What is written within takes the file's place at the end, if that is reached."""
+    text = io.StringIO()
+    yield text
+    write_atomically(path, text.getvalue())
 
 
 def _settings_file() -> Path:

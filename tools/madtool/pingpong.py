@@ -9,13 +9,17 @@ from pathlib import Path
 from typing import List, Sequence
 
 from madtool import compare_wire, fabrics, mpich_build
+from madtool.bench import chosen, sizes_of
 from madtool.errors import Failure
 from madtool.log import run_logged, say, stage
-from madtool.paths import CHECKOUT, Stamps, cache_root, digest, logs_dir, tree_digest
+from madtool.paths import CHECKOUT, Stamps, cache_root, digest, logs_dir, output_file, tree_digest
 
 SOURCES = CHECKOUT / "perf" / "pingpong"
 _FABRIC = "MPIR_CVAR_CH4_MAD_FABRIC"
-# Handed to the program as they are; their meaning and checks are its own (perf/pingpong/options.c).
+_TYPES = ("contiguous", "index", "hindex", "vector", "hvector", "struct",
+          "index-gap", "hindex-gap", "vector-gap", "hvector-gap", "struct-gap")  # fmt: skip
+_RECEIVE = ("paper", "contiguous", "typed")
+# Handed to the program as they are; their meaning is its own (perf/pingpong/options.c).
 _PASSED_ON = (
     ("--types", "LIST", "contiguous,index,hindex,vector,hvector,struct and the gapped twins index-gap, "
      "hindex-gap,vector-gap,hvector-gap,struct-gap (default: all)"),
@@ -76,6 +80,18 @@ def _options(arguments: argparse.Namespace) -> List[str]:
     return words
 
 
+def _check(arguments: argparse.Namespace) -> None:
+    """Refuses what the program would, before it is built."""
+    for option, words, known in (("types", (arguments.types or "").split(","), _TYPES),
+                                 ("modes", (arguments.modes or "").split(","), compare_wire.PATHS),
+                                 ("receive", [arguments.receive], _RECEIVE)):  # fmt: skip
+        if getattr(arguments, option) is not None:
+            chosen(option, words, known)
+    for option, least, most in (("bytes", 4, 1 << 30), ("blocks", 1, 1 << 26), ("iterations", 1, 1000000)):
+        if getattr(arguments, option) is not None:
+            sizes_of(getattr(arguments, option), option, least, most)
+
+
 def _fabrics(arguments: argparse.Namespace) -> List[str]:
     if arguments.fabrics:
         return compare_wire.fabrics_of(arguments.fabrics)
@@ -93,14 +109,16 @@ def _of_fabric(path: Path, fabric: str, of: Sequence[str]) -> Path:
 
 def run(arguments: argparse.Namespace) -> int:
     """Builds, measures, plots; returns the program's first exit code that is not 0."""
+    _check(arguments)
     over = _fabrics(arguments)
+    asked = output_file("--csv", arguments.csv) if arguments.csv else None
     prefix = mpich_build.ensure_as_before().prefix
     compiled = program(prefix)
-    results = Path(arguments.csv) if arguments.csv else compiled.parent / "results.csv"
+    results = asked or compiled.parent / "results.csv"
     for number, fabric in enumerate(over):
         words = _options(arguments)
         csv = _of_fabric(results, fabric, over)
-        if arguments.csv or arguments.plots:
+        if asked or arguments.plots:
             words += ["--csv", str(csv)]
         environment = {"MPIR_CVAR_CH4_MAD_INTERFACE": "lo", **os.environ, _FABRIC: fabric}
         print(("\n" if number else "") + f"# fabric: {fabric}", flush=True)

@@ -16,7 +16,7 @@ from typing import Dict, Iterator, List, Mapping, Sequence, Tuple
 from madtool import conformance_suite, fabrics, mpi_stages, mpich_build, own_program, pingpong, selftest_host
 from madtool.errors import Failure, Missing
 from madtool.log import run_logged, say, stage, tail
-from madtool.paths import CHECKOUT, cache_root, digest, logs_dir
+from madtool.paths import CHECKOUT, cache_root, digest, logs_dir, output_file
 from madtool.selftest_report import Report, Scrubber, cells, counted, plot
 from madtool.stages import Tally
 
@@ -225,9 +225,7 @@ def run(arguments: argparse.Namespace) -> int:
     fabrics.check(arguments.fabric)
     here = len(hosts) == 1
     interface = arguments.interface or ("lo" if here and not _RDMA.search(arguments.fabric) else "")
-    output = Path(arguments.output or f"mad-selftest-{re.sub(r'[^A-Za-z0-9]+', '-', arguments.fabric)}.txt").absolute()
-    if not output.parent.is_dir():
-        raise Missing(f"--output {output}: there is no such directory")
+    output = output_file("--output", arguments.output or f"mad-selftest-{re.sub(r'[^A-Za-z0-9]+', '-', arguments.fabric)}.txt")
     program = own_program.built("info")
     place = Place(hosts, arguments.fabric, interface, mpich_build.ensure_as_before().prefix)
     with stage(f"selftest: {' and '.join(hosts)}"):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Dict, List
 from unittest import mock
 
-from madtool import bench, bench_build, bench_table, packages
+from madtool import bench, bench_build, bench_table, micro_layouts, packages
 from madtool.bench_table import Cell, Times
 from madtool.errors import Failure, Missing
 from madtool.tests.support import CacheTest, call
@@ -194,6 +194,17 @@ class Options(CacheTest):
         self.assertIn("apt-get install -y --no-install-recommends mpich", err)
 
 
+class Catalogue(unittest.TestCase):
+    def test_is_the_one_of_the_sources(self) -> None:
+        names = micro_layouts.names()
+        self.assertEqual((names[0], len(names)), ("contiguous", len({*names})))
+        self.assertLessEqual({*bench._QUICK_LAYOUTS, "rows-64k", "column64-64k", "random-8", "lattice-y"}, {*names})
+        tables = "".join(path.read_text() for path in micro_layouts.SOURCES.glob("*_layouts.cc"))
+        self.assertEqual(len(names), tables.count("      {\"") + tables.count("      rows_kind("))
+        self.assertEqual([bench_table.short(size) for size in micro_layouts.sizes()],
+                         ["256", "1K", "64K", "1M", "4M", "16M", "64M"])  # fmt: skip
+
+
 class Run(CacheTest):
     def setUp(self) -> None:
         super().setUp()
@@ -203,9 +214,10 @@ class Run(CacheTest):
             self.answer(name, rows(**{f"rows_256_{who}_pack": 100, f"rows_256_{who}_unpack": 50}))
             path.write_text(_PROGRAM)
             path.chmod(0o755)
-        patch = mock.patch.object(bench_build, "programs", return_value=self.programs)
-        patch.start()
-        self.addCleanup(patch.stop)
+        for patch in (mock.patch.object(bench_build, "programs", return_value=self.programs),
+                      mock.patch.object(micro_layouts, "names", return_value=("rows", "other"))):  # fmt: skip
+            patch.start()
+            self.addCleanup(patch.stop)
 
     def file(self, name: str, suffix: str) -> Path:
         return self.scratch / f"{name}.{suffix}"
@@ -277,7 +289,15 @@ class Run(CacheTest):
         self.file("engine", "json").write_text("hello")
         self.assertEqual(call(["bench", "engine", "--layouts", "rows"])[0], 1)
 
-    def test_a_csv_that_cannot_be_written_is_1_before_anything_is_measured(self) -> None:
-        code, _, _ = call(["bench", "engine", "--csv", str(self.scratch / "no" / "times.csv")])
-        self.assertEqual(code, 1)
-        self.assertFalse(self.file("engine", "calls").exists())
+    def test_what_cannot_be_is_2_before_anything_is_built(self) -> None:
+        with mock.patch.object(bench_build, "programs", side_effect=AssertionError("something is built")):
+            for words in (["--csv", str(self.scratch / "no" / "times.csv")], ["--csv", str(self.scratch)],
+                          ["--layouts", "rows,nope"], ["--sizes", "512"], ["--sizes", "0"]):  # fmt: skip
+                self.assertEqual(call(["bench", "engine", *words])[0], 2, words)
+
+    def test_a_run_that_fails_leaves_the_csv_of_another(self) -> None:
+        csv = self.scratch / "times.csv"
+        csv.write_text("of last week\n")
+        self.answer("engine", {}, 1, "rows/256: engine pack: byte 7 is wrong")
+        self.assertEqual(call(["bench", "engine", "--csv", str(csv)])[0], 1)
+        self.assertEqual(csv.read_text(), "of last week\n")

@@ -5,7 +5,7 @@ import shutil
 import unittest
 from unittest import mock
 
-from madtool import own_program, packages, test_command
+from madtool import own_program, packages, paths, test_command
 from madtool.errors import Failure, Missing
 from madtool.stages import Stage, Tally
 from madtool.tests.support import CacheTest, call, call_tool, mpich_like_tree
@@ -74,6 +74,35 @@ class ExitCodes(CacheTest):
         with mock.patch.object(test_command, "stages", return_value=[Stage("s", 1, "", lambda: Tally(2))]):
             code, out, _ = call(["test"])
         self.assertEqual((code, out.splitlines()[-1]), (0, "2 passed, 0 failed, 0 skipped"))
+
+
+class Files(CacheTest):
+    def test_a_file_is_replaced_as_a_whole(self) -> None:
+        file = paths.output_file("--csv", str(self.scratch / "x.csv"))
+        with self.assertRaises(Failure), paths.replacing(file) as out:
+            out.write("half")
+            raise Failure("it broke")
+        self.assertFalse(file.exists())
+        with paths.replacing(file) as out:
+            out.write("all")
+        self.assertEqual(([path.name for path in self.scratch.iterdir()], file.read_text()), (["x.csv"], "all"))
+
+    def test_nothing_is_left_beside_one_that_cannot_be(self) -> None:
+        (self.scratch / "x").mkdir()
+        with mock.patch.object(os, "replace", side_effect=OSError("disk full")):
+            self.assertRaises(OSError, paths.write_atomically, self.scratch / "y", "text")
+        self.assertEqual([path.name for path in self.scratch.iterdir()], ["x"])
+
+    def test_links_and_devices_stay_what_they_are(self) -> None:
+        file, link, pipe = (self.scratch / name for name in ("file", "link", "pipe"))
+        link.symlink_to(file)
+        paths.write_atomically(link, "text")
+        self.assertEqual((link.is_symlink(), file.read_text()), (True, "text"))
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        paths.write_atomically(paths.output_file("--csv", str(pipe)), "text")
+        self.assertEqual((pipe.is_fifo(), os.read(reader, 9)), (True, b"text"))
 
 
 class MissingThings(CacheTest):

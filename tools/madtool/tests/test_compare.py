@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Callable, Dict, List
 from unittest import mock
 
-from madtool import compare, compare_build, compare_plot, compare_steps, compare_table, compare_wire, figure
+from madtool import compare, compare_build, compare_plot, compare_steps, compare_table, compare_wire, figure, micro_layouts
 from madtool.compare_kept import Kept
 from madtool.compare_wire import MAD, OFI, OPENMPI, RAW, UCX
 from madtool.contenders import Cell, Contender, Entry, Field, Timing
@@ -415,10 +415,27 @@ class Turns(CacheTest):
                              (["--one-sided", "--paths", "off"], "neither"), (["--one-sided", "--steps"], "neither"),
                              (["--one-sided", "--peers", "raw"], "no raw"),
                              (["--one-sided", "--layouts", "rows-8"], "no rows-8"),
-                             (["--one-sided", "--sizes", "12"], "no cells")):  # fmt: skip
-            code, _, err = call(["compare", *words])
-            self.assertNotEqual(code, 0)
+                             (["--one-sided", "--sizes", "12"], "no cells"),
+                             (["--windows", "--layouts", "rows-64", "--sizes", "8"], "no cells"),
+                             (["--layouts", "rows-8,bogus"], "no bogus; there are: contiguous, "),
+                             (["--steps", "--layouts", "rows-9"], "no rows-9"), (["--windows", "--layouts", "x"], "no x"),
+                             (["--sizes", "0"], "'0' is none of 1 to 1024M"), (["--sizes", "1025M"], "'1025M'"),
+                             (["--csv", "/nonexistent/x.csv"], "no such directory")):  # fmt: skip
+            code, out, err = call(["compare", *words])
+            self.assertEqual((code, out), (2, ""), words)
             self.assertIn(error, err)
+
+    def test_a_run_that_fails_leaves_the_csv_of_another(self) -> None:
+        csv = self.scratch / "results.csv"
+        csv.write_text("of last week\n")
+        words = ["--layouts", "rows-8", "--sizes", "1K", "--csv", str(csv)]
+        self.assertEqual(self.compare(words, 100, "wrong", MAD)[0], 1)
+        self.assertEqual(csv.read_text(), "of last week\n")
+        self.assertEqual(self.compare(words, 100)[0], 0)
+        self.assertIn("TCP,rows-8,1024,", csv.read_text())
+
+    def test_the_usual_layouts_are_those_of_perf_micro(self) -> None:
+        self.assertLessEqual({*compare._FULL_LAYOUTS, *compare._STEP_LAYOUTS, "arrays"}, {*micro_layouts.names()})
 
     def test_the_default_is_at_most_sixty_cells_with_windows_up_to_1m(self) -> None:
         arguments = mock.Mock(layouts=None, sizes=None, full=False, steps=False, windows=False, one_sided=False)

@@ -180,6 +180,16 @@ class Command(CacheTest):
         self.assertEqual(code, 2)
         self.assertIn("coll", err)
 
+    def test_files_that_cannot_be_are_2_before_anything_is_built(self) -> None:
+        bad = self.scratch / "bad.txt"
+        bad.write_text("coll/x 4\n")
+        with mock.patch.object(conformance_suite, "mad_suite", side_effect=AssertionError("something is built")):
+            for words in (["--known", str(self.scratch / "no.txt")], ["--known", str(bad)],
+                          ["--table", str(self.scratch / "no" / "table.txt")], ["--table", str(self.scratch)]):  # fmt: skip
+                code, _, err = call(["conformance", *words])
+                self.assertEqual(code, 2, words)
+                self.assertIn(words[1], err)
+
     def test_what_comes_too_late_is_skipped_and_named(self) -> None:
         late = [Result("a/x 1", PASS), Result("a/y 1", LATE), Result("a/z 1", LATE)]
         suite = conformance_suite.Suite(self.scratch, self.scratch)

@@ -1,11 +1,12 @@
 """`tools/mad pingpong`: which fabrics, what reaches the program, and where results go."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Dict, List, Optional, Tuple
 from unittest import mock
 
-from madtool import mpich_build, pingpong
+from madtool import compare_wire, mpich_build, pingpong
 from madtool.tests.support import CacheTest, call
 
 # Stands for mpiexec: writes down the fabric and the words after `-n 2 PROGRAM`, and makes the results asked for.
@@ -54,6 +55,24 @@ class Pingpong(CacheTest):
         self.assertEqual(self.calls(["--csv", str(csv), "--fabrics", "tcp,ofi:tcp"])[0], 0)
         self.assertEqual(sorted(path.name for path in self.scratch.glob("*.csv")),
                          ["results-ofi-tcp.csv", "results-tcp.csv"])  # fmt: skip
+
+    def test_what_the_program_would_refuse_is_told_before_it_is_built(self) -> None:
+        with mock.patch.object(mpich_build, "ensure_as_before", side_effect=AssertionError("something is built")):
+            for words in (["--types", "vector,rows-8"], ["--modes", "off,mpi"], ["--receive", "paper,typed"],
+                          ["--bytes", "64,3"], ["--bytes", "2000M"], ["--bytes", "1G"], ["--blocks", "0"],
+                          ["--iterations", "many"], ["--types", ""], ["--csv", "/nonexistent/x.csv"]):  # fmt: skip
+                code, _, err = call(["pingpong", *words])
+                self.assertEqual(code, 2, words)
+                self.assertIn(words[0], err)
+
+    def test_what_it_takes_reaches_it(self) -> None:
+        words = ["--types", ",".join(pingpong._TYPES), "--bytes", "4,1024M", "--blocks", "1,64M", "--modes",
+                 ",".join(compare_wire.PATHS), "--iterations", "1000000", "--receive", "typed"]  # fmt: skip
+        self.assertEqual(self.calls([*words, "--fabric", "tcp"]), (0, ["tcp lo " + " ".join(words)]))
+        layout, options = ((pingpong.SOURCES / name).read_text() for name in ("layout.c", "options.c"))
+        self.assertEqual(re.findall(r'^    \{"([a-z-]+)", (?:true|false)', layout, re.MULTILINE), [*pingpong._TYPES])
+        self.assertIn(", ".join(f'"{name}"' for name in pingpong._RECEIVE), options)
+        self.assertIn(",".join(compare_wire.PATHS), options)
 
     def test_a_run_that_fails_ends_it(self) -> None:
         self.assertEqual(self.calls(["--fabrics", "ofi:pigeon,tcp"]), (3, ["ofi:pigeon lo "]))
