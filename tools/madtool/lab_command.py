@@ -49,6 +49,17 @@ def script(words: Sequence[str], account: Account, directory: Path) -> str:
     return become(account, [directory]) + move + f"as_account {shlex.join([*runner, *words])}\n"
 
 
+def _split(command: str) -> List[str]:
+    """Words as for a shell."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise Missing(f"--second {command}: {error}") from error
+    if not words:
+        raise Missing("--second: what is to run there?")
+    return words
+
+
 def _give(text: str) -> None:
     print(text, end="", flush=True)
 
@@ -57,7 +68,7 @@ def _lab(arguments: argparse.Namespace) -> int:
     words = arguments.words[1:] if arguments.words[:1] == ["--"] else arguments.words
     if not words:
         raise Missing("what is to run there?")
-    commands = [words] if arguments.second is None else [words, shlex.split(arguments.second)]
+    commands = [words] if arguments.second is None else [words, _split(arguments.second)]
     account = USER if arguments.user else ROOT
     jobs = [Job(script(command, account, Path.cwd()), arguments.limit) for command in commands]
     with tempfile.TemporaryDirectory(prefix="mad-lab-") as temporary:

@@ -28,7 +28,7 @@ _CARD_KEY = "-allgather-shm-"
 _SUFFIXES = {"K": 1000, "M": 1000000}
 _STEPS = (128, 256, 1024, 4096, 16384, 65536, 262144)
 _PROBE = Path(__file__).with_name("modex_probe.py")
-_RANKS_OF_PROBE = 4
+_RANKS_OF_PROBE, _PROBE_S = 4, 120
 
 
 class Calls(NamedTuple):
@@ -55,7 +55,7 @@ def number(text: str) -> int:
     word = text.strip().upper()
     scale = _SUFFIXES.get(word[-1:], 1)
     digits = word[:-1] if scale > 1 else word
-    if not digits.isdigit() or int(digits) == 0:
+    if not (digits.isascii() and digits.isdecimal()) or int(digits) == 0:
         raise Missing(f"{text!r} is no number of ranks; they are like 512, 64K, 1M")
     return int(digits) * scale
 
@@ -107,8 +107,12 @@ def naming(costs: Dict[str, int], ranks: int, per_node: int) -> List[str]:
 def measured() -> Calls:
     """Of the built MPI's launcher, with some processes on this machine."""
     mpiexec = mpich_build.need_prefix() / "bin" / "mpiexec"
-    done = subprocess.run([str(mpiexec), "-n", str(_RANKS_OF_PROBE), sys.executable, "-B", str(_PROBE)],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, timeout=120)  # fmt: skip
+    try:
+        done = subprocess.run([str(mpiexec), "-n", str(_RANKS_OF_PROBE), sys.executable, "-B", str(_PROBE)],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+                              timeout=_PROBE_S)  # fmt: skip
+    except subprocess.TimeoutExpired as late:
+        raise Failure(f"the launcher could not be measured: no answer within {_PROBE_S} s") from late
     if done.returncode != 0:
         raise Failure(f"the launcher could not be measured: {done.stderr.strip()[-500:]}")
     return Calls(**json.loads(done.stdout))

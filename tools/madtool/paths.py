@@ -13,15 +13,24 @@ from madtool.errors import Missing
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 
 
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise Missing(f"no place for the cache: {error}; set MAD_CACHE") from error
+
+
 def cache_root() -> Path:
     """$MAD_CACHE, or mad under $XDG_CACHE_HOME or ~/.cache.  Made if it is not there."""
     named = os.environ.get("MAD_CACHE")
     if named:
         root = Path(named).absolute()
     else:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-        root = Path(base).absolute() / "mad"
-    root.mkdir(parents=True, exist_ok=True)
+        root = Path(os.environ.get("XDG_CACHE_HOME") or _home() / ".cache").absolute() / "mad"
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Missing(f"the cache cannot be made: {error}; MAD_CACHE names its place") from error
     return root
 
 

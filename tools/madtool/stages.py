@@ -4,6 +4,7 @@ A stage that fails does not stop the ones after it, except those that need it.  
 and cold caches; a stage that takes longer is told about but does not fail for it.
 """
 
+import subprocess
 import time
 from dataclasses import dataclass, field
 from typing import Callable, Dict, List, Sequence, Tuple
@@ -71,6 +72,8 @@ def _run_one(stage: Stage, failed_before: Sequence[str]) -> Tally:
         return stage.run()
     except Failure as failure:
         return Tally(failed=1, notes=(str(failure),))
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return Tally(failed=1, notes=(f"{type(error).__name__}: {error}",))
 
 
 def run_all(stages: Sequence[Stage]) -> Report:

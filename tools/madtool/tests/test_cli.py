@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import subprocess
 import unittest
+from pathlib import Path
 from unittest import mock
 
 from madtool import own_program, packages, paths, test_command
@@ -69,6 +71,14 @@ class ExitCodes(CacheTest):
         self.assertEqual(out.splitlines()[-1], "4 passed, 2 failed, 1 skipped")
         self.assertIn("it broke", err)
         self.assertIn("not run: bad failed", err)
+
+    def test_a_stage_that_breaks_off_is_one_that_fails(self) -> None:
+        for error in (OSError("disk full"), ValueError("no number"), subprocess.TimeoutExpired(["mpiexec"], 7)):
+            stages = [Stage("bad", 1, "", mock.Mock(side_effect=error)), Stage("apart", 1, "", lambda: Tally(passed=1))]
+            with mock.patch.object(test_command, "stages", return_value=stages):
+                code, out, err = call(["test"])
+            self.assertEqual((code, out.splitlines()[-1]), (1, "1 passed, 1 failed, 0 skipped"))
+            self.assertIn(f"{type(error).__name__}: {error}", err)
 
     def test_all_good_is_0(self) -> None:
         with mock.patch.object(test_command, "stages", return_value=[Stage("s", 1, "", lambda: Tally(2))]):
@@ -150,7 +160,17 @@ class MissingThings(CacheTest):
     def test_cache_that_cannot_be_made(self) -> None:
         blocked = self.scratch / "file"
         blocked.write_text("")
-        with mock.patch.dict(os.environ, {"MAD_CACHE": str(blocked / "cache")}):
+        for name in (blocked, blocked / "cache"):
+            with mock.patch.dict(os.environ, {"MAD_CACHE": str(name)}):
+                code, _, err = call(["prefix"])
+            self.assertEqual(code, 2)
+            self.assertIn(str(name), err)
+            self.assertIn("MAD_CACHE", err)
+
+    def test_no_home(self) -> None:
+        with mock.patch.dict(os.environ), mock.patch.object(Path, "home", side_effect=RuntimeError("no home")):
+            for name in ("MAD_CACHE", "XDG_CACHE_HOME"):
+                os.environ.pop(name, None)
             code, _, err = call(["prefix"])
-        self.assertEqual(code, 1)
-        self.assertIn(str(blocked), err)
+        self.assertEqual(code, 2)
+        self.assertIn("set MAD_CACHE", err)

@@ -1,8 +1,11 @@
 """What `tools/mad modex` makes of the simulation's counts."""
 
+import tempfile
 import unittest
+from pathlib import Path
+from unittest import mock
 
-from madtool import figure, modex
+from madtool import figure, modex, mpich_build
 from madtool.errors import Failure, Missing
 from madtool.hydra_log import Request
 
@@ -15,7 +18,7 @@ _COSTS = {"nodes": 16, "bytes": 16 * 900, "process_bytes": 16 * 768, "node_puts"
 class Modex(unittest.TestCase):
     def test_numbers_have_suffixes(self) -> None:
         self.assertEqual([modex.number(text) for text in ("512", "64K", "1m")], [512, 64000, 1000000])
-        for wrong in ("", "0", "M", "1.5K", "-3"):
+        for wrong in ("", "0", "M", "1.5K", "-3", "\N{SUPERSCRIPT TWO}", "\N{ARABIC-INDIC DIGIT TWO}K"):
             with self.assertRaises(Missing):
                 modex.number(wrong)
 
@@ -38,6 +41,15 @@ class Modex(unittest.TestCase):
         self.assertEqual(modex.card_characters(requests), 6)
         with self.assertRaises(Failure):
             modex.card_characters(requests[:1])
+
+    def test_a_launcher_that_hangs_is_a_failure(self) -> None:
+        with tempfile.TemporaryDirectory() as prefix, mock.patch.object(modex, "_PROBE_S", 0.1), \
+                mock.patch.object(mpich_build, "need_prefix", return_value=Path(prefix)):  # fmt: skip
+            (Path(prefix) / "bin").mkdir()
+            (Path(prefix) / "bin" / "mpiexec").write_text("#!/bin/sh\nexec sleep 60\n")
+            (Path(prefix) / "bin" / "mpiexec").chmod(0o755)
+            with self.assertRaisesRegex(Failure, "no answer within 0.1 s"):
+                modex.measured()
 
     def test_the_mails_variants_stand_beside(self) -> None:
         text = "\n".join(modex.naming(_COSTS, 1024, 64))

@@ -321,7 +321,8 @@ class Command(CacheTest):
         for codes, wanted in (((0,), 0), ((7,), 7), ((None,), 124), ((0, 5), 5), ((3, 5), 3)):
             with self.subTest(codes):
                 self.assertEqual(self._called(["true"], *codes)[0], wanted)
-        self.assertEqual(self._called([])[0], 2)
+        for words in ([], ["--second", "", "true"], ["--second", "sh -c 'x", "true"]):
+            self.assertEqual(self._called(words)[0], 2)
 
     def test_every_word_after_the_command_is_its_own(self) -> None:
         _, run = self._called(["--limit", "5", "--", "ls", "--user", "a b"], 0)
