@@ -38,6 +38,9 @@ from madtool.log import say
 from madtool.paths import cache_root, output_file
 
 
+_INTERRUPTED = 128 + signal.SIGINT  # as a shell says it
+
+
 def _build(arguments: argparse.Namespace) -> int:
     build = mpich_build.ensure_built(arguments.mpich, arguments.prefix)
     manual.install(_parser(), build.prefix / "share")
@@ -125,6 +128,8 @@ def _conformance(arguments: argparse.Namespace) -> int:
 def _run(words: List[str]) -> NoReturn:
     mpiexec = mpich_build.need_prefix() / "bin" / "mpiexec"
     sys.stdout.flush()
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores, and what it becomes would go on to
+        signal.signal(number, signal.SIG_DFL)
     os.execve(mpiexec, [str(mpiexec), *words], mpich_build.program_environment())
 
 
@@ -133,7 +138,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="tools/mad",
         description="Builds MPICH on the mad netmod, runs programs and benchmarks on it, tests it.",
         epilog="Everything built lives in $MAD_CACHE or ~/.cache/mad; the checkout stays as it is. "
-        "Exit codes: 0 ok, 1 failed, 2 wrong use or something missing.",
+        "Exit codes: 0 ok, 1 failed, 2 wrong use or something missing, 130 interrupted.",
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
@@ -215,12 +220,19 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _goes_on(arguments: argparse.Namespace) -> bool:
+    """Whether the same command, interrupted and called again, begins where it was."""
+    kept = {"conformance": "fabric", "compare": "full"}.get(arguments.command, "")  # by this option
+    return arguments.command == "build" or bool(getattr(arguments, kept, None)) and not arguments.fresh
+
+
 def _terminated(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
 def main(argv: List[str]) -> int:
     signal.signal(signal.SIGTERM, _terminated)
+    arguments = argparse.Namespace(command=None)
     try:
         if argv[:1] == ["run"] and argv[1:] not in ([], ["-h"], ["--help"]):
             return _run(argv[1:])  # every word is mpiexec's, options too
@@ -231,8 +243,8 @@ def main(argv: List[str]) -> int:
         print(f"mad: {failure}", file=sys.stderr)
         return failure.exit_code
     except KeyboardInterrupt:
-        print("mad: interrupted; the same command goes on from here", file=sys.stderr)
-        return 1
+        print("mad: interrupted" + ("; the same command goes on from here" if _goes_on(arguments) else ""), file=sys.stderr)
+        return _INTERRUPTED
     except OSError as error:
         print(f"mad: {error}", file=sys.stderr)
         return 1

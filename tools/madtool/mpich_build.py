@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Dict, List, Optional
 
 from madtool import libmad_build, lock, netmod_install, packages, side_libraries, source
-from madtool.errors import Failure
+from madtool.errors import Missing
 from madtool.log import run_logged, say, stage
 from madtool.paths import (
     Stamps,
@@ -243,7 +243,7 @@ def built_prefix() -> Optional[Path]:
 def need_prefix() -> Path:
     prefix = built_prefix()
     if prefix is None:
-        raise Failure("not built yet; run: tools/mad build")
+        raise Missing("not built yet; run: tools/mad build")
     return prefix
 
 

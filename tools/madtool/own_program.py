@@ -27,6 +27,11 @@ def built(name: str) -> Path:
     return bazel.bin_dir() / "perf" / name / name
 
 
+def exit_code(returned: int) -> int:
+    """As a shell has it of a process that a signal ended, of which Python says the number negated."""
+    return returned if returned >= 0 else 128 - returned
+
+
 def run(name: str, words: Sequence[str]) -> int:
     """Builds perf/NAME/NAME and runs it; returns its exit code."""
-    return subprocess.run([str(built(name)), *words], check=False).returncode
+    return exit_code(subprocess.run([str(built(name)), *words], check=False).returncode)

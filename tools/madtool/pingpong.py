@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import List, Sequence
 
-from madtool import compare_wire, fabrics, mpich_build
+from madtool import compare_wire, fabrics, mpich_build, own_program
 from madtool.bench import chosen, sizes_of
 from madtool.errors import Failure
 from madtool.log import run_logged, say, stage
@@ -125,7 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
         code = subprocess.run([str(prefix / "bin" / "mpiexec"), "-n", "2", str(compiled), *words],
                               env=environment, check=False).returncode  # fmt: skip
         if code != 0:
-            return code
+            return own_program.exit_code(code)
         if arguments.plots:
             _plot(csv, _of_fabric(Path(arguments.plots), fabric, over))
     return 0

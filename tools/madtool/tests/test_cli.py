@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from madtool import own_program, packages, paths, test_command
+from madtool import own_program, packages, paths, test_command, unit_tests
 from madtool.errors import Failure, Missing
 from madtool.stages import Stage, Tally
 from madtool.tests.support import CacheTest, call, call_tool, mpich_like_tree
@@ -47,13 +47,30 @@ class ExitCodes(CacheTest):
             with self.subTest(words):
                 self.assertEqual(call(words)[0], 2)
 
-    def test_prefix_before_build_is_1_and_says_what_to_do(self) -> None:
-        code, out, err = call(["prefix"])
-        self.assertEqual((code, out), (1, ""))
-        self.assertIn("tools/mad build", err)
+    def test_before_build_is_2_and_says_what_to_do(self) -> None:
+        for words in (["prefix"], ["run", "-n", "2", "true"], ["package"]):
+            code, out, err = call(words)
+            self.assertEqual((code, out), (2, ""), words)
+            self.assertIn("tools/mad build", err)
 
-    def test_run_before_build_is_1(self) -> None:
-        self.assertEqual(call(["run", "-n", "2", "true"])[0], 1)
+    def test_a_program_that_a_signal_ends_is_128_and_its_number(self) -> None:
+        program = self.scratch / "info"
+        program.write_text("#!/bin/sh\n[ $# = 1 ] && exit $1\nkill -SEGV $$\n")
+        program.chmod(0o755)
+        with mock.patch.object(own_program, "built", return_value=program):
+            self.assertEqual((call(["info", "7"])[0], call(["info"])[0]), (7, 139))
+
+    def test_interrupted_is_130_and_says_what_goes_on(self) -> None:
+        goes_on = (["build"], ["conformance", "--fabric", "tcp"], ["compare", "--full"])
+        anew = (["pingpong"], ["conformance"], ["conformance", "--fabric", "tcp", "--fresh"], ["compare"],
+                ["compare", "--full", "--fresh"], ["test", "tool"], ["info"])  # fmt: skip
+        with mock.patch.object(packages, "ensure", side_effect=KeyboardInterrupt), \
+                mock.patch.object(unit_tests, "run", side_effect=KeyboardInterrupt):  # fmt: skip
+            for words in (*goes_on, *anew):
+                code, _, err = call(words)
+                self.assertEqual(code, 130, words)
+                more = "; the same command goes on from here" if words in goes_on else ""
+                self.assertTrue(err.endswith(f"mad: interrupted{more}\n"), (words, err))
 
     def test_failed_stage_is_1_and_last_line_counts(self) -> None:
         def broken() -> Tally:

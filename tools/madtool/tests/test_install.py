@@ -1,6 +1,7 @@
 """The installed MPI: names that other MPICHs' programs ask for, the environment of `tools/mad run`, CMake."""
 
 import os
+import signal
 from pathlib import Path
 from typing import Optional
 from unittest import mock
@@ -68,8 +69,11 @@ class ProgramEnvironment(CacheTest):
 
     def test_is_what_run_gives_its_programs(self) -> None:
         with mock.patch.object(mpich_build, "need_prefix", return_value=self.scratch), \
+                mock.patch.object(signal, "signal") as handled, \
                 mock.patch.object(os, "execve") as execve:  # fmt: skip
             call(["run", "-n", "2", "./program"])
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):
+            self.assertIn(mock.call(number, signal.SIG_DFL), handled.call_args_list)
         mpiexec, words, environment = execve.call_args.args
         self.assertEqual((mpiexec, words[1:]), (self.scratch / "bin" / "mpiexec", ["-n", "2", "./program"]))
         self.assertEqual(environment["LD_LIBRARY_PATH"].split(":")[0], str(self.scratch / "lib"))

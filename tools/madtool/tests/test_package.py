@@ -113,7 +113,7 @@ class WithoutAlternatives(CacheTest):
 class BeforeBuild(CacheTest):
     def test_says_what_to_do(self) -> None:
         code, _, err = call(["package"])
-        self.assertEqual(code, 1)
+        self.assertEqual(code, 2)
         self.assertIn("tools/mad build", err)
 
 
