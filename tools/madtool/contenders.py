@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -114,21 +115,24 @@ class Contender:
         return f": {text[-500:]}" if text else ""
 
     def close(self, patience_s: float = _QUIT_S) -> None:
-        """Ends it, once; what does not end by itself is ended."""
-        for end in self._ends[:-1]:
-            os.write(end, b"quit\n")
+        """Ends it, once; what does not end by itself, or is not waited for any more, is ended."""
         process, self._process = self._process, None
-        if process is not None:
-            try:
-                process.wait(timeout=patience_s)
-            except subprocess.TimeoutExpired:
+        try:
+            for end in self._ends[:-1]:
+                with suppress(BlockingIOError):  # a full pipe: it does not read
+                    os.write(end, b"quit\n")
+            if process is not None:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=patience_s)
+        finally:
+            if process is not None and process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-        while self._ends:
-            os.close(self._ends.pop())
-        if self._log.is_file():
-            self.said = self._log.read_text(errors="replace")
-        shutil.rmtree(self._directory, ignore_errors=True)
+            while self._ends:
+                os.close(self._ends.pop())
+            if self._log.is_file():
+                self.said = self._log.read_text(errors="replace")
+            shutil.rmtree(self._directory, ignore_errors=True)
 
 
 class Entry(NamedTuple):

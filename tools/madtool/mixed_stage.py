@@ -14,7 +14,7 @@ from typing import List, Sequence, Tuple
 
 from madtool import bazel, lock, packages
 from madtool.errors import Failure
-from madtool.log import run_logged, say, stage, tail
+from madtool.log import interrupts_held_back, run_logged, say, stage, tail
 from madtool.paths import CHECKOUT, cache_root, logs_dir
 from madtool.source import download
 from madtool.stages import Tally
@@ -106,18 +106,27 @@ def meet(meeting: Meeting, programs: "dict[str, Sequence[str]]") -> Tally:
     """Runs the two side by side."""
     with tempfile.TemporaryDirectory() as directory:
         running: "List[Tuple[str, subprocess.Popen[str]]]" = []
-        for role, place in (("first", meeting.first), ("second", meeting.second)):
-            words = [*programs[place], role, directory, meeting.fabric, str(int(meeting.checksum)), _SEED]
-            running.append((role, subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)))
         notes = []
-        for role, process in running:
-            try:
-                told, _ = process.communicate(timeout=_PAIR_S)
-            except subprocess.TimeoutExpired:
+        try:
+            for role, place in (("first", meeting.first), ("second", meeting.second)):
+                words = [*programs[place], role, directory, meeting.fabric, str(int(meeting.checksum)), _SEED]
+                with interrupts_held_back():
+                    running.append((role, subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                                           text=True)))  # fmt: skip
+            for role, process in running:
+                try:
+                    told, _ = process.communicate(timeout=_PAIR_S)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    told = process.communicate()[0] + f"\nnot done after {_PAIR_S} s"
+                if process.returncode != 0:
+                    notes.append(f"{meeting}: the {role} ended with {process.returncode}: {told[-1500:]}")
+        finally:
+            for _, process in running:  # also where one could not be started, or nobody waits any more
                 process.kill()
-                told = process.communicate()[0] + f"\nnot done after {_PAIR_S} s"
-            if process.returncode != 0:
-                notes.append(f"{meeting}: the {role} ended with {process.returncode}: {told[-1500:]}")
+                process.wait()
+                if process.stdout is not None:
+                    process.stdout.close()
     say(f"mixed: {meeting}: {'failed' if notes else 'all right'}")
     return Tally(failed=1, notes=tuple(notes)) if notes else Tally(passed=1)
 

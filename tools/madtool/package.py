@@ -24,7 +24,8 @@ from madtool.relocation import relocate
 PREFIX = "/opt/mad-mpich"
 RUN_TIME, DEVELOPMENT = "mad-mpich", "mad-mpich-dev"
 _COMPILERS = ("mpicc", "mpicxx", "mpic++", "mpif77", "mpif90", "mpifort")
-_NOT_SHIPPED = ("*.la", "mad-stamps")  # libtool's archives name the build machine's libraries
+# libtool's archives name the build machine's libraries; what begins with a dot a killed install left.
+_NOT_SHIPPED = ("*.la", "mad-stamps", ".*")
 # Above Debian's Open MPI (50) and MPICH (40): whoever asks for the commands wants them.
 _PRIORITY = 60
 _MODULEFILE = """#%Module1.0

@@ -52,10 +52,13 @@ def _ensure(library: Library, prefix: Path, stamps: Stamps) -> None:
     stamps.clear(room.name)
     sources = sorted(str(path) for path in room.glob("*.cc") if not path.name.endswith("_test.cc"))
     made = target.with_name(f".{library.name}.{os.getpid()}")
-    with stage(library.name):
-        run_logged([library.compiler, *_FLAGS, f"-I{CHECKOUT}", *sources, *library.libraries, "-o", str(made)],
-                   logs_dir() / f"{room.name}-build.log", Path(library.compiler).name)  # fmt: skip
-    os.replace(made, target)
+    try:
+        with stage(library.name):
+            run_logged([library.compiler, *_FLAGS, f"-I{CHECKOUT}", *sources, *library.libraries, "-o", str(made)],
+                       logs_dir() / f"{room.name}-build.log", Path(library.compiler).name)  # fmt: skip
+        os.replace(made, target)
+    finally:
+        made.unlink(missing_ok=True)
     stamps.set(room.name, wanted)
 
 

@@ -1,8 +1,10 @@
 """`tools/mad compare`: the turns of contenders, ratios, lost cells, and contenders that fail."""
 
 import io
+import os
 import sys
 import unittest
+from contextlib import suppress
 from pathlib import Path
 from typing import Callable, Dict, List
 from unittest import mock
@@ -45,6 +47,10 @@ while True:
             spent *= 1.2
         print("time", spent, spent + 1, file=out, flush=True)
 """
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
 
 
 def results_of(rounds: List[Dict[str, float]], cell: Cell = Cell("rows-8", 1024)) -> compare_table.Results:
@@ -279,6 +285,31 @@ class Turns(CacheTest):
     def test_who_does_not_start_says_why(self) -> None:
         with self.assertRaisesRegex(Failure, "a: ended with 1: no such interface"):
             Contender("a", self.command("a", 1, "start"), {})
+
+    def test_who_does_not_end_is_ended_however_its_end_is_waited_for(self) -> None:
+        deaf = ["sh", "-c", 'echo ready > "$0.out"; exec sleep 60']
+
+        def fill(contender: Contender) -> None:
+            with suppress(BlockingIOError):
+                while True:
+                    os.write(contender._ends[0], b"x" * 4096)
+
+        contender = Contender("a", deaf, {})
+        process = contender._process
+        assert process is not None
+        fill(contender)
+        contender.close(patience_s=0.1)
+        self.assertEqual(process.poll(), -9)
+        self.assertFalse(contender._directory.exists())
+        contender.close()
+        contender = Contender("a", deaf, {})
+        process = contender._process
+        assert process is not None
+        wait = process.wait
+        with mock.patch.object(process, "wait", side_effect=lambda timeout=None: wait(10) if timeout is None else interrupt()):
+            self.assertRaises(KeyboardInterrupt, contender.close)
+        self.assertEqual(process.poll(), -9)
+        self.assertFalse(contender._directory.exists())
 
     def compare(self, words: List[str], ours: float, faults: str = "-", whose: str = OFI) -> "tuple[int, str, str]":
         speeds = {MAD: ours, OFI: 400.0, UCX: 300.0, OPENMPI: 200.0, RAW: 50.0}

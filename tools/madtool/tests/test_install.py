@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Optional
 from unittest import mock
 
-from madtool import installed_mpi, mpich_build, netmod_install, packages, source
-from madtool.errors import Missing
-from madtool.paths import CHECKOUT, load_settings
+from madtool import installed_mpi, libmad_build, mpich_build, netmod_install, packages, side_libraries, source
+from madtool.errors import Failure, Missing
+from madtool.paths import CHECKOUT, Stamps, load_settings
 from madtool.stages import Tally
 from madtool.tests.support import CacheTest, call
 
@@ -54,6 +54,26 @@ class Remembered(CacheTest):
         for mpich, prefix in ((None, None), ("/a/../tree", "/opt/x/")):
             settings = self.built(mpich, prefix)
             self.assertEqual((settings["mpich"], settings["named_prefix"]), (mpich, prefix))
+
+
+class BrokenOff(CacheTest):
+    """What is installed and breaks off leaves nothing in the prefix."""
+
+    def test_a_copy(self) -> None:
+        (self.scratch / "new").write_text("library")
+        with mock.patch.object(os, "replace", side_effect=KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
+            libmad_build.replace_if_different(self.scratch / "new", self.scratch / "lib" / "libmad.so.1", 0o755)
+        self.assertEqual([*(self.scratch / "lib").iterdir()], [])
+
+    def test_a_compilation(self) -> None:
+        compiler = self.scratch / "cc"
+        compiler.write_text('#!/bin/sh\nfor word; do :; done\necho half > "$word"\nexit 1\n')
+        compiler.chmod(0o755)
+        (self.scratch / "lib").mkdir()
+        library = side_libraries.Library("libx.so", "netmod/pmix", [], str(compiler))
+        with self.assertRaises(Failure):
+            side_libraries._ensure(library, self.scratch, Stamps(self.scratch / "stamps"))
+        self.assertEqual([*(self.scratch / "lib").iterdir()], [])
 
 
 class ProgramEnvironment(CacheTest):

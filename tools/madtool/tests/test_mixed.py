@@ -1,7 +1,9 @@
 """The stage `mixed` without another machine: what is counted, who meets whom, and when it is skipped."""
 
+import subprocess
 import sys
 import unittest
+from typing import Any, List
 from unittest import mock
 
 from madtool import mixed_stage, packages, test_command
@@ -42,6 +44,21 @@ class Mixed(CacheTest):
         self.assertEqual(tally.failed, 1)
         self.assertIn("the second ended with 3", tally.notes[0])
         self.assertIn("'tcp', '1'", tally.notes[0])
+
+    def test_nobody_is_left_where_a_meeting_breaks_off(self) -> None:
+        sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
+        for there, error in ((["/nonexistent/pair"], OSError), (sleeper, KeyboardInterrupt)):
+            started: "List[subprocess.Popen[str]]" = []
+            popen = subprocess.Popen
+
+            def start(*words: Any, popen: Any = popen, started: Any = started, **options: Any) -> "subprocess.Popen[str]":
+                started.append(popen(*words, **options))
+                return started[-1]
+
+            with mock.patch.object(popen, "communicate", side_effect=KeyboardInterrupt), \
+                    mock.patch.object(subprocess, "Popen", side_effect=start):  # fmt: skip
+                self.assertRaises(error, meet, Meeting(HERE, THERE, "tcp", True), {HERE: sleeper, THERE: there})
+            self.assertEqual([process.poll() for process in started], [-9] * (1 if error is OSError else 2))
 
 
 if __name__ == "__main__":

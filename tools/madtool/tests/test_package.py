@@ -38,7 +38,7 @@ def installed_tree(prefix: Path) -> None:
     (prefix / "bin/mpirun").symlink_to("mpiexec")
     (prefix / "bin/mpicc").write_text(f"#!/bin/sh\necho {prefix}/include\n")
     (prefix / "bin/mpicc").chmod(0o700)
-    texts = ("lib/pkgconfig/mpich.pc", "lib/libmpi.la", "lib/mad-stamps/libmad", "include/mpi.h",
+    texts = ("lib/pkgconfig/mpich.pc", "lib/libmpi.la", "lib/mad-stamps/libmad", "lib/.libmad.so.1.4711", "include/mpi.h",
              "share/man/man1/mpicc.1", "share/man/man1/mpiexec.1", "share/man/man3/MPI_Send.3")  # fmt: skip
     for name in texts:
         (prefix / name).write_text(f"prefix={prefix}\n")
