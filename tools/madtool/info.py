@@ -11,9 +11,10 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = commands.add_parser(
         "info", help="the fabrics of this machine",
         description="Prints the network interfaces, the RDMA devices with what is in the way of using one, and, of every fabric, what it can do and costs, from which lengths "
-        "on blocks are sent and received in place, and the thresholds in force; or why it cannot be used here. What "
-        "the environment sets for MPI programs (MPIR_CVAR_CH4_MAD_...) counts. Ends with 1 if a fabric that is named "
-        "cannot be used.",
+        "on blocks are sent and received in place, and the thresholds in force; or why it cannot be used here. Of what "
+        "the environment sets for MPI programs MPIR_CVAR_CH4_MAD_INTERFACE, MPIR_CVAR_CH4_MAD_COSTS_FILE, "
+        "MPIR_CVAR_CH4_MAD_EAGER_LIMIT, MPIR_CVAR_CH4_MAD_FLUSH_THRESHOLD and MPIR_CVAR_CH4_MAD_MAX_BLOCKS count. Ends "
+        "with 1 if a fabric that is named cannot be used.",
     )  # fmt: skip
     parser.add_argument("fabrics", nargs="*", metavar="FABRIC", help="default: all there may be")
     parser.add_argument("--interface", metavar="I", help="network interface (default: the fabric's choice)")

@@ -2,7 +2,7 @@
 the netmod, and the comments of the installed headers.
 
     mad(1)        the parser of the command line
-    mad(7)        the MPI_T blocks of netmod/mpich
+    mad(7)        the MPI_T blocks of netmod/mpich; other variables of the environment are listed here
     mpix_mad(3)   mpix_mad.h; a page for each function refers to it
     madeleine(3)  the second half of mad.h, likewise
 """
@@ -26,6 +26,24 @@ _VARIABLE_BLOCK = re.compile(r"=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===(.*?)=== END_M
 _COMMENT = re.compile(r"/\*(.*?)\*/", re.DOTALL)
 _FUNCTION = re.compile(r"\b(mad_\w+|MPIX_\w+)\(")
 _SEE_ALSO = ("mad(1)", "mad(7)", "mpix_mad(3)", "madeleine(3)")
+
+# What else is read from the environment, and what it does.
+ENVIRONMENT = (
+    ("MAD_VERBOSE", "1: every process says on standard error which fabrics it opened, which of auto's are taken and why, "
+     "and a wrong value of the hint, which is ignored otherwise."),
+    ("MAD_TRACE", "A file, - or stderr: a line there for every message with its plan, the predicted time and the reason, "
+     "and a summary at the end. %p in the name is the process id."),
+    ("MAD_SHM_LIMIT", "MiB of shared memory that a process may write messages to on shm. Default: 256."),
+    ("MAD_SHM_SINGLE_COPY", "On shm the receiver reads from the sender's memory: 1: runs of 4 KiB and more; 0: nothing. "
+     "Unset: contiguous 16 KiB to 1 MiB, and 32 KiB to 1 MiB in runs of 4 KiB and more, while that is faster."),
+    ("MAD_PIGGYBACK", "With LD_PRELOAD=libmad_piggyback.so: races says which receives of any source could have taken "
+     "another message; trace who waited for whom."),
+    ("MAD_PIGGYBACK_FILE", "Where MAD_PIGGYBACK=trace writes its Chrome trace, and a picture beside it. Default: "
+     "mad_trace.json."),
+    ("MAD_UCX_...", "An option of UCX's (UCX_...) for the fabrics ucx alone; it goes before the other."),
+    ("MAD_CACHE", "Of tools/mad, not of programs: where everything built lives. Default: mad in $XDG_CACHE_HOME or "
+     "~/.cache."),
+)  # fmt: skip
 
 
 class Variable(NamedTuple):
@@ -117,7 +135,7 @@ def _command_page(parser: argparse.ArgumentParser) -> str:
 
 
 def _variables_page() -> str:
-    text = roff.title("mad", 7, "the control variables of MPICH on ch4:mad")
+    text = roff.title("mad", 7, "the control variables of MPICH on ch4:mad, and others")
     text += roff.heading("description") + roff.paragraph(
         "Set in the environment of an MPI program, or read by MPI_T. Empty, or 0, leaves the choice to the library "
         "where nothing else is said."
@@ -126,6 +144,9 @@ def _variables_page() -> str:
     for one in variables():
         default = f" Default: {one.default}." if one.default not in ("", "0") else ""
         text += roff.item(f"{one.name} ({one.kind})", one.description + default)
+    text += roff.heading("other variables")
+    for name, sentence in ENVIRONMENT:
+        text += roff.item(name, sentence)
     return text + roff.see_also((_SEE_ALSO[0], *_SEE_ALSO[2:]))
 
 

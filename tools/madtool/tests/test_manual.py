@@ -8,6 +8,7 @@ from typing import List
 
 from madtool import cli, completion, manual, roff
 from madtool.libmad_build import HEADER
+from madtool.paths import CHECKOUT
 from madtool.tests.support import CacheTest, call
 from madtool.tests.test_cli import SUBCOMMANDS
 
@@ -40,6 +41,27 @@ class Pages(CacheTest):
         for one in manual.variables():
             self.assertIn(one.name, page)
             self.assertTrue(one.description.endswith("."), one.name)
+
+    def test_mad_7_has_every_other_variable_that_is_read(self) -> None:
+        rooms = [path for room in ("madlike", "netmod") for path in (CHECKOUT / room).rglob("*.c*")
+                 if path.suffix in (".c", ".cc") and not path.name.endswith("_test.cc")]  # fmt: skip
+        sources = "".join(path.read_text() for path in [*rooms, CHECKOUT / "tools" / "madtool" / "paths.py"])
+        listed = {name for name, _ in manual.ENVIRONMENT}
+        self.assertEqual([name for name in listed if f'"{name}"' not in sources], ["MAD_UCX_..."])
+        self.assertIn('("MAD_" + name)', sources)
+        read = manual.re.findall(r'(?:getenv\(|environ\.get\(|Variable(?:\[\])? = )"(MAD_\w+)"', sources)
+        self.assertEqual({*read} - listed, set())
+        page = manual.documents(_parser())["man/man7/mad.7"]
+        for name, sentence in manual.ENVIRONMENT:
+            self.assertIn(f".B {name}\n", page)
+            self.assertTrue(sentence.endswith("."), name)
+
+    def test_info_says_which_variables_count(self) -> None:
+        source = (CHECKOUT / "perf" / "info" / "command.cc").read_text()
+        names = manual.re.findall(r'envname\("(\w+)"\)', source)
+        names += ["MPIR_CVAR_CH4_MAD_" + name for name in manual.re.findall(r'pair\("--\w+", "(\w+)"\)', source)]
+        help_text = next(child.description for words, child in completion.subcommands(_parser()) if words == "info")
+        self.assertEqual(sorted(manual.re.findall(r"MPIR_CVAR_\w+", help_text or "")), sorted(names))
 
     def test_section_3_has_every_function_of_the_two_interfaces(self) -> None:
         documents = manual.documents(_parser())
