@@ -188,8 +188,9 @@ def _parser() -> argparse.ArgumentParser:
     words.set_defaults(function=_completion)
 
     test = commands.add_parser("test", help="run the tests (what the continuous integration runs)",
-                               description="Sets the machine up and runs all tests, stage by stage. The "
-                               "last line counts what passed, failed and was skipped.")  # fmt: skip
+                               description="Sets the machine up and runs the tests, stage by stage: all but "
+                               "those that run only where they are named. The last line counts what passed, failed and "
+                               "was skipped.")  # fmt: skip
     test.add_argument("stages", nargs="*", metavar="STAGE", help="only these stages and those they need (default: all "
                       "but those that --list says run only where they are named)")
     test.add_argument("--list", action="store_true", help="print the stages and their time budgets")
@@ -243,7 +244,8 @@ def main(argv: List[str]) -> int:
         print(f"mad: {failure}", file=sys.stderr)
         return failure.exit_code
     except KeyboardInterrupt:
-        print("mad: interrupted" + ("; the same command goes on from here" if _goes_on(arguments) else ""), file=sys.stderr)
+        more = "; the same command goes on from here" if _goes_on(arguments) else ""
+        print(f"mad: interrupted{more}", file=sys.stderr)
         return _INTERRUPTED
     except OSError as error:
         print(f"mad: {error}", file=sys.stderr)
