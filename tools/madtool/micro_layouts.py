@@ -1,4 +1,4 @@
-"""The layouts of perf/micro by name, and the payloads measured of them, as its sources have them: before they are built."""
+"""The layouts of perf/micro by name, and the payloads measured of them, as its sources say before they are built."""
 
 import re
 from functools import lru_cache

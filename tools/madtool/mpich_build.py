@@ -178,7 +178,7 @@ def link_debian_names(prefix: Path) -> None:
 
 
 def _absolute(path: Optional[str]) -> Optional[str]:
-    """As it is remembered: the next call may come from elsewhere. One that is absolute stays, as a build's key is of it."""
+    """As it is remembered, for the next call may come from elsewhere; what is absolute stays: a build's key is of it."""
     return os.path.join(os.getcwd(), path) if path and not os.path.isabs(path) else path
 
 

@@ -17,7 +17,7 @@ def _home() -> Path:
     try:
         return Path.home()
     except RuntimeError as error:
-        raise Missing(f"no place for the cache: {error}; set MAD_CACHE") from error
+        raise Missing("no home directory, where the cache would be; set MAD_CACHE") from error
 
 
 def cache_root() -> Path:

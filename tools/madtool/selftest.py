@@ -225,7 +225,8 @@ def run(arguments: argparse.Namespace) -> int:
     fabrics.check(arguments.fabric)
     here = len(hosts) == 1
     interface = arguments.interface or ("lo" if here and not _RDMA.search(arguments.fabric) else "")
-    output = output_file("--output", arguments.output or f"mad-selftest-{re.sub(r'[^A-Za-z0-9]+', '-', arguments.fabric)}.txt")
+    usual = f"mad-selftest-{re.sub(r'[^A-Za-z0-9]+', '-', arguments.fabric)}.txt"
+    output = output_file("--output", arguments.output or usual)
     program = own_program.built("info")
     place = Place(hosts, arguments.fabric, interface, mpich_build.ensure_as_before().prefix)
     with stage(f"selftest: {' and '.join(hosts)}"):

@@ -105,7 +105,8 @@ class Figures(unittest.TestCase):
 class Options(unittest.TestCase):
     def test_wrong_ones_are_told_before_anything_is_built(self) -> None:
         for words in (["--programs", "chess"], ["--semantics", "rumour"], ["--sizes", "32"], ["--sizes", "2M"],
-                      ["--csv", "/nonexistent/x.csv"], ["--ranks", "\N{SUPERSCRIPT TWO}"], ["--ranks", "5"], ["--ranks", "two"], ["--peers", "nobody"], ["--rounds", "0"]):  # fmt: skip
+                      ["--csv", "/nonexistent/x.csv"], ["--ranks", "\N{SUPERSCRIPT TWO}"],
+                      ["--ranks", "5"], ["--ranks", "two"], ["--peers", "nobody"], ["--rounds", "0"]):  # fmt: skip
             code, _, said = call(["apps", *words])
             self.assertEqual(code, 2, words)
             self.assertIn(words[0], said)
