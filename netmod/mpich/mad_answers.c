@@ -87,8 +87,8 @@ int MPIDI_MAD_asked(mad_peer* peer, int rank, int handler_id, const void* am_hdr
                  : ((const MPIDIG_win_cntrl_msg_t*)am_hdr)->win_id);
 }
 
-/* Its partner is gone: this round of a partitioned request ends without data. */
-void MPIDI_MAD_fail_partitioned(MPIR_Request* request, int error) {
+/* This round of a partitioned request ends without data: its partner is gone, or there is none. */
+void MPIDI_MAD_end_partitioned(MPIR_Request* request, int error) {
   request->status.MPI_ERROR = error;
   MPIR_cc_set(request->cc_ptr, 0);
   /* As many parts are missing as before the round; what is made ready late does no harm. */
@@ -115,7 +115,7 @@ static int pass_over(int rank, int handler_id, const MPIDIG_win_cntrl_msg_t* mes
 int MPIDI_MAD_not_asked(int rank, int handler_id, const void* am_hdr, int error) {
   switch (handler_id) {
     case MPIDIG_PART_CTS:
-      MPIDI_MAD_fail_partitioned(((const MPIDIG_part_cts_msg_t*)am_hdr)->rreq_ptr, error);
+      MPIDI_MAD_end_partitioned(((const MPIDIG_part_cts_msg_t*)am_hdr)->rreq_ptr, error);
       return error;
     case MPIDIG_WIN_POST:
     case MPIDIG_WIN_COMPLETE:
@@ -128,17 +128,31 @@ int MPIDI_MAD_not_asked(int rank, int handler_id, const void* am_hdr, int error)
   }
 }
 
+static bool has_partner(MPIR_Request* request) {
+  return (request->kind == MPIR_REQUEST_KIND__PART_SEND
+              ? MPIDI_PART_REQUEST(request, u.send.dest)
+              : MPIDI_PART_REQUEST(request, u.recv.source)) != MPI_PROC_NULL;
+}
+
+/* A round with nobody is over as it begins. */
+static int end_round(MPIR_Request* request) {
+  MPIR_Status_set_procnull(&request->status);
+  MPIDI_MAD_end_partitioned(request, MPI_SUCCESS);
+  return MPI_SUCCESS;
+}
+
 /* A send waits for its receiver's clearance, unless that came before the start: then the counter of
  * what is missing says so. */
 int MPIDI_MAD_part_started(MPIR_Request* request) {
   int mpi_errno = MPI_SUCCESS, error, rank;
 
+  if (unlikely(!has_partner(request))) return end_round(request);
   if (request->kind != MPIR_REQUEST_KIND__PART_SEND) return MPI_SUCCESS;
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   rank = MPIDI_PART_REQUEST(request, u.send.dest);
   error = MPIDI_MAD_rank_error(rank, request->comm);
   if (error)
-    MPIDI_MAD_fail_partitioned(request, error);
+    MPIDI_MAD_end_partitioned(request, error);
   else if (MPIR_cc_get(MPIDIG_PART_REQUEST(request, u.send).ready_cntr) >
            request->u.part.partitions) {
     mad_peer* peer = MPIDI_MAD_peer(request->comm, rank);
@@ -203,8 +217,7 @@ void MPIDI_MAD_answer_questions(const mad_peer* peer, int status) {
     MPL_free(question);
     if (asked.answer == MPIDIG_PART_SEND_DATA || asked.answer == MPIDIG_PART_CTS) {
       MPIR_Request* request = (MPIR_Request*)(uintptr_t)asked.subject;
-      MPIDI_MAD_fail_partitioned(request,
-                                 MPIDI_MAD_failed_error(asked.rank, request->comm, status));
+      MPIDI_MAD_end_partitioned(request, MPIDI_MAD_failed_error(asked.rank, request->comm, status));
     } else {
       MPIDIG_win_cntrl_msg_t answer = {.win_id = asked.subject,
                                        .origin_rank = (uint32_t)asked.rank};

@@ -315,7 +315,7 @@ void MPIDI_MAD_answered(mad_peer* peer, int handler_id, const void* am_hdr);
 /* The peer is gone. */
 void MPIDI_MAD_fail_unacknowledged(const mad_peer* peer, int status);
 void MPIDI_MAD_answer_questions(const mad_peer* peer, int status);
-void MPIDI_MAD_fail_partitioned(MPIR_Request* request, int error);
+void MPIDI_MAD_end_partitioned(MPIR_Request* request, int error);
 
 /* mad_far.c: a message of operations on windows; what is wrong with it, as mad_headers.c has it. */
 const char* MPIDI_MAD_far_message(mad_peer* from, int handler, const void* header,

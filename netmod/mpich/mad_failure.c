@@ -100,7 +100,7 @@ static void sweep_partitioned(void) {
     int error = MPIR_Part_request_is_active(rreq) && !MPIR_Request_is_complete(rreq)
                     ? source_error(MPIDI_PART_REQUEST(rreq, u.recv.source), rreq->comm)
                     : MPI_SUCCESS;
-    if (error) MPIDI_MAD_fail_partitioned(rreq, error);
+    if (error) MPIDI_MAD_end_partitioned(rreq, error);
   }
 }
 

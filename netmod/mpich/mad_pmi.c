@@ -9,6 +9,16 @@
 
 /* ---- PMI-1 ---- */
 
+/* Whether nobody started this process but its user.  PMI-1 would start an mpiexec then, with words
+ * that hydra's has not known for long, and wait for it for ever. */
+static bool is_alone(void) { return !getenv("PMI_FD") && !getenv("PMI_PORT"); }
+
+static int universe_size(int* size) {
+  if (!is_alone()) return PMI_Get_universe_size(size);
+  *size = MPIR_UNIVERSE_SIZE_NOT_AVAILABLE;
+  return PMI_SUCCESS;
+}
+
 /* Its keys say themselves who put them. */
 static int pmi_get(const char* kvs, int rank, const char* key, char* value, int length) {
   return PMI_KVS_Get(kvs, key, value, length);
@@ -21,7 +31,7 @@ static const mad_pmi pmi1 = {
     .get_rank = PMI_Get_rank,
     .get_size = PMI_Get_size,
     .get_appnum = PMI_Get_appnum,
-    .get_universe_size = PMI_Get_universe_size,
+    .get_universe_size = universe_size,
     .kvs_get_name_length_max = PMI_KVS_Get_name_length_max,
     .kvs_get_my_name = PMI_KVS_Get_my_name,
     .kvs_get_key_length_max = PMI_KVS_Get_key_length_max,
@@ -46,9 +56,7 @@ static const mad_pmi none = {.init = refuse, .abort = abort_nothing};
 
 /* ---- the choice ---- */
 
-static bool pmix_started_us(void) {
-  return getenv("PMIX_NAMESPACE") && !getenv("PMI_FD") && !getenv("PMI_PORT");
-}
+static bool pmix_started_us(void) { return getenv("PMIX_NAMESPACE") && is_alone(); }
 
 static const mad_pmi* choose(void) {
   void* library;
@@ -78,9 +86,12 @@ int MPIDI_MAD_spawn_multiple(int count, const char** commands, const char*** arg
                              const int* processes, const int* info_counts,
                              const PMI_keyval_t** infos, int put_count, const PMI_keyval_t* put,
                              int* errors) {
-  if (MPIDI_MAD_pmi() == &pmi1)
+  const bool by_pmi1 = (MPIDI_MAD_pmi() == &pmi1);
+
+  if (by_pmi1 && !is_alone())
     return PMI_Spawn_multiple(count, commands, arguments, processes, info_counts, infos, put_count,
                               put, errors);
-  fprintf(stderr, "ch4:mad: jobs that PMIx started spawn no processes; start them by mpiexec\n");
+  fprintf(stderr, "ch4:mad: %s spawn no processes; start them by mpiexec\n",
+          by_pmi1 ? "programs that nobody started by mpiexec" : "jobs that PMIx started");
   return PMI_FAIL;
 }

@@ -74,6 +74,30 @@ static void run(int send_parts, int receive_parts, int blocks, bool gapped, MPI_
   layout_free(&mine.layout);
 }
 
+/* At the edge of a grid there is nobody: each round is over as it begins. */
+static void with_nobody(MPI_Comm comm) {
+  enum { kPartitions = 3 };
+  int out[kPartitions] = {1, 2, 3}, in[kPartitions] = {4, 5, 6}, arrived = 0, count = -1;
+  MPI_Request requests[2];
+  MPI_Status statuses[2];
+  CHECK_MPI(MPI_Psend_init(out, kPartitions, 1, MPI_INT, MPI_PROC_NULL, kTag, comm, MPI_INFO_NULL,
+                           &requests[0]));
+  CHECK_MPI(MPI_Precv_init(in, kPartitions, 1, MPI_INT, MPI_PROC_NULL, kTag, comm, MPI_INFO_NULL,
+                           &requests[1]));
+  for (int round = 0; round < kRounds; round++) {
+    CHECK_MPI(MPI_Startall(2, requests));
+    CHECK_MPI(MPI_Pready_range(0, kPartitions - 1, requests[0]));
+    CHECK_MPI(MPI_Parrived(requests[1], 0, &arrived));
+    CHECK_MPI(MPI_Waitall(2, requests, statuses));
+    MPI_Get_count(&statuses[1], MPI_INT, &count);
+    CHECK(arrived && statuses[1].MPI_SOURCE == MPI_PROC_NULL && count == 0 && in[0] == 4,
+          "round %d: arrived %d, source %d, %d ints", round, arrived, statuses[1].MPI_SOURCE,
+          count);
+  }
+  CHECK_MPI(MPI_Request_free(&requests[0]));
+  CHECK_MPI(MPI_Request_free(&requests[1]));
+}
+
 int main(int argc, char** argv) {
   static const int kPairs[][2] = {{1, 1}, {4, 4}, {12, 3}, {2, 6}};
   MPI_Init(&argc, &argv);
@@ -86,6 +110,7 @@ int main(int argc, char** argv) {
       run(kPairs[i][0], kPairs[i][1], 5000, true, comm, kPaths[p]);
     }
   }
+  with_nobody(comm);
   MPI_Comm_free(&comm);
   return check_finish();
 }

@@ -3,7 +3,8 @@
 Three let ch4 know a third netmod.  Two repair datatype bugs of 4.0.2 that upstream fixed later, so that what
 MPICH does without us can be believed.  One lets MPI_Finalize end when a process of the node has died; three let
 processes that wait for others of the node in MPI_Init sleep.  Those of
-MPI_Pack and its kin let them work at absolute addresses; external32 is the netmod's.  Some give MPI's extended error classes their texts,
+MPI_Pack and its kin let them work at absolute addresses; external32 is the netmod's. One makes control
+variables anew for the first session after the last.  Some give MPI's extended error classes their texts,
 one keeps more VCIs than there are from being used before the netmod can refuse them, and one has MPI_Init of a
 spawned process return why its parent cannot be reached.  One gives short reductions the algorithm with the fewest
 messages, five have reductions return the errors of their parts, one keeps MPI_Reduce in place from an address that is none,
@@ -372,6 +373,13 @@ EDITS = (
         "#define hwloc_topology (look_once(), hwloc_topology)\n",
         False,
         _TOPOLOGY_LATE,
+    ),
+    Edit(
+        "src/mpi_t/mpit_initthread.c",
+        "    static int initialized = FALSE;\n\n    if (!initialized) {\n        initialized = TRUE;\n",
+        "\n    if (cvar_table == NULL) {\n",
+        False,
+        "a session after the last one had ended died in MPI_Session_init: control variables were freed, and not made again",
     ),
     _user_buffer("pack", "inbuf", "incount"),
     _user_buffer("unpack", "outbuf", "outcount"),
