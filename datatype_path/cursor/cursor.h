@@ -143,6 +143,7 @@ class Cursor {
   std::uint64_t trips_ = 0;  // of the top loop
   std::uint32_t depth_ = 0;  // frames in use
   bool one_run_;
+  bool deep_ = false;  // outer loops are not remembered
   std::array<Frame, kFrames> frames_;
 };
 
@@ -166,12 +167,14 @@ inline Cursor::Cursor(const BlockProgram& program, void* base, std::uint64_t cou
   } else if (top.height <= kFrames) {
     push(top, base_, trips_);
   } else {
+    deep_ = true;
     seek(0);
   }
 }
 
 inline bool Cursor::rest_is_one_leaf(std::size_t size, std::uint64_t long_run) const {
-  if (depth_ != 1 || skip_ != 0 || size < total_ - position_) return false;
+  // Where outer loops are not remembered, the one frame may be of a part of theirs.
+  if (depth_ != 1 || skip_ != 0 || deep_ || size < total_ - position_) return false;
   const Frame& f = frames_[0];
   return f.part == 0 && f.node->leaf() && f.node->max_run < long_run;
 }

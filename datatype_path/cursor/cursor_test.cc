@@ -219,6 +219,48 @@ TEST(CursorProperty, walks_programs_deeper_than_it_remembers) {
   EXPECT_GT(deepest, 30u);
 }
 
+// A leaf beside what is inside, at every level: of the high loops it is all that is remembered.
+TEST(CursorProperty, does_not_take_a_leaf_of_a_high_loop_for_the_rest) {
+  RandomTypes random(test::seed_from_environment(12));
+  const TypeDescPtr leaf = TypeDesc::vector(20, 1, 3, TypeDesc::bytes(1).value()).value();
+  std::uint32_t deepest = 0;
+  for (int n = 0; n < 30; ++n) {
+    TypeDescPtr type = leaf;
+    for (std::int64_t level = random.between(6, 12); level > 0; --level) {
+      // Too long to be written out in place: a level of its own.
+      std::vector<TypeDescPtr> list{type};
+      std::vector<std::int64_t> places{100 - type->true_lb()};
+      const std::int64_t after = 101 + type->true_extent();
+      for (std::int64_t i = 0; i < 8; ++i) {
+        list.push_back(TypeDesc::bytes(static_cast<std::uint64_t>(random.between(1, 3))).value());
+        places.push_back(after + i * i + 5 * i);
+      }
+      const std::int64_t beside = random.between(0, 9);
+      list.insert(list.begin() + beside, leaf);
+      places.insert(places.begin() + beside, random.between(0, 40));
+      type = TypeDesc::structure(std::vector<std::uint64_t>(10, 1), places, list).value();
+    }
+    const auto count = static_cast<std::uint64_t>(random.between(1, 3));
+    const auto program = BlockProgram::compile(*type).value();
+    deepest = std::max(deepest, program->depth());
+    ASSERT_NO_FATAL_FAILURE(test::expect_copied(*program, *type, count, random));
+    const TypeMap map = test::expand(*type, count);
+    Arena memory(map);
+    test::fill_randomly(memory.bytes(), random);
+    const std::vector<std::byte> packed = test::pack(map, memory);
+    Cursor cursor(*program, memory.base(), count);
+    for (std::size_t at = 0; at < packed.size(); ++at) {
+      std::vector<std::byte> rest(packed.size() - at);
+      cursor.seek(at);
+      ASSERT_EQ(cursor.pack(rest.data(), rest.size()), rest.size());
+      ASSERT_TRUE(std::equal(rest.begin(), rest.end(), packed.begin() + at))
+          << at << "\n"
+          << program->to_string();
+    }
+  }
+  EXPECT_GT(deepest, 10u);
+}
+
 TEST(CursorProperty, copies_matrices_by_columns) {
   RandomTypes random(test::seed_from_environment(9));
   for (int n = 0; n < 200; ++n) {
