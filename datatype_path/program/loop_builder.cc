@@ -17,9 +17,6 @@ constexpr std::size_t kMaxPeriod = 64;
 // plain list of runs walks faster than a list of loops and runs.
 constexpr std::size_t kWorthwhileShrink = 4;
 
-// Of a longer list some parts are hashed.
-constexpr std::size_t kHashedParts = 32;
-
 bool multiply(std::uint64_t a, std::int64_t b, std::int64_t* product) {
   return !__builtin_mul_overflow(a, b, product);
 }
@@ -108,24 +105,6 @@ std::size_t stretch_end(const std::pmr::vector<Part>& parts, std::size_t from) {
   return end - from > kSmallNest ? end : from + 1;
 }
 
-std::uint64_t hash(const Loop& loop) {
-  std::uint64_t h = loop.count;
-  const auto mix = [&h](std::uint64_t word) {
-    h = (h ^ word) * 0x9e3779b97f4a7c15u;
-    h ^= h >> 29;
-  };
-  mix(static_cast<std::uint64_t>(loop.stride));
-  mix(loop.parts.size());
-  const std::size_t step = std::max<std::size_t>(1, loop.parts.size() / kHashedParts);
-  for (std::size_t i = 0; i < loop.parts.size(); i += step) {
-    const Part& part = loop.parts[i];
-    mix(static_cast<std::uint64_t>(part.offset));
-    mix(part.size);
-    mix(reinterpret_cast<std::uintptr_t>(part.loop));
-  }
-  return h;
-}
-
 }  // namespace
 
 void Loop::measure() {
@@ -136,6 +115,20 @@ void Loop::measure() {
     max_part = std::max(max_part, part.size);
     if (!part.is_run()) height = std::max(height, part.loop->height + 1);
   }
+}
+
+std::uint64_t Loop::hash() const {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15u, kOther = 0xbf58476d1ce4e5b9u;
+  std::uint64_t h = count;
+  const auto mix = [&h](std::uint64_t word) { h = (h + word) * kOdd; };
+  mix(static_cast<std::uint64_t>(stride));
+  mix(parts.size());
+  // One word a part, so that a list waits for one product a part.
+  for (const Part& part : parts) {
+    const std::uint64_t what = part.size + reinterpret_cast<std::uintptr_t>(part.loop) * kOdd;
+    mix(static_cast<std::uint64_t>(part.offset) + what * kOther);
+  }
+  return h;
 }
 
 Loop LoopBuilder::body(const Part& part, std::int64_t stride) const {
@@ -219,7 +212,7 @@ Part LoopBuilder::loop(Loop loop) {
   if (loop.count == 1) loop.stride = 0;
   const std::uint64_t size = loop.body_bytes * loop.count;
 
-  const std::uint64_t h = hash(loop);
+  const std::uint64_t h = loop.hash();
   const auto [first, last] = known_.equal_range(h);
   for (auto it = first; it != last; ++it) {
     const Loop& other = *it->second;

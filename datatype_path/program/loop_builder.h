@@ -55,6 +55,8 @@ struct Loop {
   /// Counts the parts, once.
   void measure();
   bool uniform() const { return min_part == max_part; }
+  /// Of count, stride and every part: lists that differ in one part are not compared.
+  std::uint64_t hash() const;
 };
 
 /// What is built lives in `memory`, which may be one that takes nothing back before its end.

@@ -1,6 +1,8 @@
 // The passes, one by one.
 #include "datatype_path/program/loop_builder.h"
 
+#include <cstdint>
+#include <set>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -219,7 +221,6 @@ TEST(Loops, that_are_equal_are_stored_once) {
   EXPECT_EQ(b.loops().size(), 2u);
 }
 
-// Of so long a list not every part is in the hash.
 TEST(Loops, of_long_lists_differ_in_any_part) {
   LoopBuilder b;
   const std::pmr::vector<Part> parts = irregular(1000);
@@ -229,6 +230,24 @@ TEST(Loops, of_long_lists_differ_in_any_part) {
     std::pmr::vector<Part> changed = parts;
     changed[other] = at(4, changed[other]);
     EXPECT_NE(b.sequence(changed).loop, list.loop) << other;
+  }
+}
+
+// Lists of one hash are compared one by one: a type of many would take the square of their number.
+TEST(Loops, have_another_hash_where_any_part_differs) {
+  for (const std::size_t parts : {16, 64, 1000}) {
+    LoopBuilder b;
+    const std::pmr::vector<Part> list = irregular(parts);
+    std::set<std::uint64_t> hashes{b.sequence(list).loop->hash()};
+    for (std::size_t other = 0; other < parts; ++other) {
+      std::pmr::vector<Part> moved = list, longer = list;
+      moved[other] = at(4, moved[other]);
+      longer[other].size += 4;
+      hashes.insert(b.sequence(moved).loop->hash());
+      hashes.insert(b.sequence(longer).loop->hash());
+    }
+    EXPECT_EQ(hashes.size(), 1 + 2 * parts);
+    EXPECT_EQ(b.loops().size(), hashes.size());
   }
 }
 
