@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <deque>
+#include <map>
 #include <memory_resource>
 #include <utility>
 
@@ -170,12 +171,26 @@ class BlockProgram::Compiler {
       }
       return builder_.sequence(std::move(parts));
     }
+    Blocks blocks(&memory_);
     for (std::size_t i = 0; i < type.count(); ++i) {
-      const TypeDesc& child = type.child(i);
-      const Part block = builder_.repeat(built(child), type.blocklength(i), child.extent());
+      const Part block = build_block(type.child(i), type.blocklength(i), blocks);
       if (block.size > 0) parts.push_back(block.moved(type.displacement(i)));
     }
     return builder_.sequence(std::move(parts));
+  }
+
+  using Blocks = std::pmr::map<std::pair<const TypeDesc*, std::uint64_t>, Part>;
+
+  // A loop over a loop is built once for blocks of one child and one length: what would be built of
+  // the others, up to 1.5 KB each, stays in memory until all is compiled.
+  Part build_block(const TypeDesc& child, std::uint64_t blocklength, Blocks& blocks) {
+    const Part element = built(child);
+    if (element.is_run() || blocklength == 1) {
+      return builder_.repeat(element, blocklength, child.extent());
+    }
+    const auto [block, added] = blocks.try_emplace({&child, blocklength});
+    if (added) block->second = builder_.repeat(element, blocklength, child.extent());
+    return block->second;
   }
 
   // Any number of elements is one run.

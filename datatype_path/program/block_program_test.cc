@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory_resource>
 #include <vector>
 
 #include "datatype_path/describe/array_types.h"
@@ -292,6 +293,55 @@ TEST(ShapeProperty, counts_what_the_program_has) {
     ASSERT_GE(shape.runs, test::joined(map).size()) << made.text;
     const bool dense = test::joined(test::expand(*made.type, 3)).size() == 1;
     ASSERT_EQ(program->contiguous(), dense) << made.text << program->to_string();
+  }
+}
+
+// Counts what the compiler asks for, as long as it is there.
+class CountedMemory : public std::pmr::memory_resource {
+ public:
+  CountedMemory() { std::pmr::set_default_resource(this); }
+  ~CountedMemory() override { std::pmr::set_default_resource(nullptr); }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    bytes_ += bytes;
+    return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+  }
+  void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
+    std::pmr::new_delete_resource()->deallocate(memory, bytes, alignment);
+  }
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+
+  std::size_t bytes_ = 0;
+};
+
+// Blocks of a list that is short enough to be the body of the loop that repeats it.
+TEST(CompilingMemory, of_many_blocks_is_not_one_body_each) {
+  constexpr std::size_t kBlocks = 20'000;
+  std::vector<std::int64_t> inside;
+  for (std::int64_t i = 0; i < 64; ++i) inside.push_back(16 * i * i);
+  const TypeDescPtr list = TypeDesc::indexed_block(1, inside, bytes(4)).value();
+  for (const std::uint64_t lengths : {4, 97}) {
+    std::vector<std::uint64_t> blocklengths;
+    std::vector<std::int64_t> places;
+    std::int64_t place = 0;
+    for (std::uint64_t i = 0; i < kBlocks; ++i) {
+      blocklengths.push_back(2 + i * i % lengths);
+      places.push_back(place);
+      place += static_cast<std::int64_t>(blocklengths.back()) * list->extent() + 7;
+    }
+    const TypeDescPtr one_child = TypeDesc::indexed(blocklengths, places, list).value();
+    const std::vector<TypeDescPtr> children(kBlocks, list);
+    const TypeDescPtr many = TypeDesc::structure(blocklengths, places, children).value();
+    for (const TypeDescPtr& type : {one_child, many}) {
+      const CountedMemory memory;
+      ASSERT_EQ(compile(type)->size(), type->size());
+      EXPECT_LT(memory.bytes(), kBlocks * 100) << lengths;
+      EXPECT_GT(memory.bytes(), kBlocks * sizeof(std::int64_t));
+    }
   }
 }
 
