@@ -88,10 +88,12 @@ void copy_trips(const TripsStep& step, std::byte* stream, std::uint64_t layout, 
   const std::ptrdiff_t to_b = step.stream[1] - step.stream[0];
   const std::ptrdiff_t to_c = step.stream[2] - step.stream[0];
   const std::ptrdiff_t to_d = step.stream[3] - step.stream[0];
-  const std::uint64_t from_a = layout + static_cast<std::uint64_t>(step.layout[0]);
-  const auto from_b = static_cast<std::uint64_t>(step.layout[1] - step.layout[0]);
-  const auto from_c = static_cast<std::uint64_t>(step.layout[2] - step.layout[0]);
-  const auto from_d = static_cast<std::uint64_t>(step.layout[3] - step.layout[0]);
+  // Unsigned: a move that is not made is at 0, and the first one up to 2^63 bytes from there.
+  const auto place_a = static_cast<std::uint64_t>(step.layout[0]);
+  const std::uint64_t from_a = layout + place_a;
+  const std::uint64_t from_b = static_cast<std::uint64_t>(step.layout[1]) - place_a;
+  const std::uint64_t from_c = static_cast<std::uint64_t>(step.layout[2]) - place_a;
+  const std::uint64_t from_d = static_cast<std::uint64_t>(step.layout[3]) - place_a;
   std::byte* to = to_a;
   std::uint64_t from = from_a;
   if constexpr (kDirection == Direction::kPack && kA == kPlaceOfWord && kB == 0) {

@@ -77,6 +77,28 @@ TEST(KernelTables, of_the_best_is_one_that_runs_here) {
   EXPECT_EQ(&best_kernels(), tables.back());
 }
 
+TEST(TripsKernels, take_a_place_anywhere_in_64_bits) {
+  const std::uint8_t words[] = {4};  // a move of 8 bytes
+  std::vector<std::byte> layout(32);
+  for (std::size_t i = 0; i < layout.size(); ++i) layout[i] = static_cast<std::byte>(i);
+  for (const KernelTable* table : runnable_kernels()) {
+    for (const std::int64_t place : {INT64_MIN, INT64_MAX}) {
+      TripsStep step;
+      step.layout[0] = place;
+      step.body_bytes = 8;
+      const std::uint64_t start = address(layout) - static_cast<std::uint64_t>(place);
+      std::vector<std::byte> stream(16), other(layout.size());
+      find_trips_kernel(*table, Direction::kPack, words, 1)(step, stream.data(), start, 24, 2);
+      EXPECT_TRUE(std::equal(stream.begin(), stream.begin() + 8, layout.begin())) << table->name;
+      EXPECT_TRUE(std::equal(stream.begin() + 8, stream.end(), layout.begin() + 24));
+      const std::uint64_t to = address(other) - static_cast<std::uint64_t>(place);
+      find_trips_kernel(*table, Direction::kUnpack, words, 1)(step, stream.data(), to, 24, 2);
+      EXPECT_TRUE(std::equal(stream.begin(), stream.begin() + 8, other.begin())) << table->name;
+      EXPECT_TRUE(std::equal(stream.begin() + 8, stream.end(), other.begin() + 24));
+    }
+  }
+}
+
 // Packs runs of `length` bytes from `places` of a layout, and unpacks them to another one.
 template <typename Offset>
 void check_list(const KernelTable& table, std::uint64_t length, const std::vector<Offset>& places) {
