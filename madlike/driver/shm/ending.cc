@@ -124,7 +124,7 @@ void ShmDriver::return_places() {
 }
 
 // Of a connection whose lane has nothing more now: whether its peer said that this is all, or can
-// say no more.
+// say no more.  What one wrote that was not met does not count.
 bool ShmDriver::end_if_over(ShmConnection& connection) {
   auto state = ShmLaneState::kOpen;
   const auto has_ended = [&] {
@@ -133,7 +133,10 @@ bool ShmDriver::end_if_over(ShmConnection& connection) {
     connection.rung = state != ShmLaneState::kOpen;  // else it rang for something else
     return connection.rung || connection.dead;
   };
-  if (!is_read_out(*connection.in, has_ended)) return false;
+  const bool over = connection.state == State::kMeeting
+                        ? has_ended() && !is_met(connection)  // in this order
+                        : is_read_out(*connection.in, has_ended);
+  if (!over) return false;
   if (state == ShmLaneState::kClosed) {
     end_soon(connection.id, Status(StatusCode::kClosed, "the peer disconnected"));
     return true;

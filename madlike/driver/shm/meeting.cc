@@ -199,9 +199,8 @@ void ShmDriver::advance_unsettled() {
   for (const ConnectionId id : advancing_) {
     ShmConnection& connection = *find(id);
     if (connection.doomed) continue;
-    if (may_greet(connection)) greet(connection);
-    if (!connection.greeted || connection.doomed) continue;
-    if (!is_met(connection)) {
+    if (!is_met(connection)) {  // who is needs no letter of ours any more
+      if (may_greet(connection)) greet(connection);
       if (connection.in) (void)end_if_over(connection);
       continue;
     }

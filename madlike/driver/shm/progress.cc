@@ -203,9 +203,11 @@ void ShmDriver::answer_wish(ShmConnection& connection) {
   }
 }
 
-// Every poll looks at it from now on, and if there is a place for that its peer need not ring.
+// Every poll looks at it from now on, and if there is a place for that its peer need not ring. What
+// a peer writes before it is met stays where it is: advance_unsettled() looks at those.
 void ShmDriver::list(ShmConnection& connection) {
-  if (!connection.in || connection.doomed || connection.state == State::kGone) return;
+  const bool meets = connection.state == State::kMeeting;
+  if (meets || connection.doomed || !connection.in || connection.state == State::kGone) return;
   if (!connection.listed) {
     connection.listed = true;
     connection.idle = 0;

@@ -119,6 +119,31 @@ TEST(ShmLiars, AGreetingThatWasWithdrawnLeavesNothing) {
   }
 }
 
+// It never said that it has our lane.
+TEST(ShmLiars, WhatOneWritesThatIsNotMetKeepsNobody) {
+  testing::internal::CaptureStderr();
+  auto memory = ShmSegment::open();
+  ASSERT_TRUE(memory.ok()) << memory.status().message();
+  ShmEngine a;
+  Correspondent liar(a);
+  const std::size_t place = *memory->take_place();
+  ShmLaneHead& lane = memory->lane(place);
+  lane.session.store(liar.to_send.session);
+  liar.to_send.place = static_cast<std::uint32_t>(place);
+  const RingMark mark{RingMark::Kind::kPacket, 8, 0};
+  std::uint64_t word = mark.word();
+  std::memcpy(reinterpret_cast<std::byte*>(&lane) + kShmLaneHeadBytes, &word, sizeof(word));
+  EXPECT_TRUE(liar.send(memory->fd()).ok());
+  const ConnectionId id = a.connect(liar.address());
+  ASSERT_TRUE(pump({&a}, [&] { return a.shm().connection(id)->in.has_value(); }));
+  for (int i = 0; i < 100; ++i) a.station.poll();
+  EXPECT_TRUE(a.station.received.empty());
+  lane.state.store(static_cast<std::uint32_t>(ShmLaneState::kClosed));
+  EXPECT_EQ(end_of(a, id, {&a}).code(), StatusCode::kClosed);
+  EXPECT_TRUE(a.station.received.empty());
+  (void)testing::internal::GetCapturedStderr();
+}
+
 TEST(ShmLiars, AnotherLayoutIsSpokenOf) {
   testing::internal::CaptureStderr();
   ShmEngine a;

@@ -168,6 +168,33 @@ TEST(ShmSetup, WhoseBoxIsFullIsMetLater) {
   EXPECT_TRUE(pump({&a, &b}, [&] { return a.station.connected.count(id) == 1; }));
 }
 
+// The peer has our first letter, and its box has no room for the second.
+TEST(ShmSetup, WhoIsMetNeedsNoOtherLetter) {
+  ShmEngine a, b;
+  Correspondent stranger(a);
+  const auto fill_box = [&] {
+    while (stranger.send().ok()) {
+    }
+  };
+  const ConnectionId to_b = a.connect(b);
+  ASSERT_TRUE(pump({&b}, [&] { return b.shm().connection(0) != nullptr; }));
+  const ConnectionId to_a = b.connect(a);
+  const ShmConnection& at_b = *b.shm().connection(to_a);
+  ASSERT_TRUE(at_b.in && at_b.greeted);
+  fill_box();
+  ASSERT_TRUE(pump({&b}, [&] { return !at_b.greeted; })) << "it asks again";
+  ASSERT_TRUE(pump({&a}, [&] { return a.station.connected.count(to_b) == 1; }));
+  std::byte byte{1};
+  const Segment segment{&byte, 1};
+  ASSERT_TRUE(a.driver->post_send(to_b, {&segment, 1}, nullptr).ok());
+  fill_box();
+  Completion news;
+  ASSERT_EQ(b.driver->poll(&news, 1), 1u);
+  EXPECT_EQ(news.kind, Completion::Kind::kConnected);
+  EXPECT_EQ(b.driver->link(to_a).max_packet_bytes, kShmPieceBytes);
+  EXPECT_TRUE(pump({&b}, [&] { return b.station.received.size() == 1; }));
+}
+
 // Of an engine whose process goes on nobody else tells.
 TEST(ShmSetup, WhoLeftWithoutReadingItsLettersIsMissed) {
   testing::internal::CaptureStderr();
