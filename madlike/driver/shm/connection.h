@@ -34,8 +34,8 @@ class ShmPeerWaker final : public ShmWaker {
   ShmPeerWaker(ShmPostbox& postbox, const DoorSecret& peer)
       : postbox_(postbox), name_(peer, ShmSocketName::Of::kWakes) {}
   void wake() override { (void)postbox_.wake(name_); }
-  /// Whether there is somebody to wake.
-  bool is_there() { return postbox_.wake(name_).code() != StatusCode::kUnreachable; }
+  /// Whether there is somebody to wake, who is not woken.
+  bool is_there() { return postbox_.finds(name_); }
 
  private:
   ShmPostbox& postbox_;

@@ -54,8 +54,13 @@ ShmSocketName::ShmSocketName(const DoorSecret& secret, Of of, unsigned box) {
 namespace {
 
 /// Empty: errno.
+ShmFile open_socket() {
+  return ShmFile(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+/// Empty: errno.
 ShmFile open_socket(const ShmSocketName& at) {
-  ShmFile socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  ShmFile socket = open_socket();
   if (socket && bind(socket.fd(), at.address(), at.size()) != 0) return ShmFile();
   return socket;
 }
@@ -66,7 +71,8 @@ Result<ShmPostbox> ShmPostbox::open(const DoorSecret& secret) {
   ShmPostbox opened;
   opened.watch_ = ShmFile(epoll_create1(EPOLL_CLOEXEC));
   opened.wakes_ = open_socket(ShmSocketName(secret, ShmSocketName::Of::kWakes));
-  if (!opened.watch_ || !opened.wakes_) return failed("a Unix socket", errno);
+  opened.finder_ = open_socket();
+  if (!opened.watch_ || !opened.wakes_ || !opened.finder_) return failed("a Unix socket", errno);
   for (unsigned box = 0; box < kBoxes; ++box) {
     ShmFile& letters = opened.letters_[box];
     letters = open_socket(ShmSocketName(secret, ShmSocketName::Of::kLetters, box));
@@ -95,6 +101,10 @@ Status ShmPostbox::wake(const ShmSocketName& to) {
     return {};
   }
   return errno == ECONNREFUSED ? StatusCode::kUnreachable : StatusCode::kAgain;
+}
+
+bool ShmPostbox::finds(const ShmSocketName& name) {
+  return connect(finder_.fd(), name.address(), name.size()) == 0 || errno != ECONNREFUSED;
 }
 
 bool ShmPostbox::receive(Letter* letter) {

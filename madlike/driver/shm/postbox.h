@@ -64,6 +64,9 @@ class ShmPostbox {
   Status send(const DoorSecret& to, const void* bytes, std::size_t size, int file = -1);
   /// Wakes who sleeps on that socket; kUnreachable: there is no such socket.
   Status wake(const ShmSocketName& to);
+  /// Whether there is such a socket, with nothing sent: what a peer has not read yet counts against
+  /// what this process may have on its way to others.
+  bool finds(const ShmSocketName& name);
 
  private:
   ShmPostbox() = default;
@@ -71,6 +74,7 @@ class ShmPostbox {
 
   std::array<ShmFile, kBoxes> letters_;
   ShmFile wakes_, watch_;
+  ShmFile finder_;              // a socket without a name, of finds()
   unsigned received_ = 0;       // letters
   std::vector<unsigned> full_;  // boxes that had letters when they were looked at
 };

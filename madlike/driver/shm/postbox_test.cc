@@ -7,9 +7,11 @@
 #include <cstring>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "madlike/driver/door/handshake.h"
+#include "madlike/driver/shm/connection.h"
 #include "tests/support/lack.h"
 
 namespace mad {
@@ -139,6 +141,36 @@ TEST_F(Postbox, WakesAreForgottenOnceTaken) {
   EXPECT_TRUE(readable(box_->wakes_fd()));
   box_->take_wakes();
   EXPECT_FALSE(readable(box_->wakes_fd()));
+}
+
+// What waits to be read is its sender's to bear: those that compute must cost us no wake-up.
+TEST_F(Postbox, WhoLooksForPeersLeavesNothingWithThem) {
+  auto own = ShmPostbox::open(random_secret());
+  ASSERT_TRUE(own.ok());
+  std::vector<ShmFile> busy;
+  for (int peer = 0; peer < 100; ++peer) {
+    const DoorSecret secret = random_secret();
+    const ShmSocketName name(secret, Of::kWakes);
+    busy.emplace_back(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(bind(busy.back().fd(), name.address(), name.size()), 0);
+    ShmPeerWaker waker(*own, secret);
+    for (int look = 0; look < 10; ++look) EXPECT_TRUE(waker.is_there());
+    EXPECT_FALSE(readable(busy.back().fd()));
+  }
+  ASSERT_TRUE(own->wake(wakes_).ok());
+  EXPECT_TRUE(readable(box_->wakes_fd()));
+}
+
+TEST_F(Postbox, WhoHasLeftIsNotThere) {
+  auto own = ShmPostbox::open(random_secret());
+  ASSERT_TRUE(own.ok());
+  ShmPeerWaker waker(*own, secret_);
+  EXPECT_TRUE(waker.is_there());
+  box_ = Result<ShmPostbox>(StatusCode::kClosed);
+  EXPECT_FALSE(waker.is_there());
+  box_ = ShmPostbox::open(secret_);
+  ASSERT_TRUE(box_.ok());
+  EXPECT_TRUE(waker.is_there());
 }
 
 TEST_F(Postbox, NobodyIsUnreachable) {
