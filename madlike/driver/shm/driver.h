@@ -149,6 +149,7 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   [[gnu::noinline]] void answer_bells();
   [[gnu::noinline]] void list(ShmConnection& connection);
   void unlist(ShmConnection& connection);
+  void take_turns(std::size_t count);
   static ShmReader::Found peek(ShmConnection& connection, RingMark* mark);
   Segment whole_packet(ShmConnection& connection);
   std::size_t receive(ShmConnection& connection, Completion* out, std::size_t capacity);

@@ -50,12 +50,20 @@ std::size_t ShmDriver::poll(Completion* out, std::size_t capacity) {
       count += receive(connection, out + count, capacity - count);
     }
     if (connection.listed) ++i;  // else another stands there
+    if (count == capacity) take_turns(i);
   }
   if (connections_.has_due() || connections_.has_left()) {
     end_all_due();
     forget_left();
   }
   return count > 0 ? count : completions_.take(out, capacity);
+}
+
+// The first `count` of those that are listed have filled a poll: it is the others' turn, else one
+// that sends faster than we receive would be the only one.
+void ShmDriver::take_turns(std::size_t count) {
+  const auto next = listed_.begin() + static_cast<std::ptrdiff_t>(count);
+  std::rotate(listed_.begin(), next, listed_.end());
 }
 
 // Who waits for an answer asks again and again, and spends most of the time elsewhere: what comes

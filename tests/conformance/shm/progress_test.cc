@@ -73,5 +73,34 @@ TEST(ShmPolls, LookAtFourPeersThatSpokeLately) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(is_looked_at(i)) << i;
 }
 
+// It is ahead of what is received by a ring's length always.
+TEST(ShmPolls, WhoFloodsKeepsNobodyOut) {
+  Met met;
+  ShmEngine c;
+  const ConnectionId c_to_a = c.connect(met.a);
+  ASSERT_TRUE(pump({&met.a, &c}, [&] { return c.station.connected.size() == 1; }));
+  ASSERT_TRUE(pump({&met.a, &c}, [&] { return met.a.station.connected.size() == 2; }));
+  std::byte byte{1};
+  const Segment segment{&byte, 1};
+  const auto flood = [&] {
+    while (met.b.driver->post_send(met.to_a, {&segment, 1}, nullptr).ok()) {
+    }
+  };
+  flood();
+  ASSERT_TRUE(c.driver->post_send(c_to_a, {&segment, 1}, nullptr).ok());
+  bool heard = false;
+  for (int polls = 0; polls < 10 && !heard; ++polls) {
+    std::array<Completion, 4> news;
+    const std::size_t count = met.a.driver->poll(news.data(), news.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      ASSERT_EQ(news[i].kind, Completion::Kind::kReceived);
+      heard = heard || news[i].connection != met.to_b;
+      met.a.driver->release(news[i].buffer);
+    }
+    flood();
+  }
+  EXPECT_TRUE(heard);
+}
+
 }  // namespace
 }  // namespace mad
