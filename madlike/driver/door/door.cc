@@ -110,8 +110,7 @@ void Door::look(std::vector<Event>* events, std::vector<std::uint32_t>* ready) {
 }
 
 void Door::check_deadlines() {
-  clock_.tick();
-  const PolledClock::time_point now = clock_.now();
+  const PolledClock::time_point now = this->now();
   for (auto next = calls_.begin(); next != calls_.end();) {
     const auto [id, call] = std::tie(next->first, next->second);
     ++next;  // the call may fail
@@ -184,7 +183,7 @@ void Door::enter(const DoorAddress& peer, TcpSocket socket) {
 
 void Door::dial(std::uint32_t id, Call& call) {
   call.state = Call::State::kDialing;
-  call.deadline = clock_.now() + options_.connect_timeout;
+  call.deadline = now() + options_.connect_timeout;
   Result<TcpSocket> socket = tcp_dial(call.peer.socket);
   if (!socket.ok()) return fail(id, socket.status());
   call.socket = std::move(*socket);
@@ -225,7 +224,7 @@ void Door::on_dialed(std::uint32_t id, Call& call) {
   const auto request = DoorHello{name_.magic, DoorHello::Kind::kRequest, call.nonce}.pack();
   watch_.change(fd, TcpWatch::Role::kCall, id);
   call.state = Call::State::kAsking;
-  call.deadline = clock_.now() + Silence::look_every(options_.silence_timeout);
+  call.deadline = now() + Silence::look_every(options_.silence_timeout);
   call.reader.expect(DoorHello::kBytes);
   if (!tcp_send(fd, request.data(), request.size())) call_broke(id, call);
 }
@@ -247,7 +246,7 @@ void Door::on_challenge(std::uint32_t id, Call& call) {
 void Door::ask_again_soon(Call& call) {
   call.socket.close();
   call.state = Call::State::kAwaiting;
-  call.deadline = clock_.now() + kAskAgain;
+  call.deadline = now() + kAskAgain;
 }
 
 void Door::on_verdict(std::uint32_t id, Call& call) {
@@ -286,7 +285,7 @@ void Door::accept_strangers() {
     const std::uint32_t id = next_stranger_++;
     Stranger& stranger = strangers_[id];
     stranger.socket = std::move(socket);
-    stranger.came = clock_.now();
+    stranger.came = now();
     stranger.deadline = stranger.came + options_.stranger_timeout;
     stranger.reader.expect(DoorHello::kBytes);
     tcp_configure(stranger.socket.fd(), options_.silence_timeout);
@@ -300,15 +299,14 @@ void Door::accept_strangers() {
 
 // The oldest goes if it had its time.
 bool Door::make_room() {
-  clock_.tick();
-  if (clock_.now() - strangers_.begin()->second.came < options_.stranger_grace) return false;
+  if (now() - strangers_.begin()->second.came < options_.stranger_grace) return false;
   strangers_.erase(strangers_.begin());
   return true;
 }
 
 void Door::accept_later() {
   watch_.pause(listener_.fd());
-  accept_at_ = clock_.now() + kAcceptAgain;
+  accept_at_ = now() + kAcceptAgain;
 }
 
 void Door::on_stranger(std::uint32_t id) {
@@ -336,7 +334,7 @@ bool Door::challenge(Stranger& stranger) {
   stranger.key = session_key(own_.secret, *nonce, own.nonce);
   stranger.state = Stranger::State::kAnswering;
   stranger.reader.expect(DoorAnswer::kBytes);
-  stranger.deadline = clock_.now() + options_.stranger_timeout;
+  stranger.deadline = now() + options_.stranger_timeout;
   return tcp_send(stranger.socket.fd(), bytes.data(), bytes.size());
 }
 

@@ -70,7 +70,11 @@ class Door {
 
   TcpWatch& watch() { return watch_; }
   const TcpWatch& watch() const { return watch_; }
-  PolledClock::time_point now() const { return clock_.now(); }
+  /// The time that deadlines are made of and compared with, without the pause before this call.
+  PolledClock::time_point now() {
+    clock_.tick();
+    return clock_.now();
+  }
 
  private:
   struct Call {

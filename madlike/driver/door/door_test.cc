@@ -6,7 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <functional>
+#include <thread>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "madlike/driver/door/house.h"
@@ -158,11 +162,13 @@ TEST(Door, AnAddressOfAnotherFamilyIsRefused) {
   refuses(four, six);
 }
 
-TcpSocket dial(const House& house) {
-  const auto parsed = DoorAddress::parse(house.door.address().data(), house.door.address().size());
-  auto dialed = tcp_dial(parsed->socket);
+TcpSocket dial(const DoorAddress& peer) {
+  auto dialed = tcp_dial(peer.socket);
   EXPECT_TRUE(dialed.ok()) << dialed.status().message();
   return dialed.ok() ? std::move(*dialed) : TcpSocket();
+}
+TcpSocket dial(const House& house) {
+  return dial(*DoorAddress::parse(house.door.address().data(), house.door.address().size()));
 }
 
 bool is_closed(const TcpSocket& socket) {
@@ -257,6 +263,42 @@ TEST(Door, WhoseSecretIsAnotherIsAnotherEngine) {
   ASSERT_TRUE(pump({&a, &b}, [&] { return a.events.size() == 1; }));
   EXPECT_EQ(a.events[0].why.code(), StatusCode::kUnreachable);
   EXPECT_NE(a.events[0].why.message().find("another engine"), std::string_view::npos);
+}
+
+/// Nobody looks for so long; how long this then took.
+milliseconds after_a_pause(const std::function<void()>& act) {
+  std::this_thread::sleep_for(milliseconds(2500));
+  const auto begin = Clock::now();
+  act();
+  return std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+}
+// More than any of the house's timeouts, and less than that pause.
+constexpr milliseconds kInTime{1800};
+
+TEST(Door, APauseDoesNotCountForWhoComesAfterwards) {
+  House a;
+  const auto waited = after_a_pause([&] {
+    const TcpSocket silent = dial(a);
+    ASSERT_TRUE(pump({&a}, [&] { return a.door.busy(); })) << "it stands at the door";
+    EXPECT_TRUE(pump({&a}, [&] { return is_closed(silent); }));
+  });
+  EXPECT_LT(waited, kInTime);
+}
+
+TEST(Door, NorForWhomWeCallAfterwards) {
+  House a;
+  auto peer = *DoorAddress::parse(a.door.address().data(), a.door.address().size());
+  peer.socket = *listening_address("lo");
+  const auto listener = tcp_listen(&peer.socket);
+  ASSERT_TRUE(listener.ok()) << listener.status().message();
+  ASSERT_EQ(::listen(listener->fd(), 0), 0);
+  std::vector<TcpSocket> ahead;  // there is no room for more
+  for (int i = 0; i < 4; ++i) ahead.push_back(dial(peer));
+  const auto waited = after_a_pause([&] {
+    a.door.call(peer);
+    EXPECT_TRUE(pump({&a}, [&] { return a.events.size() == 1; }));
+  });
+  EXPECT_LT(waited, kInTime);
 }
 
 TEST(Door, WhoSaysNothingIsSentAway) {
