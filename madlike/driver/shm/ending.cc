@@ -38,6 +38,7 @@ void ShmDriver::disconnect(ConnectionId id) {
   }
   connections_.retire(*left);
   set_state(*left, State::kClosing);
+  clock_.tick();  // there may have been a pause
   left->deadline = clock_.now() + options_.close_timeout;
   list(*left);  // its end must be seen
 }

@@ -37,7 +37,10 @@ bool ShmDriver::charge(ShmConnection& connection, std::size_t bytes) {
 bool ShmDriver::grow(ShmConnection& connection, std::size_t content) {
   std::size_t& limit = connection.limit;
   if (limit == kShmSmallLimit) {
-    if (grown_.empty()) shrink_at_ = clock_.now() + kShrinkEvery;
+    if (grown_.empty()) {
+      clock_.tick();  // there may have been a pause
+      shrink_at_ = clock_.now() + kShrinkEvery;
+    }
     grown_.push_back(connection.id);
     limit = kShmPieceLimit;
     return true;

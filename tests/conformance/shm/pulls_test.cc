@@ -366,5 +366,14 @@ TEST_F(ShmPullsOfTheHasty, AreGivenUpWhenTheReceiverTakesTooLong) {
       << "what was given up does not count";
 }
 
+TEST_F(ShmPullsOfTheHasty, NorDoesAPauseBeforeCount) {
+  ASSERT_TRUE(write().in_progress());
+  constexpr milliseconds kPause(2500);
+  std::this_thread::sleep_for(kPause);
+  a().driver->disconnect(to_b_);
+  EXPECT_TRUE(pump(
+      {&a()}, [&] { return a().station.finished_count == 1; }, kPause / 2));
+}
+
 }  // namespace
 }  // namespace mad
