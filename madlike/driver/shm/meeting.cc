@@ -176,14 +176,15 @@ bool ShmDriver::is_met(const ShmConnection& connection) const {
 }
 
 // Of an engine that left without reading our letter, in a process that goes on, nobody else tells
-// us.  A refusal may be lost where files lack: we ask again, ever more rarely.
+// us; of one whose lane we have that does.  A refusal may be lost where files lack: we ask again,
+// ever more rarely.
 void ShmDriver::greet_again() {
   const PolledClock::time_point now = clock_.now();
   if (now < probe_at_) return;
   probe_at_ = now + kShmProbeEvery;
   for (const ConnectionId id : unsettled_) {
     ShmConnection& connection = *find(id);
-    if (!connection.waker.is_there()) {
+    if (!connection.mapped && !connection.waker.is_there()) {
       end_soon(id, Status(StatusCode::kUnreachable, "shm: the engine of process " +
                                                         std::to_string(connection.peer.pid) +
                                                         " left before we were connected"));

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/conformance/shm/correspondent.h"
@@ -193,6 +194,26 @@ TEST(ShmSetup, WhoIsMetNeedsNoOtherLetter) {
   EXPECT_EQ(news.kind, Completion::Kind::kConnected);
   EXPECT_EQ(b.driver->link(to_a).max_packet_bytes, kShmPieceBytes);
   EXPECT_TRUE(pump({&b}, [&] { return b.station.received.size() == 1; }));
+}
+
+// All that it had to say stands in its lane.
+TEST(ShmSetup, WhoLeftOnceItWasConnectedIsHeardOut) {
+  ShmEngine b;
+  auto a = std::make_unique<ShmEngine>();
+  const ConnectionId to_b = a->connect(b);
+  ASSERT_TRUE(pump({&b}, [&] { return b.shm().connection(0) != nullptr; }));
+  const ConnectionId to_a = b.connect(*a);
+  std::vector<pollfd> sleep;
+  ASSERT_TRUE(pump({&b}, [&] { return b.driver->watch(&sleep).ok(); }));
+  ASSERT_TRUE(pump({a.get()}, [&] { return a->station.connected.count(to_b) == 1; }));
+  std::byte byte{1};
+  const Segment segment{&byte, 1};
+  ASSERT_TRUE(a->driver->post_send(to_b, {&segment, 1}, nullptr).ok());
+  a->driver->disconnect(to_b);
+  a.reset();
+  std::this_thread::sleep_for(kShmProbeEvery + milliseconds(50));
+  EXPECT_EQ(end_of(b, to_a, {&b}).code(), StatusCode::kClosed);
+  EXPECT_EQ(b.station.received.size(), 1u);
 }
 
 // Of an engine whose process goes on nobody else tells.
