@@ -99,6 +99,7 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   bool finds_full_box();
   void on_greeting(ShmPostbox::Letter& letter, const ShmGreeting& greeting);
   void meet(const ShmGreeting& greeting, ShmFile file, pid_t pid);
+  void let_wait(Waiting newest);
   void meet_waiting();
   Status map(ShmConnection& connection, const ShmGreeting& greeting, const ShmFile& file);
   void refuse(const ShmGreeting& greeting, ShmGreeting::Reason reason);
@@ -172,7 +173,7 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   std::vector<ConnectionId> advancing_;  // scratch of advance_unsettled()
   std::vector<ConnectionId> grown_;      // whose lanes use more than the small limit
   std::vector<ConnectionId> pulling_;    // whose peers are to read something
-  std::vector<Waiting> waiting_;
+  std::vector<Waiting> waiting_;         // at most one of a peer
   std::vector<Leaving> leaving_;
   ShmKeptPool kept_;
   ProcessReader reader_;  // scratch of take_pull(), as the next two

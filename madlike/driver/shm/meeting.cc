@@ -97,8 +97,7 @@ void ShmDriver::meet(const ShmGreeting& greeting, ShmFile file, pid_t pid) {
     // The peer has begun anew: what it said of the end of the earlier one stands in its lane.
     known->rung = true;
     list(*known);
-    waiting_.push_back({greeting, std::move(file), pid});
-    return;
+    return let_wait({greeting, std::move(file), pid});
   }
   ShmConnection& connection = known ? *known : add_connection(greeting.sender);
   Status mapped = prepare(connection);
@@ -142,6 +141,24 @@ Status ShmDriver::map(ShmConnection& connection, const ShmGreeting& greeting, co
   theirs.reads.store(static_cast<std::uint32_t>(reads), std::memory_order_relaxed);
   ours.peer_session.store(greeting.session, std::memory_order_release);
   return {};
+}
+
+// A peer that has begun anew twice is met as of the second time, and told that of the first one
+// nothing is to be read: it may use that place again.
+void ShmDriver::let_wait(Waiting newest) {
+  const std::vector<std::byte> sender = newest.greeting.sender.bytes();
+  const auto earlier = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& each) {
+    return each.greeting.sender.bytes() == sender;
+  });
+  if (earlier == waiting_.end()) return waiting_.push_back(std::move(newest));
+  const ShmGreeting& before = earlier->greeting;
+  if (before.session != newest.greeting.session) {
+    const auto lane = ShmPeerLane::open(earlier->file.fd(), before.place);
+    if (lane.ok()) {
+      lane->lane().dropped_session.store(before.session, std::memory_order_release);
+    }
+  }
+  *earlier = std::move(newest);
 }
 
 void ShmDriver::meet_waiting() {

@@ -4,8 +4,10 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "tests/conformance/shm/correspondent.h"
+#include "tests/support/lack.h"
 
 namespace mad {
 namespace {
@@ -142,6 +144,37 @@ TEST(ShmLiars, WhatOneWritesThatIsNotMetKeepsNobody) {
   EXPECT_EQ(end_of(a, id, {&a}).code(), StatusCode::kClosed);
   EXPECT_TRUE(a.station.received.empty());
   (void)testing::internal::GetCapturedStderr();
+}
+
+// As often as it begins anew: what waits for the end of its first connection has a bound.
+TEST(ShmLiars, OneGreetingOfAPeerWaits) {
+  constexpr std::size_t kGreetings = 50;
+  auto memory = ShmSegment::open();
+  ASSERT_TRUE(memory.ok()) << memory.status().message();
+  ShmEngine a;
+  Correspondent liar(a);
+  std::vector<ShmLaneHead*> lanes;
+  std::size_t files = 0;
+  for (std::size_t i = 0; i < kGreetings; ++i) {
+    const std::size_t place = *memory->take_place();
+    lanes.push_back(&memory->lane(place));
+    lanes[i]->session.store(++liar.to_send.session);
+    liar.to_send.place = static_cast<std::uint32_t>(place);
+    ASSERT_TRUE(pump({&a}, [&] { return liar.send(memory->fd()).ok(); }));
+    const auto is_read = [&] {
+      return i == 0
+                 ? a.shm().connection(0) != nullptr
+                 : i == 1 || lanes[i - 1]->dropped_session.load() == lanes[i - 1]->session.load();
+    };
+    ASSERT_TRUE(pump({&a}, is_read)) << i;
+    if (i == 2) files = open_files();
+  }
+  EXPECT_EQ(open_files(), files);
+  EXPECT_EQ(lanes.front()->dropped_session.load(), 0u);
+  lanes.front()->state.store(static_cast<std::uint32_t>(ShmLaneState::kClosed));
+  ASSERT_TRUE(pump({&a}, [&] { return a.shm().connection(1) != nullptr; }));
+  EXPECT_EQ(a.shm().connection(1)->peer_session, liar.to_send.session) << "the newest";
+  EXPECT_EQ(lanes.back()->dropped_session.load(), 0u);
 }
 
 TEST(ShmLiars, AnotherLayoutIsSpokenOf) {
