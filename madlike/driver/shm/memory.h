@@ -73,9 +73,11 @@ class ShmMemory {
     return head_->wants.load(std::memory_order_relaxed) != 0 &&
            head_->wants.exchange(0, std::memory_order_acq_rel) != 0;
   }
+  /// Who rings at the same time writes the same news: a store in place of the exchange would hide
+  /// the other's bell from who reads only the second.
   void ring_bell() {
     page_->bells[bell_].store(1, std::memory_order_release);
-    page_->news.store(1, std::memory_order_release);
+    page_->news.exchange(1, std::memory_order_acq_rel);
   }
   bool load_asleep() { return page_->asleep.load(std::memory_order_relaxed) != 0; }
   bool take_asleep() { return page_->asleep.exchange(0, std::memory_order_acq_rel) != 0; }

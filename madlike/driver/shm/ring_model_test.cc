@@ -206,5 +206,41 @@ TEST(RingModel, WhoWaitsForRoomHearsOfIt) {
   EXPECT_GT(ended, 0u);
 }
 
+/// Two that ring at the same time, each its own bell and the word that stands for all, as ShmMemory
+/// does, and who answers as a poll.
+std::string rings(bool exchanges) {
+  WeakMachineOf<3> machine;
+  constexpr std::size_t kNews = kReaderWoken, kBells[] = {kReaderBell, kWriterBell};
+  const auto ring = [&](std::size_t bell) {
+    return [=](auto& thread) {
+      thread.store(bell, 1, true);
+      if (exchanges) {
+        (void)thread.exchange(kNews, 1);
+      } else {
+        thread.store(kNews, 1, true);
+      }
+    };
+  };
+  const auto answer = [&](auto& thread) {
+    for (std::size_t heard = 0; heard < 2;) {
+      if (thread.load(kNews, false) == 0) {
+        thread.await_news({kNews});
+        continue;
+      }
+      (void)thread.exchange(kNews, 0);
+      for (const std::size_t bell : kBells) {
+        if (thread.load(bell, false) != 0 && thread.exchange(bell, 0) != 0) ++heard;
+      }
+      thread.fence();
+    }
+  };
+  return machine.search({ring(kBells[0]), ring(kBells[1]), answer});
+}
+
+TEST(RingModel, EveryBellIsHeard) {
+  EXPECT_EQ(rings(true), "");
+  EXPECT_NE(rings(false), "") << "the one's store hides the other's bell";
+}
+
 }  // namespace
 }  // namespace mad::ring_model

@@ -23,9 +23,10 @@
 
 namespace mad {
 
-class WeakMachine {
+template <std::size_t kThreads>
+class WeakMachineOf {
  public:
-  static constexpr std::size_t kWords = 21, kThreads = 2;
+  static constexpr std::size_t kWords = 21;
 
   /// What a thread knows: of each word the number of the latest store it has seen, of each thread
   /// how many of its accesses came before.
@@ -97,7 +98,7 @@ class WeakMachine {
     }
 
    private:
-    friend class WeakMachine;
+    friend class WeakMachineOf;
     Thread(State& state, std::size_t number, std::size_t choice)
         : state_(state), number_(number), choice_(choice) {}
 
@@ -266,6 +267,8 @@ class WeakMachine {
   std::unordered_set<std::string> visited_;
   std::size_t ended_ = 0;
 };
+
+using WeakMachine = WeakMachineOf<2>;
 
 }  // namespace mad
 
