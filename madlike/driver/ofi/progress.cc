@@ -30,6 +30,7 @@ void OfiDriver::slow_progress() {
   polls_ = 0;
   events_soon_ = false;
   take_opened();
+  end_all_due();  // a request that came meanwhile is not taken for one whose opening failed
   read_events();
   dispatch_events();
   if (deadline_timer_.ticked()) {

@@ -26,6 +26,10 @@ void stage_nothing() { setenv("FI_TCP_STAGING_SBUF_SIZE", "0", 0); }
 // could still write where they were told to once.
 void cache_no_regions() { setenv("FI_MR_CACHE_MAX_COUNT", "0", 0); }
 
+// Before Linux 5.12 a fork() moves the parent to other pages than those that its device has, of
+// packets too: rdma-core keeps them from the child there, where it is asked to.
+void survive_forks() { setenv("RDMAV_FORK_SAFE", "1", 0); }
+
 /// What a driver needs of a provider, or may be asked for by one: it registers memory where that is
 /// demanded.
 InfoPtr make_hints(fi_ep_type type, const std::string& provider) {
@@ -130,6 +134,7 @@ Result<InfoPtr> copy_of(const fi_info* chosen) {
 void prepare_libfabric() {
   stage_nothing();
   cache_no_regions();
+  survive_forks();
 }
 
 std::string libfabric_name(std::string provider) {

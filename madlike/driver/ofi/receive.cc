@@ -42,8 +42,12 @@ bool OfiDriver::translate_receive(ReceiveBuffer* buffer, std::size_t bytes, Comp
 // Whether the peer may send that now; if not, the connection ends.
 bool OfiDriver::take_header(OfiConnection& connection, const OfiHeader& header, std::size_t bytes) {
   const char* wrong = connection.arrived(header);
-  if (wrong == nullptr) wrong = connection.take(header, bytes);
-  if (wrong == nullptr) return true;
+  if (wrong == nullptr) {
+    wrong = connection.take(header, bytes);
+    if (wrong == nullptr) return true;
+    // Nobody is told of it, so that nobody releases it.
+    if (header.kind != OfiHeader::Kind::kLast) connection.credit.released(&credits_);
+  }
   end_soon(connection.id, Status(StatusCode::kProtocol,
                                  to_text(connection.address) + " sent " + std::string(wrong)));
   return false;
