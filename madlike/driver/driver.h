@@ -172,7 +172,7 @@ class Driver {
   /// Posts the next piece of a packet: has `writer` write it into the fabric's own memory, which
   /// has room for LinkCaps::lent_bytes.  ok: it has left, and if bytes are left the next post to
   /// the connection is the packet's next piece; kAgain: nothing was written; error: nothing ever
-  /// will be.
+  /// will leave, and `writer` may have written already.
   virtual Status post_lent(ConnectionId /*connection*/, PacketWriter& /*writer*/) {
     return {StatusCode::kInvalidArgument, "this fabric lends no memory"};
   }

@@ -44,11 +44,19 @@ class ScriptedDriver final : public Driver {
   Status post_send(ConnectionId, SegmentList packet, void* context) override {
     return answer(packet, context);
   }
+  /// Finds out that it fails when the packet is written.
   Status post_lent(ConnectionId, PacketWriter& writer) override {
+    Status status;
+    if (!lent_script.empty()) {
+      status = lent_script.front();
+      lent_script.pop_front();
+    }
+    if (status.again()) return status;
     lent_run_bytes = writer.run_bytes();
     accepted.emplace_back(std::min<std::size_t>(writer.left(), 512));
     writer.write({accepted.back().data(), accepted.back().size()});
-    return {};
+    if (status.error()) accepted.pop_back();
+    return status;
   }
   Result<ExposureToken> expose(ConnectionId, Segment) override { return ExposureToken{}; }
   void withdraw(ConnectionId, const ExposureToken&) override {}
@@ -74,6 +82,7 @@ class ScriptedDriver final : public Driver {
   }
 
   std::deque<Status> script;
+  std::deque<Status> lent_script;  // of posts to lent memory
   std::vector<std::vector<std::byte>> accepted;
   void* context = nullptr;  // of the last post
   std::uint64_t written_to = 0;

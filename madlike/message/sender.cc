@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace mad {
@@ -131,7 +132,16 @@ bool Sender::start(Endpoint& to, Opening& opening) {
   if (opening.message == nullptr) return start_with(to, opening, 0);
   if (!core_.outgoing.reserve()) return false;
   opening.is_short = may_be_short(to, opening);
-  return start_with(to, opening, head_limit(to, *opening.message, opening.bytes()));
+  if (start_with(to, opening, head_limit(to, *opening.message, opening.bytes()))) return true;
+  undo(*opening.message);
+  return false;
+}
+
+// A driver may find out that a packet never leaves when it has had it written: nobody is to answer.
+void Sender::undo(OutgoingMessage& message) {
+  auto& state = state_of(message);
+  if (state.id != 0) core_.outgoing.remove(std::exchange(state.id, 0));
+  state.phase = OutgoingPhase::kQueued;
 }
 
 // Whether the message is tagged, and all of its payload travels in its first packet whatever that
@@ -463,7 +473,9 @@ bool Sender::start_next(Endpoint& to) {
   return true;
 }
 
+// Once: it is told of from the list that this puts it into.
 void Sender::fail(OutgoingMessage& message) {
+  if (state_of(message).phase == OutgoingPhase::kFailed) return;
   state_of(message).phase = OutgoingPhase::kFailed;
   core_.finish_if_done(message);
 }

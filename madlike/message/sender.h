@@ -61,6 +61,7 @@ class Sender {
   template <typename Payload>
   bool post_short(Endpoint& to, const TaggedHeader& header, const Payload& payload);
   bool start(Endpoint& to, Opening& opening);
+  void undo(OutgoingMessage& message);
   bool start_with(Endpoint& to, const Opening& opening, std::uint64_t head);
   bool may_be_short(const Endpoint& to, const Opening& opening) const;
   void build(Endpoint& to, Packet& packet, const Opening& opening, std::uint64_t head);

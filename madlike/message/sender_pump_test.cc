@@ -88,6 +88,34 @@ TEST_F(PumpTest, AfterARefusalNothingIsPosted) {
   EXPECT_TRUE(driver_.accepted.empty());
 }
 
+// It was written, and its receiver was to answer.
+TEST_F(PumpTest, AMessageWhosePostFailsOnceItIsWrittenFailsOnce) {
+  const Status died{StatusCode::kPeerFailed, "it died"};
+  for (const bool queued : {false, true}) {
+    SCOPED_TRACE(queued ? "its turn came" : "at once");
+    Endpoint to({{0, {}}}, &driver_);
+    to.state = greeted();
+    to.link = driver_.link(0);
+    to.link.lent_bytes = 512;
+    if (queued) driver_.lent_script.emplace_back(StatusCode::kAgain);
+    driver_.lent_script.push_back(died);
+    OutgoingMessage& message = messages_.emplace_back();
+    message.source = &zeros_;
+    message.payload_bytes = 1 << 20;
+    ASSERT_TRUE(sender_.send(to, 1, {}, message).in_progress());
+    if (queued) (void)sender_.pump(to);
+    ASSERT_TRUE(to.state.refused());
+    EXPECT_EQ(core_.outgoing.find(1), nullptr) << "the peer may name it";
+    sender_.abandon(to);
+    int told = 0;
+    for (; told < 3 && !core_.finished.empty(); ++told) {
+      EXPECT_EQ(core_.finished.pop(), &message);
+    }
+    EXPECT_EQ(told, 1);
+    EXPECT_EQ(core_.waiting, 0u);
+  }
+}
+
 TEST_F(PumpTest, AGoodbyeIsTheLastWord) {
   to_.state.set_leaving();
   EXPECT_FALSE(sender_.pump(to_));
