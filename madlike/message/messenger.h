@@ -148,7 +148,8 @@ class MessageEvents {
   }
   /// A message arrived.  `header` is 8-byte aligned and valid during the call only.  `message` is
   /// null when there is no payload, but of tagged messages; otherwise the callee must accept() or
-  /// discard() it, now or later.
+  /// discard() it, now or later.  std::bad_alloc, which it throws before it names `message` for
+  /// later, ends the peer's connection.
   virtual void on_message(Endpoint& from, std::uint8_t handler, Segment header,
                           std::uint64_t payload_bytes, IncomingMessage* message) = 0;
   /// `message`'s memory is the caller's again: the payload left, or `status` says why it will not.

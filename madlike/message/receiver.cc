@@ -257,11 +257,24 @@ Status Receiver::deliver(Endpoint& from, const Frame& frame, Segment packet) {
     if (arrival == nullptr) return {StatusCode::kNoMemory, "no memory for another message"};
   }
   const Segment header{packet.begin() + frame.header_at(), frame.header_bytes};
-  core_.events.on_message(from, frame.handler, header, frame.length, arrival);
+  try {
+    core_.events.on_message(from, frame.handler, header, frame.length, arrival);
+  } catch (const std::bad_alloc&) {
+    return not_heard(arrival);
+  }
   if (arrival == nullptr || arrival->phase != IncomingMessage::Phase::kArriving) return {};
   keep_head(*arrival);
   if (arrival->head_lost) return {StatusCode::kNoMemory, "no memory to keep a message's head"};
   return {};
+}
+
+// The user had no memory to hear of it, so that nobody names the message, unless it was accepted or
+// discarded before.  Nor is there any for a sentence.
+Status Receiver::not_heard(IncomingMessage* arrival) {
+  if (arrival != nullptr && arrival->phase == IncomingMessage::Phase::kArriving) {
+    core_.remove(*arrival);
+  }
+  return StatusCode::kNoMemory;
 }
 
 // Null: there is no memory for it.
@@ -597,7 +610,8 @@ void Receiver::abandon(Endpoint& from) {
   for (std::uint32_t id = 1; id <= core_.incoming.last_id(); ++id) {
     IncomingMessage* const message = core_.incoming.find(id);
     if (message == nullptr || message->endpoint != &from) continue;
-    if (message->phase == IncomingMessage::Phase::kRefusing) {
+    const bool unheard = message->phase == IncomingMessage::Phase::kArriving;
+    if (unheard || message->phase == IncomingMessage::Phase::kRefusing) {
       core_.remove(*message);
     } else if (message->phase != IncomingMessage::Phase::kKept) {
       finish(*message, from.state.why());

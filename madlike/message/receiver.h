@@ -54,6 +54,7 @@ class Receiver {
   void count(const Endpoint& from, std::uint64_t bytes);
   bool take(Endpoint& from, const TaggedHeader& header, Segment payload);
   Status deliver(Endpoint& from, const Frame& frame, Segment packet);
+  Status not_heard(IncomingMessage* arrival);
   IncomingMessage* arrive(Endpoint& from, const Frame& frame, Segment head);
   Status clear(Endpoint& from, const Frame& frame, Segment body);
   Status refuse(Endpoint& from, const Frame& frame);

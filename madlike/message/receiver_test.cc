@@ -1,6 +1,7 @@
 // What the receiver does to a peer whose greeting, order, credit or very bytes are wrong.
 #include "madlike/message/receiver.h"
 
+#include <new>
 #include <random>
 
 #include "madlike/message/raw_peer.h"
@@ -101,6 +102,56 @@ TEST_F(Hostile, WhoBreaksTheUsersProtocolIsRejected) {
   EXPECT_EQ(victim_.gone[0].second.message(), "it sent nonsense");
   ASSERT_EQ(victim_.arrived.size(), 1u);
   EXPECT_TRUE(victim_.arrived[0].sink->bytes == pattern(100));
+}
+
+class Throws : public Hostile {
+ protected:
+  Throws() {
+    raw_.hello();
+    expect_alive();
+  }
+  ~Throws() override { victim_.on_arrival = nullptr; }
+  static Frame with_head(std::uint32_t id) { return frame_of(FrameKind::kMessage, id, 1000); }
+};
+
+// What it said before is still received; of the one that nobody heard of nothing is told.
+TEST_F(Throws, WithoutMemoryToHearOfAMessageItsPeerEnds) {
+  victim_.on_arrival = [](Arrived&) {};
+  raw_.post(with_head(0), pattern(1000));
+  victim_.on_arrival = [](Arrived&) { throw std::bad_alloc(); };
+  raw_.post(with_head(9), pattern(500));
+  expect_end(StatusCode::kNoMemory);
+  victim_.on_arrival = nullptr;
+  ASSERT_EQ(victim_.arrived.size(), 2u);
+  EXPECT_EQ(victim_.arrived[1].done, 0);
+  victim_.accept(victim_.arrived[0]);
+  EXPECT_TRUE(victim_.arrived[0].sink->bytes == pattern(1000));
+}
+
+TEST_F(Throws, WithoutMemoryToHearOfAHeaderItsPeerEnds) {
+  victim_.on_arrival = [](Arrived&) { throw std::bad_alloc(); };
+  raw_.post(frame_of(FrameKind::kMessage));
+  expect_end(StatusCode::kNoMemory);
+}
+
+// Who receives it may find out afterwards that there is no memory for more.
+TEST_F(Throws, AMessageThatWasAcceptedBeforeFails) {
+  victim_.on_arrival = [&](Arrived& arrived) {
+    victim_.accept(arrived);
+    throw std::bad_alloc();
+  };
+  raw_.post(with_head(9), pattern(500));
+  expect_end(StatusCode::kNoMemory);
+  ASSERT_EQ(victim_.arrived.size(), 1u);
+  EXPECT_EQ(victim_.arrived[0].done, 1);
+  EXPECT_EQ(victim_.arrived[0].status.code(), StatusCode::kNoMemory);
+}
+
+TEST_F(Throws, AMessageThatNothingWasDoneWithIsForgottenWithItsPeer) {
+  victim_.on_arrival = [](Arrived&) { throw 1; };
+  EXPECT_THROW(raw_.post(with_head(9), pattern(500)), int);
+  raw_.post(frame_of(FrameKind::kGoodbye));
+  expect_end(StatusCode::kClosed);
 }
 
 TEST_F(Hostile, RandomBytes) {

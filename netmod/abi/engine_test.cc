@@ -9,12 +9,15 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/allocations.h"
+
 namespace {
 
 struct Told {
   int sent = 0;
   int received = 0;
   std::vector<mad_incoming*> incoming;
+  std::vector<int> gone;  // how peers went
 };
 
 class Engine : public ::testing::Test {
@@ -33,6 +36,9 @@ class Engine : public ::testing::Test {
     };
     config.callbacks.on_received = [](void* context, mad_op*, std::uint64_t, int) {
       ++static_cast<Told*>(context)->received;
+    };
+    config.callbacks.on_peer_gone = [](void* context, mad_peer*, int status, const char*) {
+      static_cast<Told*>(context)->gone.push_back(status);
     };
     auto opened = mad_engine::open(config);
     ASSERT_TRUE(opened.ok()) << opened.status().message();
@@ -177,6 +183,37 @@ TEST_F(Engine, HugeCollectionFailsWithoutAnAbort) {
   EXPECT_THROW((void)engine->send(*me, 1, {}, payload, MAD_PATH_PACK, &op), std::bad_alloc);
   EXPECT_EQ(engine->counters().sends[MAD_PATH_PACK], 0u);
   EXPECT_TRUE(engine->idle());
+}
+
+TEST_F(Engine, WithoutMemoryToKeepATaggedMessageItsPeerEnds) {
+  mad_config config;
+  mad_config_init(&config);
+  config.fabric = "loopback";
+  auto other = mad_engine::open(config);
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  auto to = other.value()->peer(engine->address());
+  ASSERT_TRUE(to.ok());
+  const auto progress = [&] {
+    for (int i = 0; i < 100; ++i) {
+      other.value()->progress();
+      engine->progress();
+    }
+  };
+  std::vector<char> from(8);
+  mad_op op{};
+  ASSERT_FALSE(other.value()->send(*to.value(), 1, {}, bytes(from), MAD_PATH_AUTO, &op).error());
+  progress();
+  ASSERT_EQ(told.incoming.size(), 1u) << "there is memory for arrivals";
+  const mad::TaggedHeader header{{0, 0, 2}, 0};
+  ASSERT_TRUE(
+      other.value()->send_tagged(*to.value(), header, false, bytes(from), MAD_PATH_AUTO, &op).ok());
+  mad::test::fail_allocations_from(1000);
+  EXPECT_NO_THROW(progress());
+  mad::test::fail_allocations_from(0);
+  ASSERT_EQ(told.gone.size(), 1u);
+  EXPECT_EQ(told.gone[0], MAD_ERR_MEMORY);
+  EXPECT_EQ(engine->tagged().waiting_messages(), 0u);
+  engine->discard(told.incoming[0]);
 }
 
 TEST_F(Engine, MadeleineMessagesGoToTheirSessions) {
