@@ -596,7 +596,7 @@ void mad_engine::on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segm
   mad_peer& peer = peers_.of(from);
   if (tagged) {
     mad::TaggedHeader its_header;
-    (void)mad::decode_tagged_header(header, &its_header);
+    if (!mad::decode_tagged_header(header, &its_header)) return changed_header(peer, *message);
     return tagged_.arrived(its_header, arrived_from(from, message, payload_bytes));
   }
   mad_incoming* const incoming =
@@ -604,6 +604,12 @@ void mad_engine::on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segm
   const InCallback scope(&callback_depth_);
   callbacks_.on_message(context_, &peer, handler, header.data, header.size, payload_bytes,
                         incoming);
+}
+
+// The messenger read it, too: since then the peer has written where the packet is.
+void mad_engine::changed_header(mad_peer& from, mad::IncomingMessage& message) {
+  reject(from, "the peer changed a tagged message's header after it had sent it");
+  messenger_->discard(message);
 }
 
 void mad_engine::on_sent(mad::OutgoingMessage& message, const Status& status) {

@@ -204,6 +204,7 @@ struct mad_engine final : private mad::MessageEvents {
                      const mad::Status& status);
   mad_incoming arrived_from(mad::Endpoint& from, mad::IncomingMessage* message,
                             std::uint64_t payload_bytes);
+  void changed_header(mad_peer& from, mad::IncomingMessage& message);
 
   mad::Status on_greeting(mad::Endpoint& from, mad::Segment greeting) override;
   bool take(mad::Endpoint& from, const mad::TaggedHeader& header, mad::Segment payload) override;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "madlike/message/wire.h"
 #include "tests/support/allocations.h"
 
 namespace {
@@ -17,7 +18,8 @@ struct Told {
   int sent = 0;
   int received = 0;
   std::vector<mad_incoming*> incoming;
-  std::vector<int> gone;  // how peers went
+  mad_peer* from = nullptr;  // of the last one
+  std::vector<int> gone;     // how peers went
 };
 
 class Engine : public ::testing::Test {
@@ -27,8 +29,9 @@ class Engine : public ::testing::Test {
     mad_config_init(&config);
     config.fabric = "loopback";
     config.context = &told;
-    config.callbacks.on_message = [](void* context, mad_peer*, std::uint8_t, void*, std::size_t,
-                                     std::uint64_t, mad_incoming* incoming) {
+    config.callbacks.on_message = [](void* context, mad_peer* from, std::uint8_t, void*,
+                                     std::size_t, std::uint64_t, mad_incoming* incoming) {
+      static_cast<Told*>(context)->from = from;
       static_cast<Told*>(context)->incoming.push_back(incoming);
     };
     config.callbacks.on_sent = [](void* context, mad_op*, int) {
@@ -185,35 +188,61 @@ TEST_F(Engine, HugeCollectionFailsWithoutAnAbort) {
   EXPECT_TRUE(engine->idle());
 }
 
-TEST_F(Engine, WithoutMemoryToKeepATaggedMessageItsPeerEnds) {
-  mad_config config;
-  mad_config_init(&config);
-  config.fabric = "loopback";
-  auto other = mad_engine::open(config);
-  ASSERT_TRUE(other.ok()) << other.status().message();
-  auto to = other.value()->peer(engine->address());
-  ASSERT_TRUE(to.ok());
-  const auto progress = [&] {
+/// Another engine, of which a message of 8 bytes has come.
+class OtherEngine : public Engine {
+ protected:
+  void SetUp() override {
+    Engine::SetUp();
+    mad_config config;
+    mad_config_init(&config);
+    config.fabric = "loopback";
+    auto opened = mad_engine::open(config);
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    other = std::move(opened.value());
+    auto peer = other->peer(engine->address());
+    ASSERT_TRUE(peer.ok());
+    to = peer.value();
+    ASSERT_FALSE(other->send(*to, 1, {}, bytes(memory), MAD_PATH_AUTO, &op).error());
+    progress();
+    ASSERT_EQ(told.incoming.size(), 1u);
+  }
+  void progress() {
     for (int i = 0; i < 100; ++i) {
-      other.value()->progress();
+      other->progress();
       engine->progress();
     }
-  };
-  std::vector<char> from(8);
+  }
+  void expect_end(int status) {
+    progress();
+    ASSERT_EQ(told.gone.size(), 1u);
+    EXPECT_EQ(told.gone[0], status);
+    EXPECT_EQ(engine->tagged().waiting_messages(), 0u);
+  }
+
+  std::vector<char> memory = std::vector<char>(8);
   mad_op op{};
-  ASSERT_FALSE(other.value()->send(*to.value(), 1, {}, bytes(from), MAD_PATH_AUTO, &op).error());
-  progress();
-  ASSERT_EQ(told.incoming.size(), 1u) << "there is memory for arrivals";
+  std::unique_ptr<mad_engine> other;
+  mad_peer* to = nullptr;
+};
+
+TEST_F(OtherEngine, WithoutMemoryToKeepItsTaggedMessageItEnds) {
   const mad::TaggedHeader header{{0, 0, 2}, 0};
-  ASSERT_TRUE(
-      other.value()->send_tagged(*to.value(), header, false, bytes(from), MAD_PATH_AUTO, &op).ok());
+  ASSERT_TRUE(other->send_tagged(*to, header, false, bytes(memory), MAD_PATH_AUTO, &op).ok());
   mad::test::fail_allocations_from(1000);
   EXPECT_NO_THROW(progress());
   mad::test::fail_allocations_from(0);
-  ASSERT_EQ(told.gone.size(), 1u);
-  EXPECT_EQ(told.gone[0], MAD_ERR_MEMORY);
-  EXPECT_EQ(engine->tagged().waiting_messages(), 0u);
+  expect_end(MAD_ERR_MEMORY);
   engine->discard(told.incoming[0]);
+}
+
+// The messenger has found it right, in memory that the peer may write.
+TEST_F(OtherEngine, AHeaderThatIsChangedEndsIt) {
+  std::byte header[mad::kTaggedHeaderBytes] = {};
+  auto& events = (mad::MessageEvents&)*engine;  // NOLINT(google-readability-casting): as it is told
+  mad::IncomingMessage& message = *told.incoming[0]->message;
+  events.on_message(*told.from->endpoint, mad::kTaggedHandler, {header, sizeof(header)}, 8,
+                    &message);
+  expect_end(MAD_ERR_PROTOCOL);
 }
 
 TEST_F(Engine, MadeleineMessagesGoToTheirSessions) {
