@@ -1,10 +1,13 @@
 // Foreign peers: those whose greeting is another than ours.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "madlike/message/raw_peer.h"
+#include "madlike/message/receiver.h"
+#include "madlike/message/scripted_driver.h"
 #include "madlike/message/side.h"
 #include "madlike/message/wire.h"
 
@@ -120,6 +123,37 @@ TEST_F(Greetings, AlikeOnesLetThePayloadBeWritten) {
   a_->send(*to_b_, 1, pattern(20000));
   settle(*a_, *b_);
   EXPECT_GE(a_->messenger->counters().written_bytes, 20000u);
+}
+
+/// Understands every greeting; meanwhile the peer writes where its packet is.
+struct Understanding final : MessageEvents {
+  Status on_greeting(Endpoint&, Segment greeting) override {
+    heard.assign(static_cast<const char*>(greeting.data), greeting.size);
+    std::fill(packet.begin(), packet.end(), std::byte{'?'});
+    return {};
+  }
+  void on_message(Endpoint&, std::uint8_t, Segment, std::uint64_t, IncomingMessage*) override {}
+  void on_sent(OutgoingMessage&, const Status&) override {}
+  void on_received(void*, std::uint64_t, const Status&) override {}
+  void on_peer_gone(Endpoint&, const Status&) override {}
+
+  std::string heard;
+  Bytes packet = RawPeer::bytes_of(RawPeer::hello_frame(1000), text("big"));
+};
+
+TEST(ChangedGreeting, TheOneThatWasUnderstoodIsKept) {
+  Understanding events;
+  ScriptedDriver driver;
+  Core core(saying("little"), events);
+  Sender sender(core);
+  Receiver receiver(core, sender);
+  Endpoint from({{0, {}}}, &driver);
+  from.state.set_connection(0);
+  receiver.packet(from, Segment{events.packet.data(), events.packet.size()});
+  EXPECT_EQ(events.heard, "big");
+  ASSERT_TRUE(is_foreign(from));
+  const Segment kept = foreign_greeting(from);
+  EXPECT_EQ(std::string(static_cast<const char*>(kept.data), kept.size), "big");
 }
 
 TEST_F(Hostile, GreetingThatMeansNothing) {

@@ -168,16 +168,20 @@ void Receiver::check(PayloadSum& sum, Segment payload, std::size_t rest, Incomin
 }
 
 // What a foreign peer sends is not what is wanted here, nor the other way round: memory of the
-// other one is neither written nor read.
-Status Receiver::hello(Endpoint& from, const Frame& frame, Segment greeting) {
+// other one is neither written nor read.  The peer may write where the packet is: what is
+// understood is what is kept.
+Status Receiver::hello(Endpoint& from, const Frame& frame, Segment body) {
+  Endpoint::Greeting greeting;
+  greeting.size = body.size;
+  std::copy(body.begin(), body.end(), greeting.bytes.begin());
+  const Segment said{greeting.bytes.data(), greeting.size};
   const std::vector<std::byte>& ours = core_.config.greeting;
-  const bool foreign = !std::equal(greeting.begin(), greeting.end(), ours.begin(), ours.end());
+  const bool foreign = !std::equal(said.begin(), said.end(), ours.begin(), ours.end());
   LinkCaps link = from.driver->link(from.state.connection());
   if (foreign) {
-    Status understood = core_.events.on_greeting(from, greeting);
+    Status understood = core_.events.on_greeting(from, said);
     if (understood.error()) return understood;
-    from.greeting.size = greeting.size;
-    std::copy(greeting.begin(), greeting.end(), from.greeting.bytes.begin());
+    from.greeting = greeting;
     link.write_runs_from = LinkCaps::kNever;
     link.write_whole_from = link.most_offered = 0;
   }

@@ -46,7 +46,7 @@ class Receiver {
   Status first_piece(Endpoint& from, Segment bytes, std::size_t rest, void** buffer);
   static void begin(Endpoint& from, const Frame& frame, std::size_t rest);
   Status next_piece(Endpoint& from, Segment bytes, std::size_t rest);
-  Status hello(Endpoint& from, const Frame& frame, Segment greeting);
+  Status hello(Endpoint& from, const Frame& frame, Segment body);
   Status short_message(Endpoint& from, Segment packet, std::size_t header_bytes, std::size_t rest);
   Status message(Endpoint& from, const Frame& frame, Segment packet);
   Status may_admit(const Endpoint& from, std::uint32_t credit, std::size_t head) const;
