@@ -582,8 +582,8 @@ MAD_API int mad_tagged_receive_short(mad_engine* engine, mad_peer* from, const m
                                      void* base, uint64_t count, const mad_type* type, uint32_t how,
                                      mad_arrival* arrival);
 /* Whether the peer has granted what a message of `bytes` needs to leave at once, but has not yet
- * said that it took enough of what was sent before; mad_engine_progress() may bring that.  1 or 0.
- */
+ * said that it took enough of what was sent before; mad_engine_progress() may bring that.  1 or 0;
+ * 0 in mad_engine_close(). */
 MAD_API int mad_peer_is_full(const mad_peer* peer, uint64_t bytes);
 /* Receives the message that `wanted` matches, now or when it comes; memory and path as mad_recv().
  * MAD_SUCCESS: done, *arrival says what.  MAD_IN_PROGRESS: on_tagged() follows; until then

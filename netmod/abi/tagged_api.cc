@@ -159,7 +159,7 @@ extern "C" int mad_tagged_send_written(mad_peer* peer, const mad_envelope* envel
 }
 
 extern "C" int mad_peer_is_full(const mad_peer* peer, uint64_t bytes) {
-  return peer != nullptr && peer->endpoint != nullptr &&
+  return peer != nullptr && peer->endpoint != nullptr && !peer->engine->closing() &&
                  mad::Messenger::waits_for_credit(*peer->endpoint, bytes)
              ? 1
              : 0;

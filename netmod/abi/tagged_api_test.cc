@@ -263,4 +263,35 @@ TEST_F(TaggedApi, AClaimedMessageIsGoneAfterAnError) {
   mad_message_discard(engine, claimed());
 }
 
+// Its record of the peer may be gone by then.
+TEST(TaggedApiClosing, NoPeerIsFull) {
+  struct Asked {
+    mad_peer* peer = nullptr;
+    int full = -1;
+  } asked;
+  mad_config config;
+  mad_config_init(&config);
+  config.fabric = "loopback";
+  config.context = &asked;
+  config.callbacks.on_tagged = [](void* context, mad_op*, const mad_arrival*, int) {
+    auto& who = *static_cast<Asked*>(context);
+    who.full = mad_peer_is_full(who.peer, 1);
+  };
+  mad_engine* engine = nullptr;
+  ASSERT_EQ(mad_engine_open(&config, &engine), MAD_SUCCESS) << error();
+  char address[MAD_ADDRESS_MAX];
+  size_t size = sizeof(address);
+  ASSERT_EQ(mad_engine_address(engine, address, &size), MAD_SUCCESS);
+  ASSERT_EQ(mad_engine_peer(engine, address, size, &asked.peer), MAD_SUCCESS);
+  mad_op op{};
+  mad_receive* waits = nullptr;
+  mad_arrival arrival{};
+  char memory[1];
+  ASSERT_EQ(
+      mad_tagged_receive(engine, &kAny, memory, 1, nullptr, MAD_PATH_AUTO, &op, &waits, &arrival),
+      MAD_IN_PROGRESS);
+  mad_engine_close(engine);
+  EXPECT_EQ(asked.full, 0);
+}
+
 }  // namespace
