@@ -38,6 +38,9 @@ OfiFacts OfiFacts::of(const fi_info& info, const OfiOptions& options) {
     facts.use_small_buffers();
     facts.packet_bytes = std::min(kBufferBytes, info.ep_attr->max_msg_size) - OfiHeader::kBytes;
     facts.receive_buffers = std::min(kReceiveBuffers, info.rx_attr->size);
+    // A packet is written before the provider is asked, and has left then: its queue is never full.
+    const std::size_t queue = info.tx_attr->size;  // 0: it does not say
+    if (queue > 0) facts.send_buffers = std::min(kSendBuffers, queue);
     facts.leaves_by_itself =
         info.domain_attr->data_progress == FI_PROGRESS_AUTO || options.as_device;
   } else if (registers) {

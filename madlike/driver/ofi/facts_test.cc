@@ -56,6 +56,10 @@ TEST(OfiFacts, DatagramsGoInBuffersLikeADevices) {
   EXPECT_EQ(facts.receives_ready, facts.receive_buffers) << "what is granted stands ready";
   EXPECT_GT(facts.send_buffers, 0u);
   EXPECT_EQ(facts.packet_bytes % 8, 0u);
+  info->tx_attr->size = 16;
+  EXPECT_EQ(OfiFacts::of(*info, {}).send_buffers, 16u) << "its queue is never full";
+  info->tx_attr->size = 1 << 20;
+  EXPECT_EQ(OfiFacts::of(*info, {}).send_buffers, facts.send_buffers);
   info->domain_attr->data_progress = FI_PROGRESS_AUTO;
   info->domain_attr->mr_mode = FI_MR_LOCAL;
   EXPECT_TRUE(OfiFacts::of(*info, {}).leaves_by_itself);
