@@ -84,6 +84,8 @@ typedef struct {
   uint32_t finalize_rounds;     /* bit k: round k's message of the closing barrier is here */
   struct MPIDI_MAD_note* notes; /* messages between processes that are being connected */
   mad_peer* acceptor;           /* who has yet to answer our request to be connected, else NULL */
+  int32_t requests;             /* of ours to be connected, so far: the number of the last one */
+  int32_t request_taken; /* the number of the one that we took last, which is answered next */
 } MPIDI_MAD_global_t;
 
 extern MPIDI_MAD_global_t MPIDI_MAD_global;
@@ -384,6 +386,11 @@ void MPIDI_MAD_closing_barrier(void);
 void MPIDI_MAD_dynamic_message(mad_peer* from, const void* header, size_t header_bytes);
 /* Nobody answers the dead. */
 void MPIDI_MAD_forget_notes(const mad_peer* peer);
+/* What a note between processes that are being connected begins with: the port's tag, and the
+ * number of the request, of its sender's, that it is, answers or takes back. */
+typedef struct {
+  int32_t tag, request;
+} MPIDI_MAD_note_header_t;
 /* Whether a process of any communicator is this peer. */
 bool MPIDI_MAD_find_gpid(const mad_peer* peer, uint64_t* gpid);
 void MPIDI_MAD_dynamic_finalize(void);

@@ -4,14 +4,18 @@
  * A process is known to others by its engine's address, its "upid"; the engine gives the same peer
  * for the same address, so peers tell whether a process is known already.  Before there is a
  * communicator the two roots exchange short notes with a tag (the port's), which wait here until
- * somebody asks for them.
+ * somebody asks for them.  Who has waited for an answer as long as it would takes its request back,
+ * by a note of nothing, so that nobody accepts it afterwards; requests have numbers, so that an
+ * answer which crossed that is not taken for that of the next one.
  */
 #include "mad_core.h"
+
+typedef MPIDI_MAD_note_header_t header_t;
 
 typedef struct MPIDI_MAD_note {
   struct MPIDI_MAD_note* next;
   mad_peer* from;
-  int32_t tag;
+  header_t header;
   size_t size;
   char content[];
 } note_t;
@@ -125,59 +129,90 @@ static bool is_request(size_t size) { return size > sizeof(MPIR_Context_id_t); }
 
 int MPIDI_MAD_dynamic_send(uint64_t remote_gpid, int tag, const void* buf, int size, int timeout) {
   struct {
-    int32_t tag;
+    header_t header;
     char content[MPI_MAX_PORT_NAME + 64];
   } note;
+  const bool asks = is_request((size_t)size);
   mad_peer* peer;
   int status;
 
   MPIR_Assert(size >= 0 && (size_t)size <= sizeof(note.content));
-  note.tag = tag;
   memcpy(note.content, buf, size);
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  note.header.tag = tag;
+  note.header.request = asks ? ++MPIDI_MAD_global.requests : MPIDI_MAD_global.request_taken;
   peer = MPIDI_MAD_peer_at(
       &MPIDIU_get_av(MPIDIU_GPID_GET_AVTID(remote_gpid), MPIDIU_GPID_GET_LPID(remote_gpid)));
   status = mad_send_header(MPIDI_MAD_global.engine, peer, MPIDI_MAD_HANDLER_DYNAMIC, &note,
                            offsetof(__typeof__(note), content) + size);
   /* After a request there is one process who can answer, and whose death ends the wait. */
-  MPIDI_MAD_global.acceptor = (status >= 0 && is_request((size_t)size)) ? peer : NULL;
+  MPIDI_MAD_global.acceptor = (status >= 0 && asks) ? peer : NULL;
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
   return status < 0 ? MPIDI_MAD_error(status) : MPI_SUCCESS;
 }
 
+static void free_note(note_t** link) {
+  note_t* note = *link;
+
+  *link = note->next;
+  MPL_free(note);
+}
+
+static bool is_same(const header_t* header, const header_t* other) {
+  return header->tag == other->tag && header->request == other->request;
+}
+
+/* Its request has not been taken yet, or this comes too late. */
+static void withdraw(const mad_peer* from, const header_t* header) {
+  note_t** link = &MPIDI_MAD_global.notes;
+
+  while (*link) {
+    if ((*link)->from == from && is_request((*link)->size) && is_same(&(*link)->header, header))
+      return free_note(link);
+    link = &(*link)->next;
+  }
+}
+
 void MPIDI_MAD_dynamic_message(mad_peer* from, const void* header, size_t header_bytes) {
-  size_t size = header_bytes - sizeof(int32_t);
+  size_t size = header_bytes - sizeof(header_t);
   note_t *note, **end = &MPIDI_MAD_global.notes;
 
+  if (size == 0) return withdraw(from, header);
   note = MPL_malloc(sizeof(*note) + size, MPL_MEM_BUFFER);
   MPIR_Assert(note);
   note->next = NULL;
   note->from = from;
   note->size = size;
-  memcpy(&note->tag, header, sizeof(int32_t));
-  memcpy(note->content, (const char*)header + sizeof(int32_t), size);
+  memcpy(&note->header, header, sizeof(header_t));
+  memcpy(note->content, (const char*)header + sizeof(header_t), size);
   while (*end) end = &(*end)->next;
   *end = note;
 }
 
+/* What a process waits for: an answer, if it has an acceptor, or any request. */
+typedef struct {
+  mad_peer* acceptor;
+  header_t header; /* of its request; of any the tag */
+} wanted_t;
+
 /* Tags are each process's own, so the same one may come with a request to us, for our port, and
  * with the answer to our own request, for another's. */
-static bool is_awaited(const note_t* note, int tag, const mad_peer* acceptor) {
-  if (note->tag != tag) return false;
-  return acceptor ? note->from == acceptor && !is_request(note->size) : is_request(note->size);
+static bool is_awaited(const note_t* note, const wanted_t* wanted) {
+  if (wanted->acceptor == NULL)
+    return is_request(note->size) && note->header.tag == wanted->header.tag;
+  return !is_request(note->size) && note->from == wanted->acceptor &&
+         is_same(&note->header, &wanted->header);
 }
 
-/* Takes the first awaited note: the acceptor's answer, or with no acceptor a request. */
-static bool take_note(int tag, const mad_peer* acceptor, void* buf, size_t room) {
+/* Takes the first that is. */
+static bool take_note(const wanted_t* wanted, void* buf, size_t room) {
   note_t** link = &MPIDI_MAD_global.notes;
-  note_t* note;
 
-  while (*link && !is_awaited(*link, tag, acceptor)) link = &(*link)->next;
-  note = *link;
-  if (!note) return false;
-  memcpy(buf, note->content, MPL_MIN(note->size, room));
-  *link = note->next;
-  MPL_free(note);
+  while (*link && !is_awaited(*link, wanted)) link = &(*link)->next;
+  if (!*link) return false;
+  memcpy(buf, (*link)->content, MPL_MIN((*link)->size, room));
+  if (wanted->acceptor == NULL) MPIDI_MAD_global.request_taken = (*link)->header.request;
+  free_note(link);
   return true;
 }
 
@@ -185,19 +220,24 @@ void MPIDI_MAD_forget_notes(const mad_peer* peer) {
   note_t** link = &MPIDI_MAD_global.notes;
 
   while (*link) {
-    note_t* note = *link;
-    if (note->from != peer) {
-      link = &note->next;
-      continue;
-    }
-    *link = note->next;
-    MPL_free(note);
+    if ((*link)->from == peer)
+      free_note(link);
+    else
+      link = &(*link)->next;
   }
+}
+
+/* If that cannot be sent, the acceptor is gone, and so is the request. */
+static void take_back(const wanted_t* wanted) {
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  (void)mad_send_header(MPIDI_MAD_global.engine, wanted->acceptor, MPIDI_MAD_HANDLER_DYNAMIC,
+                        &wanted->header, sizeof(wanted->header));
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
 }
 
 int MPIDI_MAD_dynamic_recv(int tag, void* buf, int size, int timeout) {
   int mpi_errno = MPI_SUCCESS;
-  mad_peer* acceptor = MPIDI_MAD_global.acceptor;
+  const wanted_t wanted = {MPIDI_MAD_global.acceptor, {tag, MPIDI_MAD_global.requests}};
   MPL_time_t start, now;
   double elapsed = 0;
   bool found = false;
@@ -210,8 +250,8 @@ int MPIDI_MAD_dynamic_recv(int tag, void* buf, int size, int timeout) {
     mpi_errno = MPID_Progress_test(NULL);
     MPIR_ERR_CHECK(mpi_errno);
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-    found = take_note(tag, acceptor, buf, (size_t)size);
-    acceptor_status = acceptor ? mad_peer_status(acceptor) : MAD_SUCCESS;
+    found = take_note(&wanted, buf, (size_t)size);
+    acceptor_status = wanted.acceptor ? mad_peer_status(wanted.acceptor) : MAD_SUCCESS;
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
     if (!found && acceptor_status < 0) {
       mpi_errno = MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
@@ -222,6 +262,7 @@ int MPIDI_MAD_dynamic_recv(int tag, void* buf, int size, int timeout) {
     MPL_wtime(&now);
     MPL_wtime_diff(&start, &now, &elapsed);
   } while (!found && (timeout == 0 || elapsed < timeout));
+  if (!found && wanted.acceptor) take_back(&wanted);
   MPIR_ERR_CHKANDJUMP1(!found, mpi_errno, MPI_ERR_PORT, "**mad_dynamic", "**mad_dynamic %d",
                        timeout);
 
@@ -232,9 +273,5 @@ fn_fail:
 }
 
 void MPIDI_MAD_dynamic_finalize(void) {
-  while (MPIDI_MAD_global.notes) {
-    note_t* note = MPIDI_MAD_global.notes;
-    MPIDI_MAD_global.notes = note->next;
-    MPL_free(note);
-  }
+  while (MPIDI_MAD_global.notes) free_note(&MPIDI_MAD_global.notes);
 }

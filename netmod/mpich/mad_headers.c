@@ -111,9 +111,10 @@ static bool is_control(int handler) {
 
 /* A message of the device itself. */
 static const char* wrong_own(int handler, size_t header_bytes, uint64_t payload_bytes) {
-  bool known = (handler == MPIDI_MAD_HANDLER_DYNAMIC && header_bytes >= sizeof(int32_t)) ||
-               (handler == MPIDI_MAD_HANDLER_FINALIZE && header_bytes == sizeof(uint32_t)) ||
-               (handler == MPIDI_MAD_HANDLER_WATCH && header_bytes == sizeof(MPIDI_MAD_word_t));
+  bool known =
+      (handler == MPIDI_MAD_HANDLER_DYNAMIC && header_bytes >= sizeof(MPIDI_MAD_note_header_t)) ||
+      (handler == MPIDI_MAD_HANDLER_FINALIZE && header_bytes == sizeof(uint32_t)) ||
+      (handler == MPIDI_MAD_HANDLER_WATCH && header_bytes == sizeof(MPIDI_MAD_word_t));
 
   return (known && payload_bytes == 0) ? NULL
                                        : "a message of a kind that this device does not have";

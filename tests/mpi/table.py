@@ -115,6 +115,7 @@ TESTS = (
     Test("hello-cxx", "hello_cxx", 2, fabric=NONE),
     Test("bottom", "bottom", 1, fabric=NONE),
     Test("external", "external", 1, fabric=NONE),
+    Test("late-server", "late_server", 3, timeout=60, fabric=NONE),
     Test("alone", "alone", 1, expect="prints", texts=("ok alone", "spawn no processes; start them by mpiexec"), fabric=NONE),
     Test("packing", "packing", 2, fabric=NONE),
     Test("packing-off", "packing", 2, args=("off",), env=_variable("DATATYPE_PATH", "off"), fabric=NONE),

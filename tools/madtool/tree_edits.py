@@ -3,7 +3,7 @@
 Three let ch4 know a third netmod.  Two repair datatype bugs of 4.0.2 that upstream fixed later, so that what
 MPICH does without us can be believed.  One lets MPI_Finalize end when a process of the node has died; three let
 processes that wait for others of the node in MPI_Init sleep.  Those of
-MPI_Pack and its kin let them work at absolute addresses; external32 is the netmod's. Three make control
+MPI_Pack and its kin let them work at absolute addresses; external32 is the netmod's. Two make control
 variables anew for the first session after the last.  Some give MPI's extended error classes their texts,
 one keeps more VCIs than there are from being used before the netmod can refuse them, and one has MPI_Init of a
 spawned process return why its parent cannot be reached.  One gives short reductions the algorithm with the fewest
@@ -382,14 +382,7 @@ EDITS = (
         False,
         _WHY_ANEW,
     ),
-    Edit("maint/extractcvars.in", "    static int initialized = FALSE;\n", "", False, _WHY_ANEW),
-    Edit(
-        "maint/extractcvars.in",
-        "    if (initialized)\n        return MPI_SUCCESS;\n    initialized = TRUE;\n",
-        "",
-        False,
-        _WHY_ANEW,
-    ),
+    Edit("maint/extractcvars.in", "    static int initialized = FALSE;\n", "    int initialized = FALSE;\n", False, _WHY_ANEW),
     _user_buffer("pack", "inbuf", "incount"),
     _user_buffer("unpack", "outbuf", "outcount"),
     _user_buffer_external("pack_external", "inbuf", "incount"),
