@@ -13,6 +13,23 @@
  * that hydra's has not known for long, and wait for it for ever. */
 static bool is_alone(void) { return !getenv("PMI_FD") && !getenv("PMI_PORT"); }
 
+static bool is_finalized = false;
+
+/* What MPICH 4.0 has of communicators and types is not made anew for a second start, nor does a
+ * launcher serve a process again. */
+static int init(int* spawned) {
+  if (!is_finalized) return PMI_Init(spawned);
+  fprintf(stderr,
+          "ch4:mad: the last session of this process was finalized, and MPICH 4.0 cannot start MPI "
+          "again; keep a session until no other is to be opened\n");
+  return PMI_FAIL;
+}
+
+static int finalize(void) {
+  is_finalized = true;
+  return PMI_Finalize();
+}
+
 static int universe_size(int* size) {
   if (!is_alone()) return PMI_Get_universe_size(size);
   *size = MPIR_UNIVERSE_SIZE_NOT_AVAILABLE;
@@ -25,8 +42,8 @@ static int pmi_get(const char* kvs, int rank, const char* key, char* value, int 
 }
 
 static const mad_pmi pmi1 = {
-    .init = PMI_Init,
-    .finalize = PMI_Finalize,
+    .init = init,
+    .finalize = finalize,
     .abort = PMI_Abort,
     .get_rank = PMI_Get_rank,
     .get_size = PMI_Get_size,

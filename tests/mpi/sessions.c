@@ -1,8 +1,8 @@
-/* sessions.c: MPI without MPI_Init: sessions that overlap, and others after the last has ended,
- * which start the device anew.
- */
+/* sessions.c: MPI without MPI_Init: sessions that overlap. */
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "support/path.h"
 
@@ -63,9 +63,11 @@ static int play(int round, int* rank) {
   return all;
 }
 
-int main(void) {
+/* "again": another one when all have ended, which is refused with a reason. */
+int main(int argc, char** argv) {
+  const bool again = argc > 1 && strcmp(argv[1], "again") == 0;
   int rank, wrong = 0;
-  for (int round = 0; round < 3; round++) wrong += play(round, &rank);
+  for (int round = 0; round < (again ? 2 : 1); round++) wrong += play(round, &rank);
   if (wrong && rank == 0) fprintf(stderr, "%d ints wrong\n", wrong);
   if (!wrong && rank == 0) printf("ok sessions\n");
   return wrong != 0;

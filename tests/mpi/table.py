@@ -298,6 +298,7 @@ TESTS = (
     Test("forks-exits", "forks", 3, args=("exits",)),
     Test("last-words", "last_words", 3),
     Test("sessions", "sessions", 2),
+    Test("sessions-again", "sessions", 2, args=("again",), expect="refused", texts=("cannot start MPI again",), fabric=NONE),
     # The benchmark.
     Test("pingpong-parts", "pingpong_parts", 1, fabric=NONE),
     Test("pingpong", "pingpong", 2, args=("--bytes=4,1000,70000", "--blocks=1,3,7", "--iterations=2",

@@ -3,8 +3,8 @@
 Three let ch4 know a third netmod.  Two repair datatype bugs of 4.0.2 that upstream fixed later, so that what
 MPICH does without us can be believed.  One lets MPI_Finalize end when a process of the node has died; three let
 processes that wait for others of the node in MPI_Init sleep.  Those of
-MPI_Pack and its kin let them work at absolute addresses; external32 is the netmod's. Two make control
-variables anew for the first session after the last.  Some give MPI's extended error classes their texts,
+MPI_Pack and its kin let them work at absolute addresses; external32 is the netmod's. Two keep a session after the
+last from crashing before it can be refused.  Some give MPI's extended error classes their texts,
 one keeps more VCIs than there are from being used before the netmod can refuse them, and one has MPI_Init of a
 spawned process return why its parent cannot be reached.  One gives short reductions the algorithm with the fewest
 messages, five have reductions return the errors of their parts, one keeps MPI_Reduce in place from an address that is none,
@@ -70,7 +70,7 @@ _WHY_AHEAD = ("the receive was posted first, which the other side's receive wait
 _WHY_SHORT = ("a blocking receive took a request and a turn of progress, 1,400 instructions, also where its message had come "
               "or came at once (docs/adr/0067-receives-by-the-short-way.md)")  # fmt: skip
 _PMI = "src/util/mpir_pmi.c"
-_WHY_ANEW = "a session after the last one had ended died in MPI_Session_init: control variables were freed, and not made again"
+_WHY_ANEW = "a session after the last one had ended died in MPI_Session_init, of control variables that were freed and not made again, before it could be told why it cannot be"
 _NAMES = "src/nameserv/pmi/pmi_nameserv.c"
 _WHY_PMI = "MPICH asks PMI-1's launchers or PMIx's, as it is configured; the netmod chooses as the program starts"
 _TOPOLOGY_LATE = ("every process read the whole machine's PCI configuration in MPI_Init, a third of the work of an empty job, "
