@@ -34,7 +34,7 @@ class Receiver {
   Status accept(IncomingMessage& message, PayloadSink& sink, std::uint64_t bytes, void* context);
   void discard(IncomingMessage& message);
 
-  /// The endpoint ended: fails what was on its way in.  Messages nobody accepted yet stay.
+  /// The endpoint ended: fails what was on its way in.  Messages that were kept for later stay.
   void abandon(Endpoint& from);
 
  private:

@@ -263,7 +263,7 @@ TEST_F(TaggedApi, AClaimedMessageIsGoneAfterAnError) {
   mad_message_discard(engine, claimed());
 }
 
-// Its record of the peer may be gone by then.
+// The endpoint that the peer's record names may be gone by then.
 TEST(TaggedApiClosing, NoPeerIsFull) {
   struct Asked {
     mad_peer* peer = nullptr;

@@ -27,8 +27,8 @@ namespace mad {
 template <typename T>
 class MadeOnce {
  public:
-  /// `make` returns a Result of a shared pointer; its error is returned, and is none of the next
-  /// call's.  What is returned lives as long as this.
+  /// `make` returns a Result of a shared pointer.  An error is returned and not kept: the next call
+  /// tries again.  What is returned lives as long as this.
   template <typename Make>
   Result<const std::shared_ptr<const T>*> get(Make&& make) {
     if (is_made_.load(std::memory_order_acquire)) return &value_;

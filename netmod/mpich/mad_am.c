@@ -144,7 +144,7 @@ int MPIDI_MAD_am_send_hdr(int rank, MPIR_Comm* comm, int handler_id, const void*
   if (reply && (rank < 0 || rank >= comm->remote_size)) return MPI_SUCCESS;
   peer = MPIDI_MAD_peer(comm, rank);
   if (unlikely(!peer)) {
-    status = MPIDI_MAD_not_asked(rank, handler_id, am_hdr, MPIDI_MAD_global.why_nowhere);
+    status = MPIDI_MAD_not_asked(rank, true, handler_id, am_hdr, MPIDI_MAD_global.why_nowhere);
     return reply ? MPI_SUCCESS : status;
   }
   status = mad_send_header(MPIDI_MAD_global.engine, peer, (uint8_t)handler_id, am_hdr,
@@ -153,6 +153,7 @@ int MPIDI_MAD_am_send_hdr(int rank, MPIR_Comm* comm, int handler_id, const void*
   if (handler_id == MPIDIG_WIN_LOCK_ACK || handler_id == MPIDIG_WIN_LOCKALL_ACK)
     MPIDI_MAD_lock_granted(peer, rank, ((const MPIDIG_win_cntrl_msg_t*)am_hdr)->win_id);
   if (status >= 0) return MPIDI_MAD_asked(peer, rank, handler_id, am_hdr);
-  status = MPIDI_MAD_not_asked(rank, handler_id, am_hdr, MPIDI_MAD_peer_error(status, rank, comm));
+  status = MPIDI_MAD_not_asked(rank, mad_peer_status(peer) < 0, handler_id, am_hdr,
+                               MPIDI_MAD_peer_error(status, rank, comm));
   return reply ? MPI_SUCCESS : status;
 }

@@ -101,18 +101,16 @@ void MPIDI_MAD_end_partitioned(MPIR_Request* request, int error) {
 
 /* What MPICH tells the members of a window one after the other: one who is gone must not keep the
  * others from hearing it, who wait for it.  The window's next synchronisation reports the error. */
-static int pass_over(int rank, int handler_id, const MPIDIG_win_cntrl_msg_t* message, int error) {
+static void pass_over(int rank, int handler_id, const MPIDIG_win_cntrl_msg_t* message, int error) {
   MPIR_Win* win = MPIDIU_map_lookup(MPIDI_global.win_map, message->win_id);
   const int answer = answer_to(handler_id);
-  MPIDIG_win_cntrl_msg_t its = {.win_id = message->win_id, .origin_rank = (uint32_t)rank};
+  MPIDIG_win_cntrl_msg_t answer_header = {.win_id = message->win_id, .origin_rank = (uint32_t)rank};
 
-  if (MPIDI_MAD_status(win->comm_ptr, rank) >= 0) return error; /* it may be told yet */
   MPIDI_MAD_note_trouble(win, error);
-  if (answer >= 0) MPIDI_MAD_window_message(answer, &its);
-  return MPI_SUCCESS;
+  if (answer >= 0) MPIDI_MAD_window_message(answer, &answer_header);
 }
 
-int MPIDI_MAD_not_asked(int rank, int handler_id, const void* am_hdr, int error) {
+int MPIDI_MAD_not_asked(int rank, bool gone, int handler_id, const void* am_hdr, int error) {
   switch (handler_id) {
     case MPIDIG_PART_CTS:
       MPIDI_MAD_end_partitioned(((const MPIDIG_part_cts_msg_t*)am_hdr)->rreq_ptr, error);
@@ -122,7 +120,9 @@ int MPIDI_MAD_not_asked(int rank, int handler_id, const void* am_hdr, int error)
     case MPIDIG_WIN_LOCKALL:
     case MPIDIG_WIN_UNLOCKALL:
     case MPIDIG_WIN_UNLOCK:
-      return pass_over(rank, handler_id, am_hdr, error);
+      if (!gone) return error; /* it may be told yet */
+      pass_over(rank, handler_id, am_hdr, error);
+      return MPI_SUCCESS;
     default:
       return error;
   }

@@ -307,9 +307,10 @@ int MPIDI_MAD_rank_error(int rank, MPIR_Comm* comm);
 /* mad_answers.c */
 void MPIDI_MAD_await_acknowledgement(MPIR_Request* sreq, mad_peer* peer);
 void MPIDI_MAD_forget_acknowledgement(MPIR_Request* sreq);
-/* The header has left, or could not: what is to be returned to who sent it. */
+/* The header has left, or could not, as its receiver is `gone` or for another reason.  Both return
+ * what is to be returned to who sent it. */
 int MPIDI_MAD_asked(mad_peer* peer, int rank, int handler_id, const void* am_hdr);
-int MPIDI_MAD_not_asked(int rank, int handler_id, const void* am_hdr, int error);
+int MPIDI_MAD_not_asked(int rank, bool gone, int handler_id, const void* am_hdr, int error);
 /* Whether this answer of the peer is awaited. */
 bool MPIDI_MAD_is_asked(const mad_peer* peer, int answer, uint64_t subject);
 /* A message is here, which may be an answer. */

@@ -5,8 +5,9 @@
  * for the same address, so peers tell whether a process is known already.  Before there is a
  * communicator the two roots exchange short notes with a tag (the port's), which wait here until
  * somebody asks for them.  Who has waited for an answer as long as it would takes its request back,
- * by a note of nothing, so that nobody accepts it afterwards; requests have numbers, so that an
- * answer which crossed that is not taken for that of the next one.
+ * by a note of nothing, so that nobody accepts it afterwards; if that crosses the answer, the one
+ * who accepted waits for a process that does not come.  Requests have numbers, so that such an
+ * answer is not taken for that of the next one.
  */
 #include "mad_core.h"
 
@@ -227,7 +228,7 @@ void MPIDI_MAD_forget_notes(const mad_peer* peer) {
   }
 }
 
-/* If that cannot be sent, the acceptor is gone, and so is the request. */
+/* As far as there are the acceptor and memory to tell it. */
 static void take_back(const wanted_t* wanted) {
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   (void)mad_send_header(MPIDI_MAD_global.engine, wanted->acceptor, MPIDI_MAD_HANDLER_DYNAMIC,
@@ -253,7 +254,8 @@ int MPIDI_MAD_dynamic_recv(int tag, void* buf, int size, int timeout) {
     found = take_note(&wanted, buf, (size_t)size);
     acceptor_status = wanted.acceptor ? mad_peer_status(wanted.acceptor) : MAD_SUCCESS;
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
-    if (!found && acceptor_status < 0) {
+    if (found) break; /* before another thread takes a request: what is answered next is this one */
+    if (acceptor_status < 0) {
       mpi_errno = MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                                        MPI_ERR_PORT, "**mad_failed", 0);
       goto fn_fail;
@@ -261,14 +263,14 @@ int MPIDI_MAD_dynamic_recv(int tag, void* buf, int size, int timeout) {
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     MPL_wtime(&now);
     MPL_wtime_diff(&start, &now, &elapsed);
-  } while (!found && (timeout == 0 || elapsed < timeout));
-  if (!found && wanted.acceptor) take_back(&wanted);
+  } while (timeout == 0 || elapsed < timeout);
   MPIR_ERR_CHKANDJUMP1(!found, mpi_errno, MPI_ERR_PORT, "**mad_dynamic", "**mad_dynamic %d",
                        timeout);
 
 fn_exit:
   return mpi_errno;
 fn_fail:
+  if (wanted.acceptor) take_back(&wanted);
   goto fn_exit;
 }
 

@@ -22,9 +22,9 @@ fn_fail:
   goto fn_exit;
 }
 
-/* Bytes from `*position` on; none where that is beyond the end. */
+/* Bytes from `*position` on; none where that is before the beginning or beyond the end. */
 static size_t left(MPI_Aint size, const MPI_Aint* position) {
-  return size > *position ? (size_t)(size - *position) : 0;
+  return *position >= 0 && size > *position ? (size_t)(size - *position) : 0;
 }
 
 int MPIDI_MAD_external_size(const char* representation, MPI_Aint count, MPI_Datatype datatype,

@@ -11,7 +11,7 @@ void* MPIDI_MAD_mpi_alloc_mem(MPI_Aint size, MPIR_Info* info) {
 
 int MPIDI_MAD_mpi_free_mem(void* ptr) { return MPIDIG_mpi_free_mem(ptr); }
 
-/* A partitioned request without a partner, which MPICH would look up all the same. */
+/* A partitioned request without a partner, whom MPICH's own would tell of it. */
 static int part_with_nobody(MPIR_Request_kind_t kind, const void* buf, int partitions,
                             MPI_Aint count, MPI_Datatype datatype, int tag, MPIR_Comm* comm,
                             MPIR_Request** out) {

@@ -13,23 +13,6 @@
  * that hydra's has not known for long, and wait for it for ever. */
 static bool is_alone(void) { return !getenv("PMI_FD") && !getenv("PMI_PORT"); }
 
-static bool is_finalized = false;
-
-/* What MPICH 4.0 has of communicators and types is not made anew for a second start, nor does a
- * launcher serve a process again. */
-static int init(int* spawned) {
-  if (!is_finalized) return PMI_Init(spawned);
-  fprintf(stderr,
-          "ch4:mad: the last session of this process was finalized, and MPICH 4.0 cannot start MPI "
-          "again; keep a session until no other is to be opened\n");
-  return PMI_FAIL;
-}
-
-static int finalize(void) {
-  is_finalized = true;
-  return PMI_Finalize();
-}
-
 static int universe_size(int* size) {
   if (!is_alone()) return PMI_Get_universe_size(size);
   *size = MPIR_UNIVERSE_SIZE_NOT_AVAILABLE;
@@ -42,8 +25,8 @@ static int pmi_get(const char* kvs, int rank, const char* key, char* value, int 
 }
 
 static const mad_pmi pmi1 = {
-    .init = init,
-    .finalize = finalize,
+    .init = PMI_Init,
+    .finalize = PMI_Finalize,
     .abort = PMI_Abort,
     .get_rank = PMI_Get_rank,
     .get_size = PMI_Get_size,
@@ -97,6 +80,23 @@ const mad_pmi* MPIDI_MAD_pmi(void) {
 
   if (chosen == NULL) chosen = choose();
   return chosen;
+}
+
+static bool is_finalized = false;
+
+/* What MPICH 4.0 has of communicators and types is not made anew for a second start, nor does
+ * PMI-1's launcher serve a process again. */
+int MPIDI_MAD_pmi_init(int* has_parent) {
+  if (!is_finalized) return MPIDI_MAD_pmi()->init(has_parent);
+  fprintf(stderr,
+          "ch4:mad: the last session of this process was finalized, and MPICH 4.0 cannot start MPI "
+          "again; keep a session until no other is to be opened\n");
+  return PMI_FAIL;
+}
+
+int MPIDI_MAD_pmi_finalize(void) {
+  is_finalized = true;
+  return MPIDI_MAD_pmi()->finalize();
 }
 
 int MPIDI_MAD_spawn_multiple(int count, const char** commands, const char*** arguments,

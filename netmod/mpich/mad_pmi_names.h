@@ -7,14 +7,18 @@
 
 #include "mad_pmi.h"
 
-/* Processes that a PMIx launcher started spawn none: an MPI error, and a line that says why. */
+/* A process that was finalized is refused, with a line that says why. */
+int MPIDI_MAD_pmi_init(int* has_parent);
+int MPIDI_MAD_pmi_finalize(void);
+
+/* Processes that a PMIx launcher started, or nobody, spawn none: an MPI error, and such a line. */
 int MPIDI_MAD_spawn_multiple(int count, const char** commands, const char*** arguments,
                              const int* processes, const int* info_counts,
                              const PMI_keyval_t** infos, int put_count, const PMI_keyval_t* put,
                              int* errors);
 
-#define PMI_Init MPIDI_MAD_pmi()->init
-#define PMI_Finalize MPIDI_MAD_pmi()->finalize
+#define PMI_Init MPIDI_MAD_pmi_init
+#define PMI_Finalize MPIDI_MAD_pmi_finalize
 #define PMI_Abort MPIDI_MAD_pmi()->abort
 #define PMI_Get_rank MPIDI_MAD_pmi()->get_rank
 #define PMI_Get_size MPIDI_MAD_pmi()->get_size

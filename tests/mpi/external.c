@@ -221,6 +221,9 @@ static void rooms(void) {
   error = MPI_Unpack_external("external32", packed, sizeof(packed), &position, in, 4, MPI_INT);
   CHECK_CLASS(error, MPI_ERR_TRUNCATE);
   CHECK(position == 4 && in[0] == 9, "something was unpacked, to %ld", (long)position);
+  position = 0;
+  CHECK_CLASS(MPI_Unpack_external("external32", packed, 0, &position, in, 1, MPI_INT),
+              MPI_ERR_TRUNCATE);
   end = 40; /* beyond the end */
   CHECK_CLASS(MPI_Pack_external("external32", out, 1, MPI_INT, packed, sizeof(packed), &end),
               MPI_ERR_TRUNCATE);

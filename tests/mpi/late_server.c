@@ -7,12 +7,13 @@
 
 #include "support/check.h"
 
-enum { kTag = 3, kClients = 2, kPause_s = 3, kTries = 20 };
+/* Clients wait for a second each time: the server is there in the middle of one. */
+enum { kTag = 3, kClients = 2, kPause_us = 3500000, kTries = 20 };
 
 /* The clients come one after the other, the second when all that the first gave up is long past. */
 static void serve(const char* port) {
   int met[kClients + 1] = {0};
-  sleep(kPause_s);
+  usleep(kPause_us);
   for (int i = 0; i < kClients; i++) {
     MPI_Comm client = MPI_COMM_NULL;
     int who = 0;

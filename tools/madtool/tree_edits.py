@@ -3,8 +3,8 @@
 Three let ch4 know a third netmod.  Two repair datatype bugs of 4.0.2 that upstream fixed later, so that what
 MPICH does without us can be believed.  One lets MPI_Finalize end when a process of the node has died; three let
 processes that wait for others of the node in MPI_Init sleep.  Those of
-MPI_Pack and its kin let them work at absolute addresses; external32 is the netmod's. Two keep a session after the
-last from crashing before it can be refused.  Some give MPI's extended error classes their texts,
+MPI_Pack and its kin let them work at absolute addresses; external32 is the netmod's. Three keep a session after the
+last from crashing before it can be refused, two let partitioned requests have nobody.  Some give MPI's extended error classes their texts,
 one keeps more VCIs than there are from being used before the netmod can refuse them, and one has MPI_Init of a
 spawned process return why its parent cannot be reached.  One gives short reductions the algorithm with the fewest
 messages, five have reductions return the errors of their parts, one keeps MPI_Reduce in place from an address that is none,
@@ -170,6 +170,13 @@ _WHY_EXTERNAL = "external32 of structs and of MPI_WCHAR ended the process, long 
 def _external(old: str, new: str) -> Edit:
     """MPI_Pack_external and its kin are the netmod's."""
     return Edit(_PACKING, old, new, False, _WHY_EXTERNAL)
+
+
+def _looked_up(partner: str) -> Edit:
+    """A partitioned request's partner is no process where there is none."""
+    place = f"MPIDIU_comm_rank_to_av(comm, {partner})"
+    return Edit("src/mpid/ch4/src/ch4_part.c", f"av = {place}", f"av = ({partner} == MPI_PROC_NULL) ? NULL : {place}", False,
+                "MPI_PROC_NULL was looked up before the table of processes")  # fmt: skip
 
 
 _WHY_PACKED = "MPICH's datatype engine packed at half the speed of ours and less (perf/results.md)"
@@ -382,7 +389,30 @@ EDITS = (
         False,
         _WHY_ANEW,
     ),
-    Edit("maint/extractcvars.in", "    static int initialized = FALSE;\n", "    int initialized = FALSE;\n", False, _WHY_ANEW),
+    Edit(
+        "maint/extractcvars.in",
+        "    const char *tmp_str;\n    static int initialized = FALSE;\n    MPIR_T",
+        "    const char *tmp_str;\n    MPIR_T",
+        False,
+        _WHY_ANEW,
+    ),
+    Edit(
+        "maint/extractcvars.in",
+        "any MT issues here? */\n    if (initialized)\n        return MPI_SUCCESS;\n    initialized = TRUE;\n\nEOT",
+        "any MT issues here? */\n\nEOT",
+        False,
+        _WHY_ANEW,
+    ),
+    _looked_up("dest"),
+    _looked_up("source"),
+    Edit(
+        f"{_TYPE_CALLS}/unpack_external.c",
+        "    if (insize == 0) {\n        goto fn_exit;\n    }\n",
+        "    if (outcount == 0) {\n        goto fn_exit;\n    }\n",
+        False,
+        "of no bytes any number of elements could be unpacked",
+        times=2,  # MPI_X and MPI_X_c
+    ),
     _user_buffer("pack", "inbuf", "incount"),
     _user_buffer("unpack", "outbuf", "outcount"),
     _user_buffer_external("pack_external", "inbuf", "incount"),
