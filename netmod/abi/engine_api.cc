@@ -1,5 +1,7 @@
 // The C functions of engines and peers: they check what the caller gave, then call mad_engine.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -58,10 +60,12 @@ int give_address(const char* function, const mad::EngineAddress& address, void* 
 
 }  // namespace
 
-extern "C" void mad_config_init(mad_config* config) {
-  if (config == nullptr) return;
-  *config = mad_config{};
-  config->abi_version = MAD_ABI_VERSION;
+extern "C" void mad_config_fill(mad_config* config, size_t bytes, uint32_t abi_version) {
+  static_assert(offsetof(mad_config, abi_version) == 0);  // in every version
+  if (config == nullptr || bytes < sizeof(abi_version)) return;
+  std::memset(static_cast<void*>(config), 0, bytes);
+  std::memcpy(static_cast<void*>(config), &abi_version, sizeof(abi_version));
+  if (abi_version != MAD_ABI_VERSION || bytes != sizeof(mad_config)) return;
   config->connect_timeout = kConnectTimeoutSeconds;
   config->silence_ms = static_cast<std::uint32_t>(mad::Silence::kTimeout.count());
   config->goodbye_ms = static_cast<std::uint32_t>(mad::FabricOptions().linger.count());

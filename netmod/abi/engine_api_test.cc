@@ -32,6 +32,22 @@ TEST(EngineApi, ConfigInitGivesDefaults) {
   mad_config_init(nullptr);
 }
 
+// As of a program that was compiled before its library was replaced.
+TEST(EngineApi, WhoIsOfAnotherVersionGetsNoMoreThanItHasRoomForAndIsRefused) {
+  struct {
+    std::array<std::uint32_t, 4> config;
+    std::uint32_t behind;
+  } older;
+  std::memset(&older, 0xff, sizeof(older));
+  mad_config_fill(reinterpret_cast<mad_config*>(&older), sizeof(older.config), MAD_ABI_VERSION - 1);
+  EXPECT_EQ(older.config[0], static_cast<std::uint32_t>(MAD_ABI_VERSION - 1));
+  EXPECT_EQ(older.config[3], 0u);
+  EXPECT_EQ(older.behind, 0xffffffffu);
+  mad_engine* engine = nullptr;
+  EXPECT_EQ(mad_engine_open(reinterpret_cast<const mad_config*>(&older), &engine), MAD_ERR_VERSION);
+  EXPECT_EQ(engine, nullptr);
+}
+
 TEST(EngineApi, OpenRefusesWhatItCannotServe) {
   mad_config config = loopback();
   mad_engine* engine = nullptr;

@@ -365,8 +365,13 @@ typedef struct mad_config {
   void* context; /* given to every callback */
 } mad_config;
 
-/* Fills in ABI version and defaults; callbacks are NULL. */
-MAD_API void mad_config_init(mad_config* config);
+/* Fills in the caller's ABI version and defaults; callbacks are NULL.  Of a caller who was compiled
+ * for another version, whose structure may be another, all is 0 but that: mad_engine_open() refuses
+ * it. */
+MAD_API void mad_config_fill(mad_config* config, size_t bytes, uint32_t abi_version);
+static inline void mad_config_init(mad_config* config) {
+  mad_config_fill(config, sizeof(*config), MAD_ABI_VERSION);
+}
 
 /* The environment variable MAD_TRACE has the engine tell of every decision, with predicted times,
  * and write a summary when it closes.  Its value: a file to append to (%p in it: the process's id),

@@ -123,7 +123,7 @@ def _place(row: Row) -> str:
 
 
 def _slower(row: Row, mine: str, others: Sequence[str], most: float) -> bool:
-    """By more than `most` at the least times, and slower in at least 7 of 9 rounds."""
+    """By more than `most` at the least times, and slower in at least 7 of 9 rounds, 4 of 5."""
     for other in others:
         value = ratio(row.results.best(row.cell, mine), row.results.best(row.cell, other))
         slower, rounds = row.results.slower_rounds(row.cell, mine, other)

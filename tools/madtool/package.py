@@ -16,9 +16,9 @@ from pathlib import Path, PurePath
 from typing import List, Sequence
 
 from madtool import libmad_build, mpich_build, source
-from madtool.errors import Failure
+from madtool.errors import Failure, Missing
 from madtool.log import say, stage
-from madtool.paths import cache_root, file_digest, load_settings
+from madtool.paths import CHECKOUT, cache_root, file_digest, load_settings
 from madtool.relocation import relocate
 
 PREFIX = "/opt/mad-mpich"
@@ -77,7 +77,7 @@ PACKAGES = (
     Package(
         DEVELOPMENT,
         "MPICH on the mad netmod, compilers and headers",
-        "Depends: mad-mpich (= {version}), gcc, libc6-dev\nRecommends: g++, gfortran, pkg-config\n",
+        "Depends: mad-mpich (= {version}), gcc, libc6-dev, libhwloc-dev\nRecommends: g++, gfortran, pkg-config\n",
         Alternatives("mpi", _COMPILERS[0], _COMPILERS[1:]),
     ),
 )
@@ -96,8 +96,14 @@ def is_development(path: PurePath, link: bool) -> bool:
 
 
 def version() -> str:
-    """MPICH's and libmad's, as Debian writes what one package has of two."""
-    return f"{source.RELEASE}+mad{libmad_build.target()[len('libmad.so.'):]}"
+    """MPICH's and libmad's, as Debian writes what one package has of two, and of which commit, if that is known.
+
+    A later commit's is higher, so that it replaces an earlier one.
+    """
+    git = subprocess.run(["git", "-C", str(CHECKOUT), "log", "-1", "--date=format-local:%Y%m%d.%H%M", "--format=+%cd.g%h"],
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False,
+                         env={**os.environ, "TZ": "UTC"})  # fmt: skip
+    return f"{source.RELEASE}+mad{libmad_build.target()[len('libmad.so.'):]}{git.stdout.strip()}"
 
 
 def _output(*command: str, cwd: Path = Path()) -> str:
@@ -226,6 +232,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def _package(arguments: argparse.Namespace) -> int:
     prefix = mpich_build.need_prefix()
+    if load_settings().get("named_prefix"):
+        raise Missing(f"{prefix} was named by --prefix, and may have files of others; packages are made of a prefix of the "
+                      "cache: run tools/mad build without --prefix first")  # fmt: skip
     output = Path(arguments.output).absolute() if arguments.output else cache_root() / "packages"
     with stage("packages: made of what is installed"):
         made = make(prefix, Path(load_settings()["tree"]) / "COPYRIGHT", output, arguments.alternatives)

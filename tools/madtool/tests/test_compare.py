@@ -6,6 +6,7 @@ import sys
 import unittest
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Callable, Dict, List
 from unittest import mock
 
@@ -77,6 +78,13 @@ class Table(unittest.TestCase):
         for slower in range(10):
             results = results_of([{"mad": 2, "a": 1 if turn < slower else 3} for turn in range(9)])
             self.assertEqual(results.lost_to(self.CELL, "mad", ["a"]), ["a"] if slower >= 7 else [], slower)
+
+    def test_a_peer_that_is_gone_when_a_cell_is_tried_again_has_won_it(self) -> None:
+        results = results_of(9 * [{"mad": 2, "a": 1, "b": 1}])
+        again = [{"mad": Timing(2, 2), "a": Timing(3, 3)}] * 9  # b has ended meanwhile, a is slower
+        measuring = SimpleNamespace(rounds_of=lambda cell, alone: again)
+        question = compare_table.Comparison("mad", ["a", "b"], against_peers=True)
+        self.assertEqual(compare._Run.slower(measuring, results, [question]), [[(self.CELL, ["b"])]])  # type: ignore[arg-type]
 
     def test_means_by_group(self) -> None:
         results = results_of([{"mad": 1, "a": 2}], Cell("rows-8", 16 << 10))

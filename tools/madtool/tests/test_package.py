@@ -9,6 +9,7 @@ from pathlib import Path
 from madtool import package
 from madtool.errors import Failure
 from madtool.relocation import relocate
+from madtool.paths import save_settings
 from madtool.tests.support import CacheTest, call
 
 _LIBRARY = 'const char *mad_where(void) { return PREFIX "/etc/mad.conf"; }\n'
@@ -115,6 +116,16 @@ class BeforeBuild(CacheTest):
         code, _, err = call(["package"])
         self.assertEqual(code, 2)
         self.assertIn("tools/mad build", err)
+
+
+class NamedPrefix(CacheTest):
+    def test_what_others_have_there_is_not_shipped(self) -> None:
+        (self.scratch / "bin").mkdir()
+        (self.scratch / "bin" / "mpiexec").write_text("")
+        save_settings({"prefix": str(self.scratch), "named_prefix": str(self.scratch)})
+        code, _, err = call(["package"])
+        self.assertEqual(code, 2)
+        self.assertIn("named by --prefix", err)
 
 
 class Relocation(CacheTest):
