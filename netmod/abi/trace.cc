@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <new>
 #include <utility>
 
@@ -163,7 +166,38 @@ void Trace::summarize() noexcept {
   }
 }
 
+namespace {
+
+// Of this thread: what it writes raises neither SIGPIPE nor SIGXFSZ, of whom nobody reads any more
+// and of a file that may not grow.  One that was pending before stays.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigemptyset(&ours_);
+    sigaddset(&ours_, SIGPIPE);
+    sigaddset(&ours_, SIGXFSZ);
+    sigpending(&pending_);
+    pthread_sigmask(SIG_BLOCK, &ours_, &before_);
+  }
+  ~NoSignals() {
+    for (const int number : {SIGPIPE, SIGXFSZ}) {
+      if (sigismember(&pending_, number) == 1) sigdelset(&ours_, number);
+    }
+    const timespec at_once{};
+    while (sigtimedwait(&ours_, nullptr, &at_once) > 0) continue;
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t ours_, pending_, before_;
+};
+
+}  // namespace
+
 void Trace::write(const std::string& text) {
+  const NoSignals quiet;
   std::size_t written = 0;
   while (file_ >= 0 && written < text.size()) {
     const ssize_t now = ::write(file_, text.data() + written, text.size() - written);

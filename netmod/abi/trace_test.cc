@@ -1,9 +1,12 @@
 // What a traced engine writes, and that nothing goes wrong where it cannot write.
 #include "netmod/abi/trace.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -211,6 +214,25 @@ TEST_F(Traced, AFullDiskEndsTheTraceAndNothingElse) {
   for (const char c : said) lines += c == '\n' ? 1 : 0;
   EXPECT_EQ(lines, 2u) << "one for each engine: " << said;
   EXPECT_NE(said.find("No space left"), std::string::npos);
+}
+
+// As where it goes to a program that has seen enough.
+TEST_F(Traced, AReaderThatLeavesEndsTheTraceAndNothingElse) {
+  ASSERT_EQ(::mkfifo(file_.c_str(), 0600), 0);
+  const int reader = ::open(file_.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  ::testing::internal::CaptureStderr();
+  {
+    Exchange pair;
+    pair.message(500, nullptr, 1, MAD_PATH_AUTO);
+    ::close(reader);
+    pair.message(500, nullptr, 1, MAD_PATH_AUTO);
+    pair.close();
+  }
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("Broken pipe"), std::string::npos);
+  sigset_t pending;
+  sigpending(&pending);
+  EXPECT_EQ(sigismember(&pending, SIGPIPE), 0);
 }
 
 TEST_F(Traced, StandardErrorWillDo) {

@@ -9,6 +9,7 @@
 
 #include "madlike/driver/loopback/loopback.h"
 #include "madlike/message/session/bytes_payload.h"
+#include "tests/support/allocations.h"
 #include "tests/support/bytes.h"
 
 namespace mad {
@@ -116,6 +117,21 @@ TEST_F(InboundMessageTest, ChunksComeWhileOthersAreTaken) {
     EXPECT_EQ(inbound_->take().message, b_.arrived[i]);
     EXPECT_TRUE(inbound_->empty());
   }
+}
+
+TEST_F(InboundMessageTest, WhatIsKeptDoesNotGrowWithTheLength) {
+  constexpr std::uint32_t kWaiting = 3, kLong = 10000;
+  std::uint32_t sequence = 0;
+  const auto one_more = [&] { add(sequence, sequence % kChunks), ++sequence; };
+  while (sequence < kWaiting) one_more();
+  for (int i = 0; i < 20; ++i) one_more(), (void)inbound_->take();
+  const std::size_t before = test::allocations().count;
+  while (sequence < kLong) {
+    one_more();
+    const std::uint32_t taken = sequence - 1 - kWaiting;
+    ASSERT_EQ(inbound_->take().message, b_.arrived[taken % kChunks]);
+  }
+  EXPECT_EQ(test::allocations().count, before);
 }
 
 TEST_F(InboundMessageTest, AGapFailsTheRestAndIsRefused) {
