@@ -34,9 +34,11 @@ _RANKS_OF_PROBE, _PROBE_S = 4, 120
 class Calls(NamedTuple):
     """What the launcher's calls take on this machine, in µs."""
 
-    put: float
+    put: float  # of one process alone
     get: float
     fence: float
+    served_put: float  # each, of many that all processes of a node have at once
+    served_get: float
 
 
 class Row(NamedTuple):
@@ -63,7 +65,7 @@ def number(text: str) -> int:
 def others_way(name: str, card: int, ranks: int, per_node: int, calls: Calls) -> Row:
     """Every process puts a card, of so many characters; the processes of a node read all there are from one proxy."""
     characters = card + len(_CARD_KEY) + len("1-") + len(str(ranks - 1))
-    seconds = (per_node * calls.put + calls.fence + ranks * calls.get) / 1e6
+    seconds = (per_node * calls.served_put + calls.fence + ranks * calls.served_get) / 1e6
     return Row(name, characters, 0, ranks, ranks, seconds)
 
 
@@ -203,7 +205,8 @@ def run(arguments: argparse.Namespace) -> int:
                 *(others_way(whose, card, size, per_node, calls) for whose, card in cards.items())]  # fmt: skip
 
     costs = _simulated(program, ranks, per_node)
-    print(f"the launcher here: put {calls.put:.0f} µs, get {calls.get:.0f} µs, fence {calls.fence:.0f} µs")
+    print(f"the launcher here: put {calls.put:.0f} µs, get {calls.get:.0f} µs, fence {calls.fence:.0f} µs; "
+          f"of many at once each put {calls.served_put:.0f} µs, each get {calls.served_get:.0f} µs")  # fmt: skip
     for line in [*table(rows(ranks, costs), ranks, per_node), *naming(costs, ranks, per_node)]:
         print(line)
     if plots:

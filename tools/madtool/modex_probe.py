@@ -32,15 +32,33 @@ def median_us(call: "Callable[[int], object]") -> float:
     return statistics.median(times)
 
 
+def served_us(launcher: Launcher, call: "Callable[[int], object]") -> float:
+    """Of each call while all processes have theirs served at once, one after the other by one proxy."""
+    launcher.ask("cmd=barrier_in")
+    begin = time.perf_counter()
+    for number in range(_ROUNDS):
+        call(number)
+    launcher.ask("cmd=barrier_in")
+    return 1e6 * (time.perf_counter() - begin) / (_ROUNDS * int(os.environ["PMI_SIZE"]))
+
+
 def main() -> None:
     rank, launcher = os.environ["PMI_RANK"], Launcher()
-    key = f"cmd=put kvsname={launcher.name} key=probe-{rank}"
-    put = median_us(lambda number: launcher.ask(f"{key}-{number} value={_VALUE}"))
+
+    def put(number: int, key: str = "probe") -> object:
+        return launcher.ask(f"cmd=put kvsname={launcher.name} key={key}-{rank}-{number} value={_VALUE}")
+
+    def get(number: int) -> object:
+        return launcher.ask(f"cmd=get kvsname={launcher.name} key=probe-0-{number}")
+
+    times = {"served_put": served_us(launcher, put), "served_get": served_us(launcher, get)}
+    if rank == "0":  # the others wait
+        times["put"] = median_us(lambda number: put(number, "alone"))
+        times["get"] = median_us(get)
     launcher.ask("cmd=barrier_in")
-    get = median_us(lambda number: launcher.ask(f"cmd=get kvsname={launcher.name} key=probe-0-{number}"))
-    fence = median_us(lambda _: launcher.ask("cmd=barrier_in"))
+    times["fence"] = median_us(lambda _: launcher.ask("cmd=barrier_in"))
     if rank == "0":
-        print(json.dumps({"put": put, "get": get, "fence": fence}), flush=True)
+        print(json.dumps(times), flush=True)
     launcher.ask("cmd=finalize")
 
 
