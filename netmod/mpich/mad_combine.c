@@ -192,8 +192,8 @@ int MPIDI_MAD_operands(const MPIDI_MAD_atomic_t* atomic, const MPIDI_MAD_layout_
 
   *from = *before = (MPIDI_MAD_layout_t){NULL, 0, NULL, 0};
   *element = element_of(replaces ? atomic->target.datatype : origin->datatype);
-  if (*element == MPI_DATATYPE_NULL && replaces) *element = MPI_BYTE; /* they are only moved */
-  if (atomic->is_put) *element = MPI_BYTE;
+  if (atomic->is_put || (*element == MPI_DATATYPE_NULL && replaces))
+    *element = MPI_BYTE; /* they are only moved */
   MPIR_ERR_CHKANDJUMP(*element == MPI_DATATYPE_NULL, mpi_errno, MPI_ERR_TYPE, "**dtype");
   if (!replaces && !atomic->compare) { /* a target takes what does not fit for a lie */
     mpi_errno = (*MPIR_OP_HDL_TO_DTYPE_FN(atomic->op))(*element);

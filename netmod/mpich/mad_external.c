@@ -7,19 +7,21 @@
 
 /* Checks what the three have in common, and finds the type. */
 static int begin(const char* representation, MPI_Datatype datatype, mad_type** type) {
-  int mpi_errno = MPI_SUCCESS;
-
   if (representation == NULL || strcmp(representation, "external32") != 0)
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_ARG,
                                 "**mad_datarep", "**mad_datarep %s",
                                 representation ? representation : "(null)");
   *type = MPIDI_MAD_kinds_of(datatype);
-  MPIR_ERR_CHKANDJUMP(*type == NULL, mpi_errno, MPI_ERR_TYPE, "**dtype");
+  return *type ? MPI_SUCCESS
+               : MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                      MPI_ERR_TYPE, "**dtype", 0);
+}
 
-fn_exit:
-  return mpi_errno;
-fn_fail:
-  goto fn_exit;
+/* `bytes` are found, or were moved, unless `status` is an error; `*at` goes on by them. */
+static int end(int status, uint64_t bytes, MPI_Aint* at) {
+  if (status < 0) return MPIDI_MAD_error(status);
+  *at += (MPI_Aint)bytes;
+  return MPI_SUCCESS;
 }
 
 /* Bytes from `*position` on; none where that is before the beginning or beyond the end. */
@@ -29,49 +31,38 @@ static size_t left(MPI_Aint size, const MPI_Aint* position) {
 
 int MPIDI_MAD_external_size(const char* representation, MPI_Aint count, MPI_Datatype datatype,
                             MPI_Aint* size) {
-  int mpi_errno = MPI_SUCCESS;
-  int status;
   mad_type* type;
-  uint64_t bytes;
+  uint64_t bytes = 0;
+  int status, mpi_errno = begin(representation, datatype, &type);
 
-  mpi_errno = begin(representation, datatype, &type);
   if (mpi_errno != MPI_SUCCESS) return mpi_errno;
+  *size = 0;
   status = mad_type_external_size(type, (uint64_t)count, &bytes);
-  if (status < 0) return MPIDI_MAD_error(status);
-  *size = (MPI_Aint)bytes;
-  return MPI_SUCCESS;
+  return end(status, bytes, size);
 }
 
 int MPIDI_MAD_pack_external(const char* representation, const void* buf, MPI_Aint count,
                             MPI_Datatype datatype, void* packed, MPI_Aint room,
                             MPI_Aint* position) {
-  int mpi_errno = MPI_SUCCESS;
-  int status;
   mad_type* type;
-  uint64_t bytes;
+  uint64_t bytes = 0;
+  int status, mpi_errno = begin(representation, datatype, &type);
 
-  mpi_errno = begin(representation, datatype, &type);
   if (mpi_errno != MPI_SUCCESS) return mpi_errno;
   status = mad_type_pack_external(buf, (uint64_t)count, type, (char*)packed + *position,
                                   left(room, position), &bytes);
-  if (status < 0) return MPIDI_MAD_error(status);
-  *position += (MPI_Aint)bytes;
-  return MPI_SUCCESS;
+  return end(status, bytes, position);
 }
 
 int MPIDI_MAD_unpack_external(const char* representation, const void* packed, MPI_Aint size,
                               MPI_Aint* position, void* buf, MPI_Aint count,
                               MPI_Datatype datatype) {
-  int mpi_errno = MPI_SUCCESS;
-  int status;
   mad_type* type;
-  uint64_t bytes;
+  uint64_t bytes = 0;
+  int status, mpi_errno = begin(representation, datatype, &type);
 
-  mpi_errno = begin(representation, datatype, &type);
   if (mpi_errno != MPI_SUCCESS) return mpi_errno;
   status = mad_type_unpack_external(buf, (uint64_t)count, type, (const char*)packed + *position,
                                     left(size, position), &bytes);
-  if (status < 0) return MPIDI_MAD_error(status);
-  *position += (MPI_Aint)bytes;
-  return MPI_SUCCESS;
+  return end(status, bytes, position);
 }

@@ -13,7 +13,7 @@ int MPIDI_MAD_mpi_free_mem(void* ptr) { return MPIDIG_mpi_free_mem(ptr); }
 
 /* A partitioned request without a partner, whom MPICH's own would tell of it. */
 static int part_with_nobody(MPIR_Request_kind_t kind, const void* buf, int partitions,
-                            MPI_Aint count, MPI_Datatype datatype, int tag, MPIR_Comm* comm,
+                            MPI_Aint count, MPI_Datatype datatype, MPIR_Comm* comm,
                             MPIR_Request** out) {
   MPIR_Request* req = NULL;
   int mpi_errno = MPI_SUCCESS;
@@ -27,13 +27,10 @@ static int part_with_nobody(MPIR_Request_kind_t kind, const void* buf, int parti
   MPIDI_PART_REQUEST(req, buffer) = (void*)buf;
   MPIDI_PART_REQUEST(req, count) = count;
   MPIDI_PART_REQUEST(req, datatype) = datatype;
-  if (kind == MPIR_REQUEST_KIND__PART_SEND) {
+  if (kind == MPIR_REQUEST_KIND__PART_SEND)
     MPIDI_PART_REQUEST(req, u.send.dest) = MPI_PROC_NULL;
-  } else {
+  else
     MPIDI_PART_REQUEST(req, u.recv.source) = MPI_PROC_NULL;
-    MPIDI_PART_REQUEST(req, u.recv.tag) = tag;
-    MPIDI_PART_REQUEST(req, u.recv.context_id) = comm->context_id;
-  }
   MPIDIG_PART_REQUEST(req, peer_req_ptr) = NULL;
   req->u.part.partitions = partitions;
   MPIR_Part_request_inactivate(req);
@@ -51,8 +48,8 @@ int MPIDI_MAD_mpi_psend_init(const void* buf, int partitions, MPI_Aint count, MP
                              int rank, int tag, MPIR_Comm* comm, MPIR_Info* info,
                              MPIDI_av_entry_t* av, MPIR_Request** req) {
   if (rank == MPI_PROC_NULL)
-    return part_with_nobody(MPIR_REQUEST_KIND__PART_SEND, buf, partitions, count, datatype, tag,
-                            comm, req);
+    return part_with_nobody(MPIR_REQUEST_KIND__PART_SEND, buf, partitions, count, datatype, comm,
+                            req);
   return MPIDIG_mpi_psend_init(buf, partitions, count, datatype, rank, tag, comm, info, req);
 }
 
@@ -60,7 +57,7 @@ int MPIDI_MAD_mpi_precv_init(void* buf, int partitions, MPI_Aint count, MPI_Data
                              int rank, int tag, MPIR_Comm* comm, MPIR_Info* info,
                              MPIDI_av_entry_t* av, MPIR_Request** req) {
   if (rank == MPI_PROC_NULL)
-    return part_with_nobody(MPIR_REQUEST_KIND__PART_RECV, buf, partitions, count, datatype, tag,
-                            comm, req);
+    return part_with_nobody(MPIR_REQUEST_KIND__PART_RECV, buf, partitions, count, datatype, comm,
+                            req);
   return MPIDIG_mpi_precv_init(buf, partitions, count, datatype, rank, tag, comm, info, req);
 }

@@ -82,7 +82,6 @@ static void add_by_path(const char* family, size_t offset, const char* what) {
   static char names[4 * MAD_PATH_COUNT][48]; /* MPI_T keeps the pointers */
   static int used;
 
-  used %= 4 * MAD_PATH_COUNT; /* a new start of MPI_T has the same names */
   for (int path = 0; path < MAD_PATH_COUNT; path++) {
     const char* path_name = (path == MAD_PATH_AUTO) ? "contiguous" : mad_path_name((mad_path)path);
     char* name = names[used++];
@@ -129,17 +128,11 @@ static void add_all(void) {
                 "bytes received by each fabric of the list, without those of remote writes");
 }
 
-/* MPI_T outlives MPI_Finalize where the program has started it itself. */
-static bool is_added(void) {
-  const name2index_hash_t* found;
-
-  HASH_FIND_STR(pvar_hashs[MPI_T_PVAR_CLASS_COUNTER - MPIR_T_PVAR_CLASS_FIRST], "mad_headers_sent",
-                found);
-  return found != NULL;
-}
-
 void MPIDI_MAD_pvars_init(void) {
-  if (!is_added()) PVAR_GATED_ACTION(MAD, add_all());
+  static bool added; /* MPI_T outlives MPI_Finalize */
+
+  if (!added) PVAR_GATED_ACTION(MAD, add_all());
+  added = true;
 }
 
 void MPIDI_MAD_pvars_finalize(void) {
