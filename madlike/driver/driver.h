@@ -83,6 +83,7 @@ struct DriverCaps {
   bool beyond_host = true;        // it may reach engines of other hosts
   bool remote_write = false;      // expose() and post_write() work
   bool scattered_writes = false;  // expose_scattered() works
+  bool one_sided = false;         // share(), post_put() and post_get() work
   /// The kinds of links that it may have, the nearest peers' first.  A link can do what its kind
   /// can, and perhaps more, which the two find out when they meet: what is read or written directly
   /// (write_runs_from, offered_from, most_offered, offers_are_weighed), and longer writes
@@ -112,7 +113,8 @@ class ScatteredMemory {
 struct Completion {
   enum class Kind {
     kSent,         // context's packet left; its segments are free.  status tells success
-    kWritten,      // context's remote write left; its segments are free.  status tells success
+    kWritten,      // context's remote write left, or its put or get is done; its segments are free.
+                   // status tells success
     kReceived,     // `bytes` arrived from `connection`, `rest` more of the same packet follow;
                    // they stay until release(buffer), or that of a later piece if this has none;
                    // with a rest, and where place_rest() works, it is the last of its connection
@@ -123,7 +125,7 @@ struct Completion {
   };
   Kind kind = Kind::kSent;
   ConnectionId connection = 0;
-  void* context = nullptr;  // as given to post_send() / post_write()
+  void* context = nullptr;  // as given to post_send(), post_write(), post_put() or post_get()
   Segment bytes;            // kReceived: where a packet begins 8-byte aligned
   std::size_t rest = 0;     // kReceived: bytes
   void* buffer = nullptr;   // kReceived: what release() wants; null: nothing
@@ -199,6 +201,30 @@ class Driver {
   /// is received.
   virtual Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                             std::uint64_t offset, void* context) = 0;
+
+  /// Lets every peer that is told the token put into `memory` and get from it, this process doing
+  /// nothing for it, until unshare(), when none is to do so any more.  Whoever does ends its own
+  /// connection.  Only with caps().one_sided.
+  virtual Result<ExposureToken> share(Segment /*memory*/) {
+    return Status(StatusCode::kInvalidArgument, "this fabric shares no memory");
+  }
+  virtual void unshare(const ExposureToken& /*token*/) {}
+
+  /// Places `packet`, within the limits of a write, at `offset` of memory that the peer shares.
+  /// kInProgress: kWritten follows when it is there for all who read that memory; kAgain; error.
+  /// In no order with packets, writes, or other puts and gets.
+  virtual Status post_put(ConnectionId /*connection*/, SegmentList /*packet*/,
+                          const ExposureToken& /*token*/, std::uint64_t /*offset*/,
+                          void* /*context*/) {
+    return {StatusCode::kInvalidArgument, "this fabric shares no memory"};
+  }
+  /// Reads what stands at `offset` of memory that the peer shares, to `memory` or a first part of
+  /// it: how many bytes, at least one, which are there when kWritten follows.  kAgain; error.
+  virtual Result<std::size_t> post_get(ConnectionId /*connection*/, Segment /*memory*/,
+                                       const ExposureToken& /*token*/, std::uint64_t /*offset*/,
+                                       void* /*context*/) {
+    return Status(StatusCode::kInvalidArgument, "this fabric shares no memory");
+  }
 
   /// Reads `bytes` of the peer's memory from `address` on, where the peer offered them, to the
   /// first bytes of `memory`, which lists its runs.  ok: they are there; else the memory may hold

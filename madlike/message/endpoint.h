@@ -102,7 +102,8 @@ class Endpoint {
   struct Packets {
     /// How many it holds of those that packets for `use` are taken from.
     std::size_t& held(OutgoingPacket::Use use) {
-      if (use == OutgoingPacket::Use::kControl) return controls;
+      const bool small = use == OutgoingPacket::Use::kControl || use == OutgoingPacket::Use::kGet;
+      if (small) return controls;
       return is_streamed(use) ? streaming : first;
     }
 

@@ -218,6 +218,21 @@ bool Messenger::send_short(Endpoint& to, const TaggedHeader& header, const Whole
   return impl_->sender().send_short(to, header, payload);
 }
 
+bool Messenger::is_one_sided(const Endpoint& peer) {
+  return peer.state.may_send() && !peer.foreign && peer.driver->caps().one_sided;
+}
+
+Status Messenger::put(Endpoint& to, const ExposureToken& memory, std::uint64_t offset,
+                      OutgoingMessage& put) {
+  return impl_->sender().access(to, memory, offset, nullptr, put);
+}
+
+Status Messenger::get(Endpoint& from, const ExposureToken& memory, std::uint64_t offset,
+                      Segment into, OutgoingMessage& get) {
+  get.payload_bytes = into.size;
+  return impl_->sender().access(from, memory, offset, into.begin(), get);
+}
+
 Status Messenger::accept(IncomingMessage& message, PayloadSink& sink, std::uint64_t bytes,
                          void* context) {
   return impl_->receiver().accept(message, sink, bytes, context);

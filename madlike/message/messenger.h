@@ -73,7 +73,8 @@ class Endpoint;         // one peer; owned by the messenger, lives as long as it
 class IncomingMessage;  // a message with payload that has arrived; owned by the messenger until it
                         // is done
 
-/// One message on its way out; owned by the caller, who keeps it (and its source) until on_sent().
+/// One message on its way out, or one put or get of memory that the peer shares; owned by the
+/// caller, who keeps it (and its source) until on_sent().
 class OutgoingMessage {
  public:
   OutgoingMessage() = default;
@@ -107,6 +108,8 @@ class OutgoingMessage {
     Phase phase = Phase::kNone;
     bool has_window = false;
     bool offered = false;            // the receiver may read the payload itself
+    bool one_sided = false;          // a put or a get: nobody is told of it at the peer
+    std::byte* into = nullptr;       // a get's: where its bytes belong
     std::uint32_t id = 0;            // ours, while the receiver may name it; else 0
     std::uint32_t peer_id = 0;       // the receiver's
     std::uint32_t posts = 0;         // packets not yet complete that it waits for
@@ -268,6 +271,17 @@ class Messenger {
   /// frame: then it has left, and nothing has to remember it.  False: nothing was done.
   bool send_short(Endpoint& to, const TaggedHeader& header, Segment payload);
   bool send_short(Endpoint& to, const TaggedHeader& header, const WholePayload& payload);
+
+  /// Whether memory can be put to and got from at this peer, by the fabric that it is connected by
+  /// already.
+  static bool is_one_sided(const Endpoint& peer);
+  /// Places the payload of `put` at `offset` of memory that the peer shares (Driver::share()) on
+  /// the fabric that it is connected by; is_one_sided(to).  kInProgress: on_sent() follows when it
+  /// is there for all who read that memory.
+  Status put(Endpoint& to, const ExposureToken& memory, std::uint64_t offset, OutgoingMessage& put);
+  /// Reads from there into `into`.  kInProgress: on_sent() follows when it is here.
+  Status get(Endpoint& from, const ExposureToken& memory, std::uint64_t offset, Segment into,
+             OutgoingMessage& get);
 
   /// Receives the first `bytes` of the payload into `sink`, the rest is dropped at the sender where
   /// possible.  ok: complete now, on_received() is not called; kInProgress: on_received(context,

@@ -27,7 +27,9 @@ struct OutgoingPacket {
     kControl,  // a frame without payload and message header
     kFirst,    // a message's first frame
     kData,     // a frame of streamed payload
-    kWrite     // a remote write of streamed payload
+    kWrite,    // a remote write of streamed payload
+    kPut,      // a part of a put
+    kGet       // no packet, but a part of a get that is under way
   };
   explicit OutgoingPacket(PacketPool* owner, Segment memory) : packet(memory, 1, 0), pool(owner) {}
 
@@ -38,12 +40,15 @@ struct OutgoingPacket {
   OutgoingPacket* next = nullptr;      // in the pool's free list
   Use use = Use::kFirst;
   std::uint32_t connections_left = 0;  // of the endpoint when it was posted
-  ExposureToken window{};              // kWrite
+  ExposureToken window{};              // kWrite, kPut
   std::uint64_t window_offset = 0;
 };
 
+inline bool is_remote_write(OutgoingPacket::Use use) {
+  return use == OutgoingPacket::Use::kWrite || use == OutgoingPacket::Use::kPut;
+}
 inline bool is_streamed(OutgoingPacket::Use use) {
-  return use == OutgoingPacket::Use::kData || use == OutgoingPacket::Use::kWrite;
+  return use == OutgoingPacket::Use::kData || is_remote_write(use);
 }
 
 class PacketPool {

@@ -45,7 +45,7 @@ OutgoingPacket* Poster::take(Endpoint& to, OutgoingPacket::Use use, std::uint64_
   packet->endpoint = &to;
   packet->use = use;
   ++held;
-  const bool is_write = use == OutgoingPacket::Use::kWrite;
+  const bool is_write = is_remote_write(use);
   packet->packet.reset(is_write ? to.link.max_write_iov : to.link.max_iov,
                        std::min<std::uint64_t>(
                            bytes, is_write ? to.link.max_write_bytes : to.link.max_packet_bytes));
@@ -78,11 +78,46 @@ Status Poster::post_to_driver(OutgoingPacket& packet) {
   Endpoint& to = *packet.endpoint;
   packet.connections_left = to.state.connections_left();
   const SegmentList segments = packet.packet.segments();
-  if (packet.use != OutgoingPacket::Use::kWrite) {
-    return to.driver->post_send(to.state.connection(), segments, &packet);
+  const ConnectionId connection = to.state.connection();
+  if (packet.use == OutgoingPacket::Use::kPut) {
+    return to.driver->post_put(connection, segments, packet.window, packet.window_offset, &packet);
   }
-  return to.driver->post_write(to.state.connection(), segments, packet.window, packet.window_offset,
-                               &packet);
+  if (packet.use == OutgoingPacket::Use::kWrite) {
+    return to.driver->post_write(connection, segments, packet.window, packet.window_offset,
+                                 &packet);
+  }
+  return to.driver->post_send(connection, segments, &packet);
+}
+
+std::size_t Poster::get(Endpoint& from, const ExposureToken& memory, std::uint64_t offset,
+                        Segment place, OutgoingMessage& message) {
+  OutgoingPacket* const packet = take_control(from, OutgoingPacket::Use::kGet);
+  if (packet == nullptr) return 0;
+  packet->connections_left = from.state.connections_left();
+  const Result<std::size_t> posted =
+      from.driver->post_get(from.state.connection(), place, memory, offset, packet);
+  if (!posted.ok()) {
+    give_back(*packet);
+    (void)not_posted(from, posted.status());
+    return 0;
+  }
+  packet->message = &message;
+  let_wait(message, from);
+  ++core_.posts;
+  ++from.packets.posts;
+  return *posted;
+}
+
+OutgoingPacket* Poster::take_control(Endpoint& to, OutgoingPacket::Use use) {
+  OutgoingPacket* const packet = core_.controls.take(to.packets.controls);
+  if (packet == nullptr) {
+    core_.activate(to);
+    return nullptr;
+  }
+  packet->endpoint = &to;
+  packet->use = use;
+  ++to.packets.controls;
+  return packet;
 }
 
 void Poster::let_wait(OutgoingMessage& message, Endpoint& to) {
@@ -123,8 +158,8 @@ bool Poster::retry_unposted(Endpoint& to) {
   return true;
 }
 
-// False: the driver took nothing that was to be built in its memory.
-bool Poster::not_lent(Endpoint& to, const Status& posted) {
+// False: the driver took nothing.
+bool Poster::not_posted(Endpoint& to, const Status& posted) {
   if (posted.again()) {
     core_.activate(to);
   } else {
@@ -149,7 +184,7 @@ bool Poster::finish_lent(Endpoint& to) {
   while (left > 0) {
     LentPacket<decltype(build)> piece(&core_.lent, left, message->run_bytes, build);
     const Status posted = to.driver->post_lent(to.state.connection(), piece);
-    if (!posted.ok()) return not_lent(to, posted);
+    if (!posted.ok()) return not_posted(to, posted);
     left = piece.left();
   }
   if (message != nullptr) forget_pieces(to);
@@ -202,14 +237,8 @@ bool Poster::post_control(Endpoint& to, Frame& frame, Segment body, OutgoingMess
 // Where no memory is lent, or not yet, or a message waits until it has left.
 bool Poster::post_as_packet(Endpoint& to, const Frame& frame, Segment body,
                             OutgoingMessage* message) {
-  OutgoingPacket* const packet = core_.controls.take(to.packets.controls);
-  if (packet == nullptr) {
-    core_.activate(to);
-    return false;
-  }
-  packet->endpoint = &to;
-  packet->use = OutgoingPacket::Use::kControl;
-  ++to.packets.controls;
+  OutgoingPacket* const packet = take_control(to, OutgoingPacket::Use::kControl);
+  if (packet == nullptr) return false;
   packet->packet.reset(1, core_.controls.packet_bytes());
   const Segment room = packet->packet.staging_room();
   encode_frame(frame, room.begin());

@@ -36,14 +36,19 @@ class Poster {
   bool send(Endpoint& to, OutgoingPacket::Use use, std::uint64_t bytes, std::uint64_t run_bytes,
             OutgoingMessage* message, const Build& build);
   /// Has `build(Packet&)` build payload of `message` that is written at `offset` in memory of the
-  /// peer.  As send().
+  /// peer, or put there.  As send().
   template <typename Build>
-  bool write(Endpoint& to, const ExposureToken& window, std::uint64_t offset, std::uint64_t bytes,
-             OutgoingMessage& message, const Build& build);
+  bool write(Endpoint& to, OutgoingPacket::Use use, const ExposureToken& window,
+             std::uint64_t offset, std::uint64_t bytes, OutgoingMessage& message,
+             const Build& build);
+  /// Has the driver read to `place`, or a first part of it, from `offset` of memory that the peer
+  /// shares: how many bytes, or 0.  Does not finish the message.
+  std::size_t get(Endpoint& from, const ExposureToken& memory, std::uint64_t offset, Segment place,
+                  OutgoingMessage& message);
   /// Has `packet`, of `bytes`, written to lent memory.  False: it was not, as send() has it.
   bool post_lent(Endpoint& to, PacketWriter& packet, std::size_t bytes) {
     const Status posted = to.driver->post_lent(to.state.connection(), packet);
-    if (!posted.ok()) return not_lent(to, posted);
+    if (!posted.ok()) return not_posted(to, posted);
     count_sent(to, bytes);
     return true;
   }
@@ -65,13 +70,14 @@ class Poster {
   template <typename Build>
   class LentPacket;
   OutgoingPacket* take(Endpoint& to, OutgoingPacket::Use use, std::uint64_t bytes);
+  OutgoingPacket* take_control(Endpoint& to, OutgoingPacket::Use use);
   void give_back(OutgoingPacket& packet);
   template <typename Build>
   bool build_and_post(OutgoingPacket& packet, OutgoingMessage* message, const Build& build);
   void post(OutgoingPacket& packet);
   bool post_as_packet(Endpoint& to, const Frame& frame, Segment body, OutgoingMessage* message);
   bool retry_unposted(Endpoint& to);
-  bool not_lent(Endpoint& to, const Status& posted);
+  bool not_posted(Endpoint& to, const Status& posted);
   bool finish_lent(Endpoint& to);
   void forget_pieces(Endpoint& to);
   void wait_for_pieces(Endpoint& to, OutgoingMessage& message, std::uint64_t left);
@@ -122,9 +128,10 @@ bool Poster::send(Endpoint& to, OutgoingPacket::Use use, std::uint64_t bytes,
 }
 
 template <typename Build>
-bool Poster::write(Endpoint& to, const ExposureToken& window, std::uint64_t offset,
-                   std::uint64_t bytes, OutgoingMessage& message, const Build& build) {
-  OutgoingPacket* const packet = take(to, OutgoingPacket::Use::kWrite, bytes);
+bool Poster::write(Endpoint& to, OutgoingPacket::Use use, const ExposureToken& window,
+                   std::uint64_t offset, std::uint64_t bytes, OutgoingMessage& message,
+                   const Build& build) {
+  OutgoingPacket* const packet = take(to, use, bytes);
   if (packet == nullptr) return false;
   packet->window = window;
   packet->window_offset = offset;

@@ -36,7 +36,7 @@ class PosterTest : public ::testing::Test {
   }
   /// Writes so many bytes of the message's memory.
   bool write(Endpoint& to, std::size_t bytes, OutgoingMessage& message) {
-    return poster_.write(to, {1000, 7}, 24, bytes, message, [&](Packet& packet) {
+    return poster_.write(to, OutgoingPacket::Use::kWrite, {1000, 7}, 24, bytes, message, [&](Packet& packet) {
       packet.reference({users_, bytes});
       return true;
     });
@@ -117,7 +117,7 @@ TEST_F(PosterTest, PacketsHaveTheRoomThatIsAskedForWithinTheLimitsOfTheirUse) {
        {std::array{100u, 100u, 100u}, {1000u, 512u, 1000u}, {5000u, 512u, 4096u}}) {
     EXPECT_FALSE(poster_.send(to_, Use::kFirst, asked, kRunBytes, nullptr, look));
     EXPECT_EQ(room, sent);
-    EXPECT_FALSE(poster_.write(to_, {}, 0, asked, message, look));
+    EXPECT_FALSE(poster_.write(to_, OutgoingPacket::Use::kWrite, {}, 0, asked, message, look));
     EXPECT_EQ(room, written);
   }
   expect_nothing_held();

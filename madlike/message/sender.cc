@@ -352,6 +352,21 @@ bool Sender::send_short(Endpoint& to, const TaggedHeader& header, const WholePay
   return post_short(to, header, payload);
 }
 
+Status Sender::access(Endpoint& peer, const ExposureToken& memory, std::uint64_t offset,
+                      std::byte* into, OutgoingMessage& access) {
+  auto& state = state_of(access);
+  state = {};
+  state.endpoint = &peer;
+  state.one_sided = state.has_window = true;
+  state.into = into;
+  state.accepted = access.payload_bytes;
+  state.window.token = {memory.address + offset, memory.key};
+  ++core_.messages;
+  streamer_.start(access);
+  (void)streamer_.next(peer);
+  return StatusCode::kInProgress;
+}
+
 void Sender::clear(IncomingMessage& message, bool just_arrived) {
   Endpoint& to = *message.endpoint;
   const bool now = to.queue.push_clearance(message, just_arrived, core_.turn);

@@ -31,6 +31,10 @@ class Sender {
   bool send_short(Endpoint& to, const TaggedHeader& header, Segment payload);
   bool send_short(Endpoint& to, const TaggedHeader& header, const WholePayload& payload);
 
+  /// Messenger::put(), and get() with a place for the bytes.
+  Status access(Endpoint& peer, const ExposureToken& memory, std::uint64_t offset, std::byte* into,
+                OutgoingMessage& access);
+
   /// Says that all of a message, of so many bytes, was read.  False: it cannot leave now, as others
   /// wait to, or the fabric takes nothing.
   bool tell_taken(Endpoint& to, std::uint32_t id, std::uint64_t bytes);

@@ -18,6 +18,8 @@ bool Streamer::next(Endpoint& to) {
   bool moved = false;
   if (!state.has_window) {
     moved = data(to, message);
+  } else if (state.into != nullptr) {
+    moved = get(to, message);
   } else if (state.sent < state.accepted) {
     moved = write(to, message);
   } else {
@@ -83,9 +85,24 @@ bool Streamer::write(Endpoint& to, OutgoingMessage& message) {
     return bytes > 0;
   };
   const std::uint64_t most = std::min(limit(message), place.bytes);
-  if (!poster_.write(to, state.window.token, place.offset, most, message, build)) return false;
-  if (state.sent == state.accepted) (void)placed(to, message);
+  const auto use = state.one_sided ? OutgoingPacket::Use::kPut : OutgoingPacket::Use::kWrite;
+  if (!poster_.write(to, use, state.window.token, place.offset, most, message, build)) return false;
+  if (state.sent < state.accepted) return true;
+  if (state.one_sided) {
+    state.phase = OutgoingPhase::kFinished;
+  } else {
+    (void)placed(to, message);
+  }
   return true;
+}
+
+bool Streamer::get(Endpoint& from, OutgoingMessage& message) {
+  auto& state = state_of(message);
+  const Segment rest{state.into + state.sent, static_cast<std::size_t>(limit(message))};
+  const std::size_t bytes = poster_.get(from, state.window.token, state.sent, rest, message);
+  state.sent += bytes;
+  if (state.sent == state.accepted) state.phase = OutgoingPhase::kFinished;
+  return bytes > 0;
 }
 
 // The fabric brings it after the bytes.  What cannot leave now gets another turn.

@@ -1,5 +1,5 @@
 // Streamer: the rest of a payload, after its receiver said where it goes - as DATA frames, or as
-// remote writes and then PLACED.
+// remote writes and then PLACED; and puts and gets, which nobody is told of at the peer.
 //
 // Messages of one endpoint take turns, a packet each.
 #ifndef MADLIKE_MESSAGE_STREAMER_H_
@@ -22,6 +22,7 @@ class Streamer {
  private:
   bool data(Endpoint& to, OutgoingMessage& message);
   bool write(Endpoint& to, OutgoingMessage& message);
+  bool get(Endpoint& from, OutgoingMessage& message);
   bool placed(Endpoint& to, OutgoingMessage& message);
   static std::uint64_t limit(OutgoingMessage& message);
   std::uint64_t fill(Endpoint& to, Packet& packet, OutgoingMessage& message);

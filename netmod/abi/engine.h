@@ -53,6 +53,12 @@ struct ReceiveOperation final : IncomingOperation {
 
 }  // namespace mad
 
+struct mad_memory {
+  std::size_t fabric = 0;  // number of the one that shares it
+  mad::ExposureToken token;
+  mad_memory_key key;
+};
+
 struct mad_engine final : private mad::MessageEvents {
  public:
   /// `told` is what peers are told of this machine; tests play others.
@@ -139,6 +145,22 @@ struct mad_engine final : private mad::MessageEvents {
   void discard(const mad_incoming& incoming);
   void tell_tagged(mad_op* op, const mad_arrival* arrival, const mad::Status& status);
   void tell_sent(mad_op* op, const mad::Status& status);
+
+  /// Memory that peers access by the first fabric that can; kAgain: none can.
+  mad::Result<std::unique_ptr<mad_memory>> share(mad::Segment memory);
+  void unshare(const mad_memory& memory) {
+    messenger_->driver(memory.fabric).unshare(memory.token);
+  }
+  /// Whether the peer's memory can be accessed now.
+  bool reaches(const mad_peer& peer, const mad_memory_key& memory) const {
+    return mad::Messenger::is_one_sided(*peer.endpoint) &&
+           caps(mad::route(*peer.endpoint).driver).name == memory.fabric;
+  }
+  /// kInProgress: on_sent() follows; reaches().
+  mad::Status put(mad_peer& to, const mad_memory_key& memory, std::uint64_t offset,
+                  mad::Segment from, mad_op* op);
+  mad::Status get(mad_peer& from, const mad_memory_key& memory, std::uint64_t offset,
+                  mad::Segment to, mad_op* op);
 
   const mad_counters& counters();
   mad_fabric_counters fabric_counters(std::size_t fabric) const;

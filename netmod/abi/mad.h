@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-#define MAD_ABI_VERSION 15
+#define MAD_ABI_VERSION 16
 #define MAD_ADDRESS_MAX 110   /* bytes of an engine's address; MPI's port names can carry as much */
 #define MAD_FABRICS_MAX 4     /* fabrics of one engine */
 #define MAD_FABRICS_BYTES 128 /* their names, as one text with its end */
@@ -472,6 +472,34 @@ MAD_API int mad_send_soon(mad_engine* engine, mad_peer* peer, uint8_t handler, c
 MAD_API int mad_recv(mad_engine* engine, mad_incoming* incoming, void* base, uint64_t count,
                      const mad_type* type, mad_path path, mad_op* op, uint64_t* received);
 MAD_API void mad_discard(mad_engine* engine, mad_incoming* incoming);
+
+/* ---- one-sided ---- */
+
+/* Memory that peers put to and get from while this process does nothing: where one of its fabrics
+ * can, as those of RDMA devices.  Who accesses what is not shared loses its own connection. */
+typedef struct mad_memory mad_memory;
+/* What a peer has to know of it; travels by value. */
+typedef struct mad_memory_key {
+  uint64_t address, key;
+  char fabric[24]; /* by which it is reached; empty: by none */
+} mad_memory_key;
+
+/* Shares `bytes` bytes (> 0) with all peers, and has the fabric lock them in memory where it has to.
+ * MAD_NOT_NOW: no fabric of the engine shares memory; MAD_ERR_MEMORY: it cannot be locked. */
+MAD_API int mad_memory_share(mad_engine* engine, void* base, size_t bytes, mad_memory** out);
+MAD_API void mad_memory_get_key(const mad_memory* memory, mad_memory_key* out);
+/* Before the engine is closed, and when no peer accesses it any more. */
+MAD_API void mad_memory_unshare(mad_engine* engine, mad_memory* memory);
+
+/* Writes `bytes` bytes (> 0) at `offset` of memory that the peer shares, or reads them from there,
+ * in no order with anything else.  MAD_IN_PROGRESS: on_sent() follows when they are there, for all
+ * who read that memory, or here.  MAD_NOT_NOW: nothing was done, as the peer is not connected yet,
+ * or by another fabric, or represents data otherwise.  The caller sees to it that they are within
+ * what is shared. */
+MAD_API int mad_put(mad_engine* engine, mad_peer* peer, const mad_memory_key* memory,
+                    uint64_t offset, const void* from, size_t bytes, mad_op* op);
+MAD_API int mad_get(mad_engine* engine, mad_peer* peer, const mad_memory_key* memory,
+                    uint64_t offset, void* to, size_t bytes, mad_op* op);
 
 /* ---- start-up data ---- */
 

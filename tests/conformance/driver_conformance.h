@@ -19,6 +19,7 @@
 
 #include "gtest/gtest.h"
 #include "madlike/driver/driver.h"
+#include "tests/support/bytes.h"
 
 namespace mad {
 
@@ -112,6 +113,14 @@ class DriverConformance : public ::testing::TestWithParam<DriverFactory> {
   Status send(Station& from, ConnectionId connection, SegmentList packet, void* context);
   Status write(Station& from, ConnectionId connection, SegmentList packet,
                const ExposureToken& token, std::uint64_t offset, void* context);
+  /// Puts all of them into memory that b shares, and waits until they are there.
+  bool put(Bytes bytes, const ExposureToken& token, std::uint64_t offset);
+  /// Gets a first part of `memory`, all of it if it is not longer than a packet.
+  bool get_first(Segment memory, const ExposureToken& token, std::uint64_t offset, void* context);
+  /// Gets all of it, one part after the other.
+  bool get(Segment memory, const ExposureToken& token, std::uint64_t offset);
+  /// Whether a's posts with these contexts are done, all well.
+  bool all_finished(std::vector<int>& contexts);
   /// Connects a to b and waits until a packet each way has arrived.
   void establish();
 

@@ -1,4 +1,5 @@
-// Memory of the other side: remote writes, to one run and to many, and what is offered to be read.
+// Memory of the other side: remote writes, to one run and to many, what is offered to be read, and
+// what is shared.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -61,6 +62,92 @@ TEST_P(DriverConformance, RemoteWritesAreVisibleBeforeAFollowingPacket) {
   }
   for (std::size_t i = size + 32; i < target.size(); ++i) ASSERT_EQ(target[i], std::byte{0xEE});
   pair.b->withdraw(to_a, *token);
+}
+
+// Every length around the limits; and the peer does nothing for it but to let its fabric move.
+TEST_P(DriverConformance, SharedMemoryIsPutToAndGotFrom) {
+  establish();
+  const DriverCaps& caps = pair.a->caps();
+  if (!caps.one_sided) {
+    Bytes bytes(8);
+    EXPECT_FALSE(pair.b->share({bytes.data(), bytes.size()}).ok());
+    const Segment all{bytes.data(), bytes.size()};
+    EXPECT_TRUE(pump([&] { return pair.a->post_put(to_b, {}, {}, 0, nullptr).error(); }));
+    EXPECT_TRUE(pump([&] { return pair.a->post_get(to_b, all, {}, 0, nullptr).status().error(); }));
+    return;
+  }
+  const std::size_t most = caps.nearest().max_write_bytes;
+  Bytes target(most + 64, std::byte{0xEE});
+  const Result<ExposureToken> token = pair.b->share({target.data(), most + 32});
+  ASSERT_TRUE(token.ok()) << token.status().message();
+  unsigned seed = 0;
+  for (const std::size_t size : {std::size_t{1}, std::size_t{8}, std::size_t{8175},
+                                 std::size_t{8177}, std::size_t{65537}, most}) {
+    const Bytes bytes = pattern(size, ++seed);
+    const std::uint64_t offset = seed % 32;
+    ASSERT_TRUE(put(bytes, *token, offset));
+    ASSERT_TRUE(std::equal(bytes.begin(), bytes.end(), target.begin() + seed % 32)) << size;
+    Bytes got(size + 1, std::byte{0x11});
+    ASSERT_TRUE(get({got.data(), size}, *token, offset));
+    EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), got.begin())) << size;
+    EXPECT_EQ(got[size], std::byte{0x11});
+  }
+  for (std::size_t i = most + 32; i < target.size(); ++i) ASSERT_EQ(target[i], std::byte{0xEE});
+  EXPECT_TRUE(b->received.empty()) << "nobody is told";
+  pair.b->unshare(*token);
+}
+
+// More of them than any fabric takes at once, of one run and of several, in both directions.
+TEST_P(DriverConformance, ManyPutsAndGetsAreUnderWay) {
+  establish();
+  if (!pair.a->caps().one_sided) GTEST_SKIP() << "no memory is shared on this fabric";
+  constexpr std::size_t kEach = 3000, kMany = 300;
+  Bytes target(kEach * kMany), got(kEach * kMany);
+  const Result<ExposureToken> token = pair.b->share({target.data(), target.size()});
+  ASSERT_TRUE(token.ok()) << token.status().message();
+  Bytes bytes = pattern(target.size(), 77);
+  std::vector<int> contexts(kMany);
+  for (std::size_t i = 0; i < kMany; ++i) {
+    std::vector<Segment> segments = {{bytes.data() + i * kEach, 1000},
+                                     {bytes.data() + i * kEach + 1000, kEach - 1000}};
+    if (pair.a->caps().nearest().max_write_iov < 2) {
+      segments = {{bytes.data() + i * kEach, kEach}};
+    }
+    Status status;
+    ASSERT_TRUE(pump([&] {
+      status = pair.a->post_put(to_b, list(segments), *token, i * kEach, &contexts[i]);
+      return !status.again();
+    }));
+    ASSERT_TRUE(status.in_progress()) << status.message();
+  }
+  ASSERT_TRUE(pump([&] { return all_finished(contexts); }));
+  EXPECT_TRUE(target == bytes);
+  a->finished.clear();
+  for (std::size_t i = 0; i < kMany; ++i) {
+    ASSERT_TRUE(get_first({got.data() + i * kEach, kEach}, *token, i * kEach, &contexts[i]));
+  }
+  ASSERT_TRUE(pump([&] { return all_finished(contexts); }));
+  EXPECT_TRUE(got == bytes);
+  pair.b->unshare(*token);
+}
+
+// Whoever accesses what is not shared any more ends its own connection, or is told so; nothing is
+// written.
+TEST_P(DriverConformance, WhatIsNotSharedAnyMoreIsNotAccessed) {
+  establish();
+  if (!pair.a->caps().one_sided) GTEST_SKIP() << "no memory is shared on this fabric";
+  Bytes target(64, std::byte{0xEE});
+  const Result<ExposureToken> token = pair.b->share({target.data(), target.size()});
+  ASSERT_TRUE(token.ok()) << token.status().message();
+  pair.b->unshare(*token);
+  Bytes bytes = pattern(64, 3);
+  const Segment all{bytes.data(), bytes.size()};
+  ASSERT_TRUE(pump([&] {
+    return pair.a->post_put(to_b, {&all, 1}, *token, 0, &bytes).in_progress();
+  }));
+  ASSERT_TRUE(pump([&] { return a->finished.count(&bytes) == 1; }));
+  EXPECT_TRUE(a->finished_status[&bytes].error());
+  EXPECT_EQ(target, Bytes(64, std::byte{0xEE}));
 }
 
 // Runs of `run` bytes, `stride` apart.

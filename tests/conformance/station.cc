@@ -185,6 +185,54 @@ Status DriverConformance::write(Station& from, ConnectionId connection, SegmentL
   return status;
 }
 
+bool DriverConformance::put(Bytes bytes, const ExposureToken& token, std::uint64_t offset) {
+  const Segment all{bytes.data(), bytes.size()};
+  Status status;
+  const bool posted = pump([&] {
+    status = pair.a->post_put(to_b, {&all, 1}, token, offset, &bytes);
+    return !status.again();
+  });
+  EXPECT_TRUE(status.in_progress()) << status.message();
+  return posted && pump([&] { return a->finished.count(&bytes) == 1; }) &&
+         a->finished_status[&bytes].ok();
+}
+
+bool DriverConformance::get_first(Segment memory, const ExposureToken& token, std::uint64_t offset,
+                                  void* context) {
+  Result<std::size_t> posted = Status(StatusCode::kAgain);
+  const bool done = pump([&] {
+    posted = pair.a->post_get(to_b, memory, token, offset, context);
+    return !posted.status().again();
+  });
+  EXPECT_TRUE(posted.ok()) << posted.status().message();
+  return done && posted.ok() && *posted == memory.size;
+}
+
+bool DriverConformance::get(Segment memory, const ExposureToken& token, std::uint64_t offset) {
+  while (memory.size > 0) {
+    Result<std::size_t> posted = Status(StatusCode::kAgain);
+    int context = 0;
+    a->finished.clear();
+    const bool done = pump([&] {
+      posted = pair.a->post_get(to_b, memory, token, offset, &context);
+      return !posted.status().again();
+    });
+    EXPECT_TRUE(posted.ok()) << posted.status().message();
+    if (!done || !posted.ok() || *posted == 0 || *posted > memory.size) return false;
+    if (!pump([&] { return a->finished.count(&context) == 1; })) return false;
+    if (!a->finished_status[&context].ok()) return false;
+    memory = {memory.begin() + *posted, memory.size - *posted};
+    offset += *posted;
+  }
+  return true;
+}
+
+bool DriverConformance::all_finished(std::vector<int>& contexts) {
+  return std::all_of(contexts.begin(), contexts.end(), [this](int& context) {
+    return a->finished.count(&context) == 1 && a->finished_status[&context].ok();
+  });
+}
+
 void DriverConformance::establish() {
   to_b = connect();
   std::uint64_t word = 0x1122334455667788;

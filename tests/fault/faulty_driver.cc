@@ -147,6 +147,23 @@ Status FaultyDriver::post_lent(ConnectionId connection, PacketWriter& writer) {
   return after_post(connection, status);
 }
 
+Status FaultyDriver::post_put(ConnectionId connection, SegmentList packet,
+                              const ExposureToken& token, std::uint64_t offset, void* context) {
+  const Status refused = before_post(connection);
+  if (!refused.ok()) return refused;
+  return after_post(connection, inner_->post_put(connection, packet, token, offset, context));
+}
+
+Result<std::size_t> FaultyDriver::post_get(ConnectionId connection, Segment memory,
+                                           const ExposureToken& token, std::uint64_t offset,
+                                           void* context) {
+  const Status refused = before_post(connection);
+  if (!refused.ok()) return refused;
+  Result<std::size_t> posted = inner_->post_get(connection, memory, token, offset, context);
+  if (posted.ok()) (void)after_post(connection, StatusCode::kInProgress);
+  return posted;
+}
+
 Status FaultyDriver::before_expose(ConnectionId connection) {
   if (cut_.count(connection) != 0) return death();
   if (!happens(plan_.refuse_expose)) return {};

@@ -93,6 +93,12 @@ class FaultyDriver final : public Driver {
                                          std::uint64_t first, std::uint64_t size) override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
+  Result<ExposureToken> share(Segment memory) override { return inner_->share(memory); }
+  void unshare(const ExposureToken& token) override { inner_->unshare(token); }
+  Status post_put(ConnectionId connection, SegmentList packet, const ExposureToken& token,
+                  std::uint64_t offset, void* context) override;
+  Result<std::size_t> post_get(ConnectionId connection, Segment memory, const ExposureToken& token,
+                               std::uint64_t offset, void* context) override;
   Status read_offered(ConnectionId connection, std::uint64_t address, std::uint64_t bytes,
                       ScatteredMemory& memory) override;
   Status place_rest(ConnectionId connection, ScatteredMemory& memory, std::uint64_t first) override;

@@ -77,6 +77,23 @@ ssize_t write_message(fid_ep* ep, const fi_msg_rma* message, std::uint64_t flags
   return error;
 }
 
+ssize_t read_message(fid_ep* ep, const fi_msg_rma* message, std::uint64_t flags) {
+  StrictDomain& domain = domain_of(ep->rma);
+  const auto lock = domain.lock();
+  StrictEndpoint& endpoint = *domain.endpoint(ep);
+  if (message->rma_iov_count != 1) return refuse(domain.persona(), "a read of several places");
+  if (domain.rules().is_full(endpoint)) return -FI_EAGAIN;
+  const std::string wrong = domain.rules().send(endpoint, message->msg_iov, message->desc,
+                                                message->iov_count, FI_READ, false,
+                                                message->context);
+  if (!wrong.empty()) return refuse(domain.persona(), wrong);
+  fi_msg_rma passed = *message;
+  passed.desc = nullptr;
+  const ssize_t error = real(ep->rma).readmsg(ep, &passed, flags);
+  if (error != 0) domain.rules().taken_back(endpoint, FI_READ, message->context);
+  return error;
+}
+
 bool too_long(const Persona& persona, std::size_t bytes) {
   return bytes > persona.connect_data_bytes;
 }
@@ -313,8 +330,8 @@ void StrictDomain::watch_endpoint(fid_ep& opened) {
   }
   if (fi_ops_rma* const calls = tables_.hook(opened.rma)) {
     const std::size_t size = calls->size;
-    *calls = {size,        not_watched,   not_watched, not_watched, not_watched,
-              not_watched, write_message, not_watched, not_watched, not_watched};
+    *calls = {size,        not_watched,   not_watched, read_message, not_watched,
+              not_watched, write_message, not_watched, not_watched,  not_watched};
   }
 }
 

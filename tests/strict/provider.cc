@@ -45,7 +45,7 @@ Info hints_below(fi_ep_type type) {
   hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
   rename(*hints->fabric_attr, provider_below(type));
   if (type == FI_EP_RDM) return hints;
-  hints->caps |= FI_RMA | FI_WRITE | FI_REMOTE_WRITE;
+  hints->caps |= FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
   hints->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
   hints->domain_attr->mr_mode = FI_MR_BASIC;
   hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS | FI_ORDER_SAW;

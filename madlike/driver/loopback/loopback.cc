@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "madlike/driver/loopback/port.h"
@@ -109,6 +110,7 @@ LoopbackNetwork::LoopbackNetwork(const LoopbackOptions& options)
   caps_.name = "loopback";
   caps_.beyond_host = false;
   caps_.remote_write = options.remote_write;
+  caps_.one_sided = options.remote_write && options.one_sided;
   LinkCaps& link = caps_.links.front();
   link.prices = caps_.name;
   link.max_iov = options.max_iov;
@@ -259,6 +261,42 @@ void LoopbackDriver::withdraw(ConnectionId id, const ExposureToken& token) {
   }
 }
 
+namespace {
+
+void copy_out(SegmentList packet, std::byte* out) {
+  for (const Segment& segment : packet) {
+    if (segment.size > 0) std::memcpy(out, segment.data, segment.size);
+    out += segment.size;
+  }
+}
+
+/// Where `bytes` bytes stand from `offset` on; null: not within the memory.
+std::byte* within(Segment memory, std::uint64_t offset, std::size_t bytes) {
+  const bool is = offset <= memory.size && bytes <= memory.size - offset;
+  return is ? memory.begin() + offset : nullptr;
+}
+
+Status no_access() { return {StatusCode::kProtocol, "remote access outside of exposed memory"}; }
+
+}  // namespace
+
+Status LoopbackDriver::may_write(ConnectionId id) const {
+  const Connection& connection = port_->connections[id];
+  if (connection.state == Connection::State::kGone) return connection.gone;
+  if (connection.state == Connection::State::kConnecting) return StatusCode::kAgain;
+  return port_->own_posts >= network_->queue_depth_ ? StatusCode::kAgain : StatusCode::kOk;
+}
+
+void LoopbackDriver::push_written(ConnectionId id, void* context, const Status& status) {
+  Completion written;
+  written.kind = Completion::Kind::kWritten;
+  written.connection = id;
+  written.context = context;
+  written.status = status;
+  port_->push(written);
+  ++port_->own_posts;
+}
+
 Status LoopbackDriver::post_write(ConnectionId id, SegmentList packet, const ExposureToken& token,
                                   std::uint64_t offset, void* context) {
   const std::size_t bytes = packet.bytes();
@@ -266,32 +304,69 @@ Status LoopbackDriver::post_write(ConnectionId id, SegmentList packet, const Exp
     return Status(StatusCode::kInvalidArgument, "write beyond the limits of the loopback fabric");
   }
   const Lock lock(network_->state_->mutex);
-  Connection& connection = port_->connections[id];
-  if (connection.state == Connection::State::kGone) return connection.gone;
-  if (connection.state == Connection::State::kConnecting) return StatusCode::kAgain;
-  if (port_->own_posts >= network_->queue_depth_) return StatusCode::kAgain;
-
-  Completion written;
-  written.kind = Completion::Kind::kWritten;
-  written.connection = id;
-  written.context = context;
-  LoopbackPort& peer = *connection.peer;
-  const auto found = peer.exposures.find(token.key);
-  const bool allowed =
-      found != peer.exposures.end() && found->second.connection == connection.peer_id &&
-      offset <= found->second.memory.size && bytes <= found->second.memory.size - offset;
-  if (allowed) {
-    std::byte* out = found->second.memory.begin() + offset;
-    for (const Segment& segment : packet) {
-      if (segment.size > 0) std::memcpy(out, segment.data, segment.size);
-      out += segment.size;
-    }
-  } else {
-    written.status = Status(StatusCode::kProtocol, "remote write outside of exposed memory");
-  }
-  port_->push(written);
-  ++port_->own_posts;
+  Status status = may_write(id);
+  if (!status.ok()) return status;
+  const Connection& connection = port_->connections[id];
+  const auto found = connection.peer->exposures.find(token.key);
+  const bool exposed = found != connection.peer->exposures.end() &&
+                       found->second.connection == connection.peer_id;
+  std::byte* const out = exposed ? within(found->second.memory, offset, bytes) : nullptr;
+  if (out != nullptr) copy_out(packet, out);
+  push_written(id, context, out != nullptr ? Status() : no_access());
   return StatusCode::kInProgress;
+}
+
+Result<ExposureToken> LoopbackDriver::share(Segment memory) {
+  const Lock lock(network_->state_->mutex);
+  if (!caps().one_sided) return Status(StatusCode::kInvalidArgument, "no memory is shared here");
+  ExposureToken token;
+  token.key = port_->next_key++;
+  port_->shared[token.key] = memory;
+  return token;
+}
+
+void LoopbackDriver::unshare(const ExposureToken& token) {
+  const Lock lock(network_->state_->mutex);
+  port_->shared.erase(token.key);
+}
+
+std::byte* LoopbackDriver::shared_at(const LoopbackPort& peer, const ExposureToken& token,
+                                     std::uint64_t offset, std::size_t bytes) const {
+  const auto found = peer.shared.find(token.key);
+  return found == peer.shared.end() ? nullptr
+                                    : within(found->second, token.address + offset, bytes);
+}
+
+Status LoopbackDriver::post_put(ConnectionId id, SegmentList packet, const ExposureToken& token,
+                                std::uint64_t offset, void* context) {
+  const std::size_t bytes = packet.bytes();
+  if (!caps().one_sided || packet.count > caps().nearest().max_write_iov ||
+      bytes > caps().nearest().max_write_bytes) {
+    return Status(StatusCode::kInvalidArgument, "put beyond the limits of the loopback fabric");
+  }
+  const Lock lock(network_->state_->mutex);
+  Status status = may_write(id);
+  if (!status.ok()) return status;
+  std::byte* const out = shared_at(*port_->connections[id].peer, token, offset, bytes);
+  if (out != nullptr) copy_out(packet, out);
+  push_written(id, context, out != nullptr ? Status() : no_access());
+  return StatusCode::kInProgress;
+}
+
+Result<std::size_t> LoopbackDriver::post_get(ConnectionId id, Segment memory,
+                                             const ExposureToken& token, std::uint64_t offset,
+                                             void* context) {
+  if (!caps().one_sided) {
+    return Status(StatusCode::kInvalidArgument, "the loopback fabric shares no memory");
+  }
+  const Lock lock(network_->state_->mutex);
+  Status status = may_write(id);
+  if (!status.ok()) return status;
+  const std::size_t bytes = std::min(memory.size, caps().nearest().max_write_bytes);
+  const std::byte* const from = shared_at(*port_->connections[id].peer, token, offset, bytes);
+  if (from != nullptr) std::memcpy(memory.data, from, bytes);
+  push_written(id, context, from != nullptr ? Status() : no_access());
+  return bytes;
 }
 
 Status LoopbackDriver::read_offered(ConnectionId id, std::uint64_t address, std::uint64_t bytes,

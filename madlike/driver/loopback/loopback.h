@@ -22,6 +22,7 @@ struct LoopbackOptions {
   std::size_t inject_bytes = 256;
   std::size_t queue_depth = 64;  // packets per connection and direction that are not yet released
   bool remote_write = true;
+  bool one_sided = true;
   std::size_t max_write_iov = 16;
   std::size_t max_write_bytes = 1024 * 1024;
   std::size_t piece_bytes = 0;                     // as in LinkCaps
@@ -71,6 +72,12 @@ class LoopbackDriver : public Driver {
   void withdraw(ConnectionId connection, const ExposureToken& token) override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
+  Result<ExposureToken> share(Segment memory) override;
+  void unshare(const ExposureToken& token) override;
+  Status post_put(ConnectionId connection, SegmentList packet, const ExposureToken& token,
+                  std::uint64_t offset, void* context) override;
+  Result<std::size_t> post_get(ConnectionId connection, Segment memory, const ExposureToken& token,
+                               std::uint64_t offset, void* context) override;
   Status read_offered(ConnectionId connection, std::uint64_t address, std::uint64_t bytes,
                       ScatteredMemory& memory) override;
   Status place_rest(ConnectionId connection, ScatteredMemory& memory, std::uint64_t first) override;
@@ -87,6 +94,13 @@ class LoopbackDriver : public Driver {
   std::size_t buffers() const;
 
  private:
+  /// Memory of the peer that is shared; null: it may not be accessed there.
+  std::byte* shared_at(const LoopbackPort& peer, const ExposureToken& token, std::uint64_t offset,
+                       std::size_t bytes) const;
+  void push_written(ConnectionId connection, void* context, const Status& status);
+  /// kOk: the connection can carry another write.
+  Status may_write(ConnectionId connection) const;
+
   // Stays out of poll(), as there is mostly nothing.
   [[gnu::noinline]] std::size_t take_news(Completion* out, std::size_t capacity);
 

@@ -79,6 +79,7 @@ class LoopbackPort {
   Buffers buffers;
   std::vector<LoopbackBuffer*> free_buffers;
   std::map<std::uint64_t, LoopbackExposure> exposures;  // by key
+  std::map<std::uint64_t, Segment> shared;              // with all peers, by key
   std::uint64_t next_key = 1;
   std::atomic<bool> signal{false};  // read without the mutex: poll() has something to look at
 };

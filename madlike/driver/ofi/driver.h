@@ -1,7 +1,8 @@
 // OfiDriver: the class behind open_ofi().  Its parts stand in one file each: setup.cc (connections
 // come), ending.cc (and end), events.cc (what the provider's event queue says), post.cc (packets),
-// writes.cc (memory that peers write), credit.cc (what goes without the caller's doing), silence.cc
-// (whether peers that say nothing are there), progress.cc (the poll path), receive.cc (what came).
+// writes.cc (memory that peers write), gets.cc (memory of theirs that is read), credit.cc (what goes
+// without the caller's doing), silence.cc (whether peers that say nothing are there), progress.cc
+// (the poll path), receive.cc (what came).
 #ifndef MADLIKE_DRIVER_OFI_DRIVER_H_
 #define MADLIKE_DRIVER_OFI_DRIVER_H_
 
@@ -43,6 +44,12 @@ class OfiDriver : public Driver {
   void withdraw(ConnectionId connection, const ExposureToken& token) override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
                     std::uint64_t offset, void* context) override;
+  Result<ExposureToken> share(Segment memory) override;
+  void unshare(const ExposureToken& token) override { (void)shared_.remove(token); }
+  Status post_put(ConnectionId connection, SegmentList packet, const ExposureToken& token,
+                  std::uint64_t offset, void* context) override;
+  Result<std::size_t> post_get(ConnectionId connection, Segment memory, const ExposureToken& token,
+                               std::uint64_t offset, void* context) override;
   std::size_t poll(Completion* out, std::size_t capacity) override;
   Status watch(std::vector<pollfd>* out) override;
   void watched_by(std::vector<int>* out) const override { fabric_->watched_by(out); }
@@ -109,11 +116,22 @@ class OfiDriver : public Driver {
   ssize_t post_alone(OfiConnection& connection, OfiOperation* operation, OfiHeader::Kind kind);
 
   // writes.cc
+  Status post_remote(ConnectionId id, SegmentList packet, const ExposureToken& token,
+                     std::uint64_t offset, std::uint64_t flags, void* context);
   Status post_in_place(OfiConnection& connection, SegmentList packet, const ExposureToken& target,
-                       void* context);
+                       std::uint64_t flags, void* context);
   Status post_registered(OfiConnection& connection, SegmentList packet, const ExposureToken& target,
                          void* context);
   bool post_staged(OfiConnection& connection);
+  Status register_for(OfiOperation* operation, Segment memory, std::uint64_t access);
+
+  // gets.cc
+  Result<std::size_t> post_get_in_place(OfiConnection& connection, Segment memory,
+                                        const ExposureToken& source, void* context);
+  Result<std::size_t> post_get_registered(OfiConnection& connection, Segment memory,
+                                          const ExposureToken& source, void* context);
+  Result<std::size_t> post_get_staged(OfiConnection& connection, Segment memory,
+                                      const ExposureToken& source, void* context);
 
   // credit.cc
   void is_due(OfiConnection& connection);
@@ -152,8 +170,9 @@ class OfiDriver : public Driver {
   ReceivePool receives_;
   SendPool sends_;
   CreditPool credits_;
-  RegisteredRegions regions_;
-  std::size_t registered_ = 0;  // bytes of the caller's that are registered for writes under way
+  RegisteredRegions regions_;   // exposed to a peer
+  RegisteredRegions shared_;    // with all of them
+  std::size_t registered_ = 0;  // bytes of the caller's that are registered for what is under way
   ConnectionTable<OfiConnection> connections_;  // live: not kClosing, not kGone
   OfiOpenings openings_;
   std::vector<ConnectionId> due_;  // OfiConnection::is_due

@@ -25,6 +25,7 @@ struct OfiOperation : OfiContext {
     kCopy,    // a packet in a buffer of ours; the caller is done with it
     kWrite,   // a remote write, or its last part; its completion goes to the caller
     kPart,    // a part of one, in a buffer of ours
+    kGet,     // a remote read; its completion goes to the caller
     kCredit,  // a packet without bytes
     kAsk,     // a write of no bytes: is the peer's device there?
     kLast     // the packet that ends a connection in good order
@@ -37,7 +38,8 @@ struct OfiOperation : OfiContext {
   std::array<std::byte, OfiHeader::kBytes> header;  // kSend, kCredit, kLast
   std::byte* buffer = nullptr;                      // of the send pool; kCopy: header and bytes
   std::size_t bytes = 0;  // kCopy: of them, without the header; with a region, all of it
-  FidPtr<fid_mr> region;  // kWrite: the caller's memory, registered for this write
+  Segment place;          // kGet with a buffer: where its bytes belong
+  FidPtr<fid_mr> region;  // kWrite, kGet: the caller's memory, registered for this one
 };
 
 struct OfiConnection : ConnectionRecord, Conversation {
@@ -88,7 +90,7 @@ struct OfiConnection : ConnectionRecord, Conversation {
   Clock::time_point deadline;
   bool is_asked = false;             // whether its host is there: a kAsk is under way
   PolledClock::time_point asked_at;  // the last time
-  std::size_t queued = 0;            // kSend, kCopy and kWrite in the provider's hands
+  std::size_t queued = 0;            // what the caller posted, in the provider's hands
   std::size_t exposed = 0;           // regions that the peer may write
   bool last_posted = false;
   bool last_sent = false;

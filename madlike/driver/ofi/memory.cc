@@ -74,7 +74,8 @@ void ReceivePool::replenish(fid_ep* receives, std::size_t connections) {
 
 SendPool::SendPool(fid_domain& domain, const OfiFacts& facts) {
   if (facts.send_buffers == 0) return;
-  slab_ = std::make_unique<Slab>(domain, facts, facts.send_buffers, FI_SEND | FI_WRITE);
+  slab_ = std::make_unique<Slab>(domain, facts, facts.send_buffers,
+                                 FI_SEND | FI_WRITE | FI_READ);
   free_.reserve(facts.send_buffers);
   for (std::size_t i = 0; i < facts.send_buffers; ++i) free_.push_back(slab_->at(i));
 }
@@ -87,21 +88,27 @@ std::byte* SendPool::take() {
 }
 
 Result<ExposureToken> RegisteredRegions::add(fid_domain& domain, const OfiFacts& facts,
-                                             Segment memory) {
+                                             Segment memory, std::uint64_t access) {
   for (int attempt = 0; attempt < 4; ++attempt) {
     const std::uint64_t wanted = random_number<std::uint64_t>() >> 1;
     fid_mr* region = nullptr;
-    const int error = fi_mr_reg(&domain, memory.data, memory.size, FI_REMOTE_WRITE, 0, wanted, 0,
+    const int error = fi_mr_reg(&domain, memory.data, memory.size, access, 0, wanted, 0,
                                 &region, nullptr);
     if (error == -FI_ENOKEY) continue;  // this key is taken
     if (error != 0) return ofi_status(StatusCode::kNoMemory, "exposing memory", error);
     ExposureToken token;
     token.key = fi_mr_key(region);
     token.address = facts.virtual_addresses ? reinterpret_cast<std::uintptr_t>(memory.data) : 0;
-    regions_[token.key].reset(region);
+    regions_[token.key] = {FidPtr<fid_mr>(region), memory.size};
     return token;
   }
   return Status(StatusCode::kNoMemory, "exposing memory: no free key");
+}
+
+std::size_t RegisteredRegions::bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& [key, region] : regions_) bytes += region.bytes;
+  return bytes;
 }
 
 }  // namespace mad

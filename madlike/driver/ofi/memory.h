@@ -99,16 +99,24 @@ class SendPool {
   std::vector<std::byte*> free_;
 };
 
-/// Regions that peers may write, by key.  Keys are not guessable where the provider lets us choose
-/// them: a peer writes only where it was told.
+/// Regions that peers may write, or read, by key.  Keys are not guessable where the provider lets us
+/// choose them: a peer comes only where it was told.
 class RegisteredRegions {
  public:
-  Result<ExposureToken> add(fid_domain& domain, const OfiFacts& facts, Segment memory);
+  /// `access`: FI_REMOTE_WRITE, FI_REMOTE_READ.
+  Result<ExposureToken> add(fid_domain& domain, const OfiFacts& facts, Segment memory,
+                            std::uint64_t access);
   /// False when there is no such region.
   bool remove(const ExposureToken& token) { return regions_.erase(token.key) > 0; }
+  /// Bytes of all of them.
+  std::size_t bytes() const;
 
  private:
-  std::unordered_map<std::uint64_t, FidPtr<fid_mr>> regions_;
+  struct Region {
+    FidPtr<fid_mr> object;
+    std::size_t bytes = 0;
+  };
+  std::unordered_map<std::uint64_t, Region> regions_;
 };
 
 }  // namespace mad

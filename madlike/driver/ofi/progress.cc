@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "madlike/driver/ip/address.h"
@@ -108,6 +109,11 @@ bool OfiDriver::finish(OfiOperation* operation, Status status, Completion* out) 
     case OfiOperation::Kind::kAsk:
       connection.is_asked = false;
       return false;
+    case OfiOperation::Kind::kGet:
+      if (operation->buffer != nullptr && !status.error()) {
+        std::memcpy(operation->place.data, operation->buffer, operation->place.size);
+      }
+      break;
     case OfiOperation::Kind::kSend:
     case OfiOperation::Kind::kWrite:
       break;

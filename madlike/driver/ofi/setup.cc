@@ -47,6 +47,7 @@ OfiDriver::OfiDriver(const OfiOptions& options, std::unique_ptr<OfiFabric> fabri
   link.max_packet_bytes = facts.packet_bytes;
   receives_.replenish(fabric_->receives(), endpoints_.size());
   caps_.remote_write = true;
+  caps_.one_sided = true;
   // A connection carries one thing at a time: a longer write would keep small packets waiting.
   link.max_write_bytes = std::min<std::size_t>(info.ep_attr->max_msg_size, 1024 * 1024);
   const std::size_t most_iov = std::min(info.tx_attr->iov_limit, OfiIovs::kMost);

@@ -83,12 +83,16 @@ std::string obstacle_of_ports(const RdmaDevice& device, const RdmaUser& user,
 
 }  // namespace
 
+std::uint64_t lockable_bytes() {
+  rlimit limit{};
+  const bool is_limited = !is_exempt() && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 &&
+                          limit.rlim_cur != RLIM_INFINITY;
+  return is_limited ? limit.rlim_cur : RdmaUser::kAllBytes;
+}
+
 RdmaUser RdmaUser::this_process() {
   RdmaUser user;
-  rlimit limit{};
-  if (!is_exempt() && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    user.locked_bytes = limit.rlim_cur;
-  }
+  user.locked_bytes = lockable_bytes();
   user.interfaces = interface_names();
   return user;
 }

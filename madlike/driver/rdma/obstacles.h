@@ -27,6 +27,8 @@ struct RdmaUser {
   static RdmaUser this_process();
 };
 
+/// Bytes that this process may lock in memory; RdmaUser::kAllBytes: any number.
+std::uint64_t lockable_bytes();
 /// Bytes as people write them: "64 KiB", "8 MiB", "any amount".
 std::string locked_text(std::uint64_t bytes);
 

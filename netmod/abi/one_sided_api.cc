@@ -1,0 +1,88 @@
+// The C functions of memory that is shared with peers: they check what the caller gave, then call
+// mad_engine.
+#include <memory>
+#include <string>
+
+#include "netmod/abi/engine.h"
+#include "netmod/abi/errors.h"
+#include "netmod/abi/message_checks.h"
+
+namespace {
+
+using mad::fail;
+using mad::guarded;
+
+int bad(const char* function, const std::string& what) {
+  return fail(MAD_ERR_ARGUMENT, std::string(function) + ": " + what);
+}
+
+int check_engine(const char* function, const mad_engine* engine) {
+  if (engine == nullptr) return bad(function, "engine is NULL");
+  if (!engine->closing()) return MAD_SUCCESS;
+  return fail(MAD_ERR_CLOSED, std::string(function) + ": the engine is being closed");
+}
+
+int check_access(const char* function, const mad_engine* engine, const mad_peer* peer,
+                 const mad_memory_key* memory, const void* data, std::size_t bytes,
+                 const mad_op* op) {
+  if (const int error = mad::check_peer(function, engine, peer)) return error;
+  if (memory == nullptr) return bad(function, "memory is NULL");
+  if (data == nullptr) return bad(function, "the data are NULL");
+  if (bytes == 0) return bad(function, "there are no bytes");
+  if (op == nullptr) return bad(function, "op is NULL");
+  return MAD_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" int mad_memory_share(mad_engine* engine, void* base, size_t bytes, mad_memory** out) {
+  return guarded([&]() -> int {
+    constexpr const char* kName = "mad_memory_share";
+    if (const int error = check_engine(kName, engine)) return error;
+    if (base == nullptr) return bad(kName, "base is NULL");
+    if (bytes == 0) return bad(kName, "there are no bytes");
+    if (out == nullptr) return bad(kName, "out is NULL");
+    auto shared = engine->share({base, bytes});
+    if (!shared.ok()) {
+      return shared.status().again() ? static_cast<int>(MAD_NOT_NOW) : mad::to_abi(shared.status());
+    }
+    *out = shared->release();
+    return MAD_SUCCESS;
+  });
+}
+
+extern "C" void mad_memory_get_key(const mad_memory* memory, mad_memory_key* out) {
+  if (memory != nullptr && out != nullptr) *out = memory->key;
+}
+
+extern "C" void mad_memory_unshare(mad_engine* engine, mad_memory* memory) {
+  (void)guarded([&]() -> int {
+    const std::unique_ptr<mad_memory> ended(memory);
+    const bool is_shared = engine != nullptr && !engine->closing() && ended != nullptr;
+    if (is_shared) engine->unshare(*ended);
+    return MAD_SUCCESS;
+  });
+}
+
+extern "C" int mad_put(mad_engine* engine, mad_peer* peer, const mad_memory_key* memory,
+                       uint64_t offset, const void* from, size_t bytes, mad_op* op) {
+  return guarded([&]() -> int {
+    if (const int error = check_access("mad_put", engine, peer, memory, from, bytes, op)) {
+      return error;
+    }
+    if (!engine->reaches(*peer, *memory)) return MAD_NOT_NOW;
+    const mad::Segment data{const_cast<void*>(from), bytes};  // only read
+    return mad::to_abi(engine->put(*peer, *memory, offset, data, op));
+  });
+}
+
+extern "C" int mad_get(mad_engine* engine, mad_peer* peer, const mad_memory_key* memory,
+                       uint64_t offset, void* to, size_t bytes, mad_op* op) {
+  return guarded([&]() -> int {
+    if (const int error = check_access("mad_get", engine, peer, memory, to, bytes, op)) {
+      return error;
+    }
+    if (!engine->reaches(*peer, *memory)) return MAD_NOT_NOW;
+    return mad::to_abi(engine->get(*peer, *memory, offset, {to, bytes}, op));
+  });
+}
