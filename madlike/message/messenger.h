@@ -205,7 +205,7 @@ struct MessageCounters {
   std::uint64_t staged_bytes = 0;      // payload bytes copied into packets, lent memory's too
   std::uint64_t referenced_bytes = 0;  // payload bytes gathered from user memory by the driver
   std::uint64_t written_bytes = 0;     // of both, payload bytes placed by remote writes, or
-                                       // read by their receiver
+                                       // read by their receiver; and what was got
   std::uint64_t unexpected_bytes =
       0;                            // payload bytes kept for messages that were not matched at once
   std::uint64_t checked_bytes = 0;  // payload bytes received with a checksum

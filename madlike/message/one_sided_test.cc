@@ -34,8 +34,7 @@ class OneSided : public ::testing::Test {
   }
   Sent& get(std::size_t size, std::uint64_t offset) {
     Sent& sent = access(Bytes(size));
-    EXPECT_TRUE(pair_.a.messenger
-                    ->get(pair_.to_b, token_, offset, {sent.bytes.data(), size}, sent)
+    EXPECT_TRUE(pair_.a.messenger->get(pair_.to_b, token_, offset, {sent.bytes.data(), size}, sent)
                     .in_progress());
     return sent;
   }

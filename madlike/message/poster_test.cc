@@ -36,10 +36,11 @@ class PosterTest : public ::testing::Test {
   }
   /// Writes so many bytes of the message's memory.
   bool write(Endpoint& to, std::size_t bytes, OutgoingMessage& message) {
-    return poster_.write(to, OutgoingPacket::Use::kWrite, {1000, 7}, 24, bytes, message, [&](Packet& packet) {
-      packet.reference({users_, bytes});
-      return true;
-    });
+    return poster_.write(to, OutgoingPacket::Use::kWrite, {1000, 7}, 24, bytes, message,
+                         [&](Packet& packet) {
+                           packet.reference({users_, bytes});
+                           return true;
+                         });
   }
   /// The packet that the driver was given last.
   OutgoingPacket& given() const { return *static_cast<OutgoingPacket*>(driver_.context); }

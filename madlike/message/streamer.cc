@@ -101,6 +101,7 @@ bool Streamer::get(Endpoint& from, OutgoingMessage& message) {
   const Segment rest{state.into + state.sent, static_cast<std::size_t>(limit(message))};
   const std::size_t bytes = poster_.get(from, state.window.token, state.sent, rest, message);
   state.sent += bytes;
+  core_.counters.written_bytes += bytes;
   if (state.sent == state.accepted) state.phase = OutgoingPhase::kFinished;
   return bytes > 0;
 }

@@ -361,11 +361,11 @@ Status mad_engine::send_operation(mad_peer& to, std::uint8_t handler, mad::Segme
   return status;
 }
 
-mad::Result<std::unique_ptr<mad_memory>> mad_engine::share(mad::Segment memory) {
+mad::Result<std::unique_ptr<mad_region>> mad_engine::share(mad::Segment memory) {
   for (std::size_t fabric = 0; fabric < fabrics(); ++fabric) {
     const mad::DriverCaps& its = caps(fabric);
-    if (!its.one_sided || its.name.size() >= sizeof(mad_memory_key::fabric)) continue;
-    auto shared = std::make_unique<mad_memory>();
+    if (!its.one_sided || its.name.size() >= sizeof(mad_region_key::fabric)) continue;
+    auto shared = std::make_unique<mad_region>();
     const auto token = messenger_->driver(fabric).share(memory);
     if (!token.ok()) return token.status();
     shared->fabric = fabric;
@@ -377,15 +377,16 @@ mad::Result<std::unique_ptr<mad_memory>> mad_engine::share(mad::Segment memory) 
   return Status(StatusCode::kAgain);
 }
 
-Status mad_engine::put(mad_peer& to, const mad_memory_key& memory, std::uint64_t offset,
+Status mad_engine::put(mad_peer& to, const mad_region_key& memory, std::uint64_t offset,
                        mad::Segment from, mad_op* op) {
   mad::SendOperation& operation = *sends_.acquire(this, op);
   operation.payload_bytes = from.size;
-  operation.source = &operation.transfer.start_run(from, policy(to).send_run(from.size).reference_from);
+  operation.source =
+      &operation.transfer.start_run(from, policy(to).send_run(from.size).reference_from);
   return messenger_->put(*to.endpoint, {memory.address, memory.key}, offset, operation);
 }
 
-Status mad_engine::get(mad_peer& from, const mad_memory_key& memory, std::uint64_t offset,
+Status mad_engine::get(mad_peer& from, const mad_region_key& memory, std::uint64_t offset,
                        mad::Segment to, mad_op* op) {
   mad::SendOperation& operation = *sends_.acquire(this, op);
   return messenger_->get(*from.endpoint, {memory.address, memory.key}, offset, to, operation);

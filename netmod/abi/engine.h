@@ -53,10 +53,10 @@ struct ReceiveOperation final : IncomingOperation {
 
 }  // namespace mad
 
-struct mad_memory {
+struct mad_region {
   std::size_t fabric = 0;  // number of the one that shares it
   mad::ExposureToken token;
-  mad_memory_key key;
+  mad_region_key key;
 };
 
 struct mad_engine final : private mad::MessageEvents {
@@ -147,19 +147,19 @@ struct mad_engine final : private mad::MessageEvents {
   void tell_sent(mad_op* op, const mad::Status& status);
 
   /// Memory that peers access by the first fabric that can; kAgain: none can.
-  mad::Result<std::unique_ptr<mad_memory>> share(mad::Segment memory);
-  void unshare(const mad_memory& memory) {
+  mad::Result<std::unique_ptr<mad_region>> share(mad::Segment memory);
+  void unshare(const mad_region& memory) {
     messenger_->driver(memory.fabric).unshare(memory.token);
   }
   /// Whether the peer's memory can be accessed now.
-  bool reaches(const mad_peer& peer, const mad_memory_key& memory) const {
+  bool reaches(const mad_peer& peer, const mad_region_key& memory) const {
     return mad::Messenger::is_one_sided(*peer.endpoint) &&
            caps(mad::route(*peer.endpoint).driver).name == memory.fabric;
   }
   /// kInProgress: on_sent() follows; reaches().
-  mad::Status put(mad_peer& to, const mad_memory_key& memory, std::uint64_t offset,
+  mad::Status put(mad_peer& to, const mad_region_key& memory, std::uint64_t offset,
                   mad::Segment from, mad_op* op);
-  mad::Status get(mad_peer& from, const mad_memory_key& memory, std::uint64_t offset,
+  mad::Status get(mad_peer& from, const mad_region_key& memory, std::uint64_t offset,
                   mad::Segment to, mad_op* op);
 
   const mad_counters& counters();

@@ -477,28 +477,28 @@ MAD_API void mad_discard(mad_engine* engine, mad_incoming* incoming);
 
 /* Memory that peers put to and get from while this process does nothing: where one of its fabrics
  * can, as those of RDMA devices.  Who accesses what is not shared loses its own connection. */
-typedef struct mad_memory mad_memory;
+typedef struct mad_region mad_region;
 /* What a peer has to know of it; travels by value. */
-typedef struct mad_memory_key {
+typedef struct mad_region_key {
   uint64_t address, key;
   char fabric[24]; /* by which it is reached; empty: by none */
-} mad_memory_key;
+} mad_region_key;
 
-/* Shares `bytes` bytes (> 0) with all peers, and has the fabric lock them in memory where it has to.
- * MAD_NOT_NOW: no fabric of the engine shares memory; MAD_ERR_MEMORY: it cannot be locked. */
-MAD_API int mad_memory_share(mad_engine* engine, void* base, size_t bytes, mad_memory** out);
-MAD_API void mad_memory_get_key(const mad_memory* memory, mad_memory_key* out);
+/* Shares `bytes` bytes (> 0) with all peers, and has the fabric lock them in memory where it has
+ * to. MAD_NOT_NOW: no fabric of the engine shares memory; MAD_ERR_MEMORY: it cannot be locked. */
+MAD_API int mad_region_share(mad_engine* engine, void* base, size_t bytes, mad_region** out);
+MAD_API void mad_region_get_key(const mad_region* region, mad_region_key* out);
 /* Before the engine is closed, and when no peer accesses it any more. */
-MAD_API void mad_memory_unshare(mad_engine* engine, mad_memory* memory);
+MAD_API void mad_region_unshare(mad_engine* engine, mad_region* region);
 
 /* Writes `bytes` bytes (> 0) at `offset` of memory that the peer shares, or reads them from there,
  * in no order with anything else.  MAD_IN_PROGRESS: on_sent() follows when they are there, for all
  * who read that memory, or here.  MAD_NOT_NOW: nothing was done, as the peer is not connected yet,
  * or by another fabric, or represents data otherwise.  The caller sees to it that they are within
  * what is shared. */
-MAD_API int mad_put(mad_engine* engine, mad_peer* peer, const mad_memory_key* memory,
+MAD_API int mad_put(mad_engine* engine, mad_peer* peer, const mad_region_key* region,
                     uint64_t offset, const void* from, size_t bytes, mad_op* op);
-MAD_API int mad_get(mad_engine* engine, mad_peer* peer, const mad_memory_key* memory,
+MAD_API int mad_get(mad_engine* engine, mad_peer* peer, const mad_region_key* region,
                     uint64_t offset, void* to, size_t bytes, mad_op* op);
 
 /* ---- start-up data ---- */
@@ -658,7 +658,7 @@ typedef struct mad_counters {
   uint64_t packets_received;
   uint64_t staged_bytes;     /* payload copied into packets on its way out */
   uint64_t referenced_bytes; /* payload gathered from user memory */
-  uint64_t written_bytes;    /* of both, placed by remote writes */
+  uint64_t written_bytes;    /* of both, placed by remote writes; and what was got */
   uint64_t unexpected_bytes; /* payload kept for messages nobody waited for */
   uint64_t checked_bytes;    /* payload received with a checksum */
   uint64_t waiting_receives; /* now: of tagged messages */

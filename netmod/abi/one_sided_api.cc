@@ -23,10 +23,10 @@ int check_engine(const char* function, const mad_engine* engine) {
 }
 
 int check_access(const char* function, const mad_engine* engine, const mad_peer* peer,
-                 const mad_memory_key* memory, const void* data, std::size_t bytes,
+                 const mad_region_key* region, const void* data, std::size_t bytes,
                  const mad_op* op) {
   if (const int error = mad::check_peer(function, engine, peer)) return error;
-  if (memory == nullptr) return bad(function, "memory is NULL");
+  if (region == nullptr) return bad(function, "region is NULL");
   if (data == nullptr) return bad(function, "the data are NULL");
   if (bytes == 0) return bad(function, "there are no bytes");
   if (op == nullptr) return bad(function, "op is NULL");
@@ -35,9 +35,9 @@ int check_access(const char* function, const mad_engine* engine, const mad_peer*
 
 }  // namespace
 
-extern "C" int mad_memory_share(mad_engine* engine, void* base, size_t bytes, mad_memory** out) {
+extern "C" int mad_region_share(mad_engine* engine, void* base, size_t bytes, mad_region** out) {
   return guarded([&]() -> int {
-    constexpr const char* kName = "mad_memory_share";
+    constexpr const char* kName = "mad_region_share";
     if (const int error = check_engine(kName, engine)) return error;
     if (base == nullptr) return bad(kName, "base is NULL");
     if (bytes == 0) return bad(kName, "there are no bytes");
@@ -51,38 +51,38 @@ extern "C" int mad_memory_share(mad_engine* engine, void* base, size_t bytes, ma
   });
 }
 
-extern "C" void mad_memory_get_key(const mad_memory* memory, mad_memory_key* out) {
-  if (memory != nullptr && out != nullptr) *out = memory->key;
+extern "C" void mad_region_get_key(const mad_region* region, mad_region_key* out) {
+  if (region != nullptr && out != nullptr) *out = region->key;
 }
 
-extern "C" void mad_memory_unshare(mad_engine* engine, mad_memory* memory) {
+extern "C" void mad_region_unshare(mad_engine* engine, mad_region* region) {
   (void)guarded([&]() -> int {
-    const std::unique_ptr<mad_memory> ended(memory);
+    const std::unique_ptr<mad_region> ended(region);
     const bool is_shared = engine != nullptr && !engine->closing() && ended != nullptr;
     if (is_shared) engine->unshare(*ended);
     return MAD_SUCCESS;
   });
 }
 
-extern "C" int mad_put(mad_engine* engine, mad_peer* peer, const mad_memory_key* memory,
+extern "C" int mad_put(mad_engine* engine, mad_peer* peer, const mad_region_key* region,
                        uint64_t offset, const void* from, size_t bytes, mad_op* op) {
   return guarded([&]() -> int {
-    if (const int error = check_access("mad_put", engine, peer, memory, from, bytes, op)) {
+    if (const int error = check_access("mad_put", engine, peer, region, from, bytes, op)) {
       return error;
     }
-    if (!engine->reaches(*peer, *memory)) return MAD_NOT_NOW;
+    if (!engine->reaches(*peer, *region)) return MAD_NOT_NOW;
     const mad::Segment data{const_cast<void*>(from), bytes};  // only read
-    return mad::to_abi(engine->put(*peer, *memory, offset, data, op));
+    return mad::to_abi(engine->put(*peer, *region, offset, data, op));
   });
 }
 
-extern "C" int mad_get(mad_engine* engine, mad_peer* peer, const mad_memory_key* memory,
+extern "C" int mad_get(mad_engine* engine, mad_peer* peer, const mad_region_key* region,
                        uint64_t offset, void* to, size_t bytes, mad_op* op) {
   return guarded([&]() -> int {
-    if (const int error = check_access("mad_get", engine, peer, memory, to, bytes, op)) {
+    if (const int error = check_access("mad_get", engine, peer, region, to, bytes, op)) {
       return error;
     }
-    if (!engine->reaches(*peer, *memory)) return MAD_NOT_NOW;
-    return mad::to_abi(engine->get(*peer, *memory, offset, {to, bytes}, op));
+    if (!engine->reaches(*peer, *region)) return MAD_NOT_NOW;
+    return mad::to_abi(engine->get(*peer, *region, offset, {to, bytes}, op));
   });
 }

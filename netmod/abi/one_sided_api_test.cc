@@ -32,42 +32,42 @@ class OneSidedApi : public ::testing::Test {
 };
 
 TEST_F(OneSidedApi, WrongArgumentsAreNamed) {
-  mad_memory* shared = nullptr;
-  EXPECT_EQ(mad_memory_share(nullptr, memory, 1, &shared), MAD_ERR_ARGUMENT);
-  EXPECT_EQ(error(), "mad_memory_share: engine is NULL");
-  EXPECT_EQ(mad_memory_share(engine, nullptr, 1, &shared), MAD_ERR_ARGUMENT);
-  EXPECT_EQ(error(), "mad_memory_share: base is NULL");
-  EXPECT_EQ(mad_memory_share(engine, memory, 0, &shared), MAD_ERR_ARGUMENT);
-  EXPECT_EQ(error(), "mad_memory_share: there are no bytes");
-  EXPECT_EQ(mad_memory_share(engine, memory, 1, nullptr), MAD_ERR_ARGUMENT);
-  EXPECT_EQ(error(), "mad_memory_share: out is NULL");
+  mad_region* shared = nullptr;
+  EXPECT_EQ(mad_region_share(nullptr, memory, 1, &shared), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(error(), "mad_region_share: engine is NULL");
+  EXPECT_EQ(mad_region_share(engine, nullptr, 1, &shared), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(error(), "mad_region_share: base is NULL");
+  EXPECT_EQ(mad_region_share(engine, memory, 0, &shared), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(error(), "mad_region_share: there are no bytes");
+  EXPECT_EQ(mad_region_share(engine, memory, 1, nullptr), MAD_ERR_ARGUMENT);
+  EXPECT_EQ(error(), "mad_region_share: out is NULL");
   EXPECT_EQ(shared, nullptr);
-  const mad_memory_key key{};
+  const mad_region_key key{};
   EXPECT_EQ(mad_put(engine, nullptr, &key, 0, memory, 1, &op), MAD_ERR_ARGUMENT);
   EXPECT_EQ(error(), "mad_put: peer is NULL");
   EXPECT_EQ(mad_put(engine, me, nullptr, 0, memory, 1, &op), MAD_ERR_ARGUMENT);
-  EXPECT_EQ(error(), "mad_put: memory is NULL");
+  EXPECT_EQ(error(), "mad_put: region is NULL");
   EXPECT_EQ(mad_put(engine, me, &key, 0, nullptr, 1, &op), MAD_ERR_ARGUMENT);
   EXPECT_EQ(error(), "mad_put: the data are NULL");
   EXPECT_EQ(mad_get(engine, me, &key, 0, memory, 0, &op), MAD_ERR_ARGUMENT);
   EXPECT_EQ(error(), "mad_get: there are no bytes");
   EXPECT_EQ(mad_get(engine, me, &key, 0, memory, 1, nullptr), MAD_ERR_ARGUMENT);
   EXPECT_EQ(error(), "mad_get: op is NULL");
-  mad_memory_unshare(engine, nullptr);
-  mad_memory_unshare(nullptr, nullptr);
+  mad_region_unshare(engine, nullptr);
+  mad_region_unshare(nullptr, nullptr);
 }
 
 TEST_F(OneSidedApi, TheKeyNamesTheFabric) {
-  mad_memory* shared = nullptr;
-  ASSERT_EQ(mad_memory_share(engine, memory, sizeof(memory), &shared), MAD_SUCCESS) << error();
-  mad_memory_key key;
-  mad_memory_get_key(shared, &key);
+  mad_region* shared = nullptr;
+  ASSERT_EQ(mad_region_share(engine, memory, sizeof(memory), &shared), MAD_SUCCESS) << error();
+  mad_region_key key;
+  mad_region_get_key(shared, &key);
   EXPECT_STREQ(key.fabric, "ofi:tcp");
-  mad_memory_unshare(engine, shared);
+  mad_region_unshare(engine, shared);
 }
 
 TEST_F(OneSidedApi, NothingIsDoneByAnotherFabricOrWithoutOne) {
-  const mad_memory_key key{};
+  const mad_region_key key{};
   EXPECT_EQ(mad_put(engine, me, &key, 0, memory, 1, &op), MAD_NOT_NOW);
   EXPECT_EQ(mad_get(engine, me, &key, 0, memory, 1, &op), MAD_NOT_NOW);
   mad_config config;
@@ -76,8 +76,8 @@ TEST_F(OneSidedApi, NothingIsDoneByAnotherFabricOrWithoutOne) {
   config.interface = "lo";
   mad_engine* without = nullptr;
   ASSERT_EQ(mad_engine_open(&config, &without), MAD_SUCCESS) << error();
-  mad_memory* shared = nullptr;
-  EXPECT_EQ(mad_memory_share(without, memory, 1, &shared), MAD_NOT_NOW);
+  mad_region* shared = nullptr;
+  EXPECT_EQ(mad_region_share(without, memory, 1, &shared), MAD_NOT_NOW);
   EXPECT_EQ(shared, nullptr);
   mad_engine_close(without);
 }

@@ -36,6 +36,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/mad/mad_pt2pt.c \
     src/mpid/ch4/netmod/mad/mad_pvars.c \
     src/mpid/ch4/netmod/mad/mad_recv.c \
+    src/mpid/ch4/netmod/mad/mad_remote.c \
     src/mpid/ch4/netmod/mad/mad_serve.c \
     src/mpid/ch4/netmod/mad/mad_struct.c \
     src/mpid/ch4/netmod/mad/mad_switch.c \

@@ -1,4 +1,5 @@
-/* mad_far.c: put and get where this process does not have the target's memory, by messages.
+/* mad_far.c: put and get where this process does not have the target's memory, by messages, or by
+ * the fabric alone where that has the memory (mad_remote.c) and both sides are one run.
  *
  * A target's layout is sent with the first operation that needs it and has a number from then on,
  * in a table of a few for each window and pair.  A target says once a turn of progress how many
@@ -176,15 +177,53 @@ fn_fail:
   goto fn_exit;
 }
 
+/* Of an operation that did not begin. */
+static void drop(MPIR_Request* request) {
+  MPIR_cc_set(request->cc_ptr, 0);
+  for (int references = MPIR_Object_get_ref(request); references > 0; references--)
+    MPIDI_CH4_REQUEST_FREE(request);
+}
+
 /* Nothing was sent: the request, and the number of a layout that the target does not have. */
 static int give_up(attempt_t* attempt, MPIR_Request* request, int rank, MPIR_Win* win, int status) {
   MPIDI_MAD_unname_layout(attempt->far, &attempt->header.operation);
   if (request == NULL) return no_memory();
   MPL_free(MPIDI_MAD_AM(request)->send.buffer);
-  MPIR_cc_set(request->cc_ptr, 0);
-  for (int references = MPIR_Object_get_ref(request); references > 0; references--)
-    MPIDI_CH4_REQUEST_FREE(request);
+  drop(request);
   return MPIDI_MAD_peer_error(status, rank, win->comm_ptr);
+}
+
+/* By the fabric; `*started` false: it cannot, or not yet. */
+static int start_access(bool is_put, attempt_t* attempt, int rank, MPIR_Win* win,
+                        MPIR_Request** program, bool* started) {
+  const MPIDI_MAD_layout_t *here = &attempt->here, *there = &attempt->there;
+  const operation_t* operation = &attempt->header.operation;
+  const MPIDI_MAD_remote_t* remote = NULL;
+  MPIR_Request* request;
+  uint64_t offset;
+  mad_op* op;
+  int status;
+
+  *started = false;
+  if (here->type == NULL && there->type == NULL)
+    remote = MPIDI_MAD_remote_of(win, rank, operation->displacement, operation->skip, there->bytes,
+                                 &offset);
+  if (remote == NULL) return MPI_SUCCESS;
+  request = MPIDI_MAD_far_request(win, rank, MPIDI_MAD_HANDLER_PUT, 1, program != NULL);
+  if (request == NULL) return no_memory();
+  op = MPIDI_MAD_op_of(request, &MPIDI_MAD_AM(request)->send.slot);
+  status = is_put ? mad_put(MPIDI_MAD_global.engine, attempt->peer, &remote->key, offset,
+                            here->base, here->bytes, op)
+                  : mad_get(MPIDI_MAD_global.engine, attempt->peer, &remote->key, offset,
+                            here->base, there->bytes, op);
+  if (status != MAD_IN_PROGRESS) {
+    drop(request);
+    return status < 0 ? MPIDI_MAD_peer_error(status, rank, win->comm_ptr) : MPI_SUCCESS;
+  }
+  MPIDI_MAD_far_begin(attempt->far);
+  if (program != NULL) *program = request;
+  *started = true;
+  return MPI_SUCCESS;
 }
 
 static int start_put(attempt_t* attempt, MPIDI_MAD_buffer_t origin, int rank, MPIR_Win* win,
@@ -255,12 +294,16 @@ int MPIDI_MAD_far(bool is_put, const MPIDI_MAD_buffer_t* origin, int rank, MPI_A
   int mpi_errno = MPI_SUCCESS;
   outcome_t outcome = NOTHING_TO_DO;
   attempt_t attempt;
+  bool started;
 
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   mpi_errno = prepare(is_put, *origin, rank, displacement, *target, win, &attempt, &outcome);
   MPIR_ERR_CHECK(mpi_errno);
   switch (outcome) {
     case GO:
+      mpi_errno = start_access(is_put, &attempt, rank, win, request, &started);
+      MPIR_ERR_CHECK(mpi_errno);
+      if (started) break;
       mpi_errno = is_put ? start_put(&attempt, *origin, rank, win, request)
                          : start_get(&attempt, *origin, rank, win, request);
       MPIR_ERR_CHECK(mpi_errno);

@@ -175,8 +175,9 @@ cvars:
       description : >-
         If true, one-sided operations on memory of MPI_Win_allocate and MPI_Win_allocate_shared
         whose target is on this node, and those on one's own memory, are done at once, without the
-        target and without the fabric. If false, they are messages, as those between nodes are. A
-        window's memory is used so where all processes of its node say true.
+        target and without the fabric, and contiguous puts and gets of memory that an RDMA device
+        reaches are done by the devices. If false, they are messages. Windows in shared memory are
+        used so where all processes of their node say true.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */

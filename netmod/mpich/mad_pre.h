@@ -77,11 +77,13 @@ typedef struct {
   int unused;
 } MPIDI_MAD_op_t;
 
-/* What the processes of a node share of a window beside its memory; valid while the window has the
- * attribute MPIDI_WINATTR_SHM_ALLOCATED. */
 typedef struct {
+  /* What the processes of a node share of a window beside its memory; valid while the window has
+   * the attribute MPIDI_WINATTR_SHM_ALLOCATED. */
   struct MPIDI_MAD_shared* shared;
   struct MPIDI_MAD_member* members; /* by rank */
+  struct MPIDI_MAD_remote* remotes; /* by rank; NULL: of nobody has the fabric the memory */
+  struct mad_region* region;        /* this process's, if a fabric has it, else NULL */
   int trouble; /* an operation's error, which no synchronisation has returned yet; or 0 */
 } MPIDI_MAD_win_t;
 

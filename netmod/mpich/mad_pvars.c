@@ -105,7 +105,7 @@ static void add_all(void) {
   add("mad_referenced_bytes", offsetof(mad_counters, referenced_bytes),
       "payload bytes that the fabric gathered from the user's memory");
   add("mad_written_bytes", offsetof(mad_counters, written_bytes),
-      "payload bytes placed in the receiver's memory by remote writes");
+      "payload bytes placed in the receiver's memory by remote writes, or by remote reads here");
   add("mad_unexpected_bytes", offsetof(mad_counters, unexpected_bytes),
       "payload bytes kept for messages that no receive waited for");
   add("mad_checked_bytes", offsetof(mad_counters, checked_bytes),

@@ -334,6 +334,8 @@ void MPIDI_MAD_window_message(int handler_id, MPIDIG_win_cntrl_msg_t* message) {
 /* Before the barrier that ends the window's creation, so before anybody posts. */
 static int make_members(MPIR_Win* win) {
   win->dev.netmod.mad.trouble = MPI_SUCCESS;
+  win->dev.netmod.mad.remotes = NULL;
+  win->dev.netmod.mad.region = NULL;
   win->dev.netmod.mad.members =
       MPL_calloc(win->comm_ptr->local_size, sizeof(MPIDI_MAD_member_t), MPL_MEM_RMA);
   if (win->dev.netmod.mad.members) return MPI_SUCCESS;
@@ -342,12 +344,17 @@ static int make_members(MPIR_Win* win) {
 }
 
 static int share_with_members(MPIR_Win* win) {
-  const int mpi_errno = make_members(win);
+  int mpi_errno = make_members(win);
 
-  return (mpi_errno == MPI_SUCCESS) ? MPIDI_MAD_share_window(win) : mpi_errno;
+  if (mpi_errno == MPI_SUCCESS) mpi_errno = MPIDI_MAD_share_window(win);
+  return (mpi_errno == MPI_SUCCESS) ? MPIDI_MAD_share_memory(win) : mpi_errno;
 }
 
-int MPIDI_MAD_mpi_win_create_hook(MPIR_Win* win) { return make_members(win); }
+int MPIDI_MAD_mpi_win_create_hook(MPIR_Win* win) {
+  const int mpi_errno = make_members(win);
+
+  return (mpi_errno == MPI_SUCCESS) ? MPIDI_MAD_share_memory(win) : mpi_errno;
+}
 
 int MPIDI_MAD_mpi_win_allocate_hook(MPIR_Win* win) { return share_with_members(win); }
 
@@ -361,7 +368,10 @@ int MPIDI_MAD_mpi_win_detach_hook(MPIR_Win* win, const void* base) { return MPI_
 
 int MPIDI_MAD_mpi_win_free_hook(MPIR_Win* win) {
   /* Also of a window that could not be made, before its hook was called: of what was before. */
-  if (win->dev.netmod.mad.members) MPIDI_MAD_far_free(win);
+  if (win->dev.netmod.mad.members) {
+    MPIDI_MAD_far_free(win);
+    MPIDI_MAD_unshare_memory(win);
+  }
   MPL_free(win->dev.netmod.mad.members);
   win->dev.netmod.mad.members = NULL;
   return MPIDI_MAD_unshare_window(win);

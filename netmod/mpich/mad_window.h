@@ -81,7 +81,14 @@ typedef struct MPIDI_MAD_member {
   struct MPIDI_MAD_far* far; /* operations by messages, from the first one on, else NULL */
 } MPIDI_MAD_member_t;
 
-/* mad_far.c: a put or a get by messages.  `request` NULL: it has none. */
+/* What each member tells all others of its memory when the window is made. */
+typedef struct MPIDI_MAD_remote {
+  mad_region_key key; /* without a fabric: messages are sent */
+  int64_t bytes;
+  int64_t unit; /* of displacements, in bytes */
+} MPIDI_MAD_remote_t;
+
+/* mad_far.c: a put or a get by messages, or by the fabric.  `request` NULL: it has none. */
 int MPIDI_MAD_far(bool is_put, const MPIDI_MAD_buffer_t* origin, int rank, MPI_Aint displacement,
                   const MPIDI_MAD_buffer_t* target, MPIR_Win* win, MPIR_Request** request);
 /* mad_atomic.c: likewise. */
@@ -122,6 +129,15 @@ int MPIDI_MAD_begin_access(MPIR_Win* win, int rank);
 /* mad_window.c: when MPICH has allocated a window's memory, and before it frees it; collective. */
 int MPIDI_MAD_share_window(MPIR_Win* win);
 int MPIDI_MAD_unshare_window(MPIR_Win* win);
+
+/* mad_remote.c: when a window is made, and when it is freed, whose members have all completed what
+ * they began; collective. */
+int MPIDI_MAD_share_memory(MPIR_Win* win);
+void MPIDI_MAD_unshare_memory(MPIR_Win* win);
+/* The member's memory, if the fabric puts `bytes` bytes to it or gets them from there, and they are
+ * `*offset` bytes from its begin; else NULL. */
+const MPIDI_MAD_remote_t* MPIDI_MAD_remote_of(const MPIR_Win* win, int rank, MPI_Aint displacement,
+                                              MPI_Aint skip, uint64_t bytes, uint64_t* offset);
 
 /* mad_turns.c: progress, each so many calls. */
 int MPIDI_MAD_poll_sometimes(void);

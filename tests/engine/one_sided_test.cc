@@ -1,4 +1,5 @@
-// Memory that an engine shares, accessed by its peers while it does nothing but let its fabric move.
+// Memory that an engine shares, accessed by its peers while it does nothing but let its fabric
+// move.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -15,12 +16,12 @@ constexpr std::size_t kShared = 3 * 1000 * 1000;
 class OneSided : public ::testing::Test {
  protected:
   OneSided() : a_("ofi:tcp"), b_("ofi:tcp"), to_b_(a_.peer(b_)), memory_(pattern(kShared, 3)) {
-    EXPECT_EQ(mad_memory_share(b_.engine(), memory_.data(), kShared, &shared_), MAD_SUCCESS)
+    EXPECT_EQ(mad_region_share(b_.engine(), memory_.data(), kShared, &shared_), MAD_SUCCESS)
         << mad_last_error();
-    mad_memory_get_key(shared_, &key_);
+    mad_region_get_key(shared_, &key_);
   }
   ~OneSided() override {
-    mad_memory_unshare(b_.engine(), shared_);
+    mad_region_unshare(b_.engine(), shared_);
     close_together({&a_, &b_});
   }
   void connect() {
@@ -36,8 +37,8 @@ class OneSided : public ::testing::Test {
   Node a_, b_;
   mad_peer* to_b_;
   Bytes memory_;
-  mad_memory* shared_ = nullptr;
-  mad_memory_key key_{};
+  mad_region* shared_ = nullptr;
+  mad_region_key key_{};
 };
 
 TEST_F(OneSided, NotBeforeTheyAreConnected) {

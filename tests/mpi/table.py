@@ -214,6 +214,9 @@ TESTS = (
     Test("windows", "windows", 3, fabric=NONE),
     Test("far", "far", 3),
     Test("updates", "updates", 3),
+    Test("remote", "remote", 3),
+    # Of two nodes: windows in shared memory that the fabric has, too.
+    Test("remote-nodes", "remote", 4, env=TWO_NODES),
     Test("far-threads", "far", 2, env={"MPIR_CVAR_ASYNC_PROGRESS": "1"}, fabric=NONE),
     Test("exclusion", "exclusion", 4),
     Test("exclusion-nodes", "exclusion", 4, env=TWO_NODES),

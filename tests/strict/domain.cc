@@ -83,9 +83,9 @@ ssize_t read_message(fid_ep* ep, const fi_msg_rma* message, std::uint64_t flags)
   StrictEndpoint& endpoint = *domain.endpoint(ep);
   if (message->rma_iov_count != 1) return refuse(domain.persona(), "a read of several places");
   if (domain.rules().is_full(endpoint)) return -FI_EAGAIN;
-  const std::string wrong = domain.rules().send(endpoint, message->msg_iov, message->desc,
-                                                message->iov_count, FI_READ, false,
-                                                message->context);
+  const std::string wrong =
+      domain.rules().send(endpoint, message->msg_iov, message->desc, message->iov_count, FI_READ,
+                          false, message->context);
   if (!wrong.empty()) return refuse(domain.persona(), wrong);
   fi_msg_rma passed = *message;
   passed.desc = nullptr;

@@ -45,7 +45,8 @@ class Rules {
 
   /// A receive of one buffer.
   std::string receive(const iovec& buffer, void* descriptor, const void* context);
-  /// A packet (FI_SEND), a write (FI_WRITE) or a read (FI_READ); `injected`: the memory is the caller's at once.
+  /// A packet (FI_SEND), a write (FI_WRITE) or a read (FI_READ); `injected`: the memory is the
+  /// caller's at once.
   std::string send(Sender& from, const iovec* iov, void* const* descriptors, std::size_t count,
                    std::uint64_t access, bool injected, const void* context);
   /// A message of so many bytes whose memory is the caller's at once and that nobody is told of.

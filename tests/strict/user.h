@@ -28,8 +28,8 @@ inline void play(const char* persona) {
 
 inline InfoPtr right_hints(std::size_t cq_data_bytes = 0) {
   InfoPtr hints(fi_allocinfo());
-  hints->caps = FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ |
-                FI_REMOTE_WRITE;
+  hints->caps =
+      FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
   hints->mode = FI_RX_CQ_DATA;
   hints->addr_format = FI_SOCKADDR;
   hints->ep_attr->type = FI_EP_MSG;

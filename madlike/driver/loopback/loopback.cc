@@ -308,8 +308,8 @@ Status LoopbackDriver::post_write(ConnectionId id, SegmentList packet, const Exp
   if (!status.ok()) return status;
   const Connection& connection = port_->connections[id];
   const auto found = connection.peer->exposures.find(token.key);
-  const bool exposed = found != connection.peer->exposures.end() &&
-                       found->second.connection == connection.peer_id;
+  const bool exposed =
+      found != connection.peer->exposures.end() && found->second.connection == connection.peer_id;
   std::byte* const out = exposed ? within(found->second.memory, offset, bytes) : nullptr;
   if (out != nullptr) copy_out(packet, out);
   push_written(id, context, out != nullptr ? Status() : no_access());

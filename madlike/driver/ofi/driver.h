@@ -1,8 +1,8 @@
 // OfiDriver: the class behind open_ofi().  Its parts stand in one file each: setup.cc (connections
 // come), ending.cc (and end), events.cc (what the provider's event queue says), post.cc (packets),
-// writes.cc (memory that peers write), gets.cc (memory of theirs that is read), credit.cc (what goes
-// without the caller's doing), silence.cc (whether peers that say nothing are there), progress.cc
-// (the poll path), receive.cc (what came).
+// writes.cc (memory that peers write), gets.cc (memory of theirs that is read), credit.cc (what
+// goes without the caller's doing), silence.cc (whether peers that say nothing are there),
+// progress.cc (the poll path), receive.cc (what came).
 #ifndef MADLIKE_DRIVER_OFI_DRIVER_H_
 #define MADLIKE_DRIVER_OFI_DRIVER_H_
 

@@ -74,8 +74,7 @@ void ReceivePool::replenish(fid_ep* receives, std::size_t connections) {
 
 SendPool::SendPool(fid_domain& domain, const OfiFacts& facts) {
   if (facts.send_buffers == 0) return;
-  slab_ = std::make_unique<Slab>(domain, facts, facts.send_buffers,
-                                 FI_SEND | FI_WRITE | FI_READ);
+  slab_ = std::make_unique<Slab>(domain, facts, facts.send_buffers, FI_SEND | FI_WRITE | FI_READ);
   free_.reserve(facts.send_buffers);
   for (std::size_t i = 0; i < facts.send_buffers; ++i) free_.push_back(slab_->at(i));
 }
@@ -92,8 +91,8 @@ Result<ExposureToken> RegisteredRegions::add(fid_domain& domain, const OfiFacts&
   for (int attempt = 0; attempt < 4; ++attempt) {
     const std::uint64_t wanted = random_number<std::uint64_t>() >> 1;
     fid_mr* region = nullptr;
-    const int error = fi_mr_reg(&domain, memory.data, memory.size, access, 0, wanted, 0,
-                                &region, nullptr);
+    const int error =
+        fi_mr_reg(&domain, memory.data, memory.size, access, 0, wanted, 0, &region, nullptr);
     if (error == -FI_ENOKEY) continue;  // this key is taken
     if (error != 0) return ofi_status(StatusCode::kNoMemory, "exposing memory", error);
     ExposureToken token;

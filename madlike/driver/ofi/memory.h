@@ -99,8 +99,8 @@ class SendPool {
   std::vector<std::byte*> free_;
 };
 
-/// Regions that peers may write, or read, by key.  Keys are not guessable where the provider lets us
-/// choose them: a peer comes only where it was told.
+/// Regions that peers may write, or read, by key.  Keys are not guessable where the provider lets
+/// us choose them: a peer comes only where it was told.
 class RegisteredRegions {
  public:
   /// `access`: FI_REMOTE_WRITE, FI_REMOTE_READ.

@@ -49,8 +49,8 @@ InfoPtr make_hints(fi_ep_type type, const std::string& provider) {
 InfoPtr hints_of_connected(const std::string& provider) {
   InfoPtr hints = make_hints(FI_EP_MSG, provider);
   if (!hints) return hints;
-  hints->caps = FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ |
-                FI_REMOTE_WRITE;
+  hints->caps =
+      FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
   hints->mode = FI_RX_CQ_DATA;  // no completion data is sent, so that nothing follows from it
   hints->addr_format = FI_SOCKADDR;
   hints->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;

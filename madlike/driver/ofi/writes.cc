@@ -54,8 +54,8 @@ Result<ExposureToken> OfiDriver::expose(ConnectionId id, Segment memory) {
   if (!found || found->state == State::kGone || found->state == State::kClosing) {
     return not_connected(found);
   }
-  Result<ExposureToken> token = regions_.add(*fabric_->domain(), fabric_->facts(), memory,
-                                             FI_REMOTE_WRITE);
+  Result<ExposureToken> token =
+      regions_.add(*fabric_->domain(), fabric_->facts(), memory, FI_REMOTE_WRITE);
   if (token.ok()) ++found->exposed;
   return token;
 }

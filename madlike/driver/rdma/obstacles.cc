@@ -85,8 +85,8 @@ std::string obstacle_of_ports(const RdmaDevice& device, const RdmaUser& user,
 
 std::uint64_t lockable_bytes() {
   rlimit limit{};
-  const bool is_limited = !is_exempt() && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 &&
-                          limit.rlim_cur != RLIM_INFINITY;
+  const bool is_limited =
+      !is_exempt() && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   return is_limited ? limit.rlim_cur : RdmaUser::kAllBytes;
 }
 
