@@ -9,15 +9,36 @@ namespace {
 // What the operators count cannot be passed to them: the one mutable global of the tests.
 thread_local Allocations counted;
 thread_local std::size_t fail_from = 0;
+thread_local std::size_t fail_to = SIZE_MAX;
+constexpr std::size_t kUnlimited = SIZE_MAX;
+thread_local std::size_t left = kUnlimited;
+thread_local bool none_left = false;  // for one that was asked for
 
 }  // namespace
 
 Allocations allocations() { return counted; }
 
-void fail_allocations_from(std::size_t bytes) { fail_from = bytes; }
+void fail_allocations_from(std::size_t bytes, std::size_t to) {
+  fail_from = bytes;
+  fail_to = to;
+}
+
+AllocationsLeft::AllocationsLeft(std::size_t count) {
+  left = count;
+  none_left = false;
+}
+
+AllocationsLeft::~AllocationsLeft() { left = kUnlimited; }
+
+bool AllocationsLeft::failed() { return none_left; }
 
 static void* allocate(std::size_t size) {
-  if (fail_from != 0 && size >= fail_from) return nullptr;
+  if (fail_from != 0 && size >= fail_from && size <= fail_to) return nullptr;
+  if (left == 0) {
+    none_left = true;
+    return nullptr;
+  }
+  if (left != kUnlimited) --left;
   ++counted.count;
   counted.bytes += size;
   return std::malloc(size == 0 ? 1 : size);

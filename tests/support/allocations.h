@@ -5,6 +5,7 @@
 #define TESTS_SUPPORT_ALLOCATIONS_H_
 
 #include <cstddef>
+#include <cstdint>
 
 namespace mad::test {
 
@@ -16,8 +17,20 @@ struct Allocations {
 /// Of this thread, since it started.
 Allocations allocations();
 
-/// Makes every further allocation of this thread of at least `bytes` fail; 0: none.
-void fail_allocations_from(std::size_t bytes);
+/// Makes every further allocation of this thread of at least `bytes`, and at most `to`, fail; 0:
+/// none.
+void fail_allocations_from(std::size_t bytes, std::size_t to = SIZE_MAX);
+
+/// While it lives the thread's next `count` allocations are had, and no further one.
+class AllocationsLeft {
+ public:
+  explicit AllocationsLeft(std::size_t count);
+  ~AllocationsLeft();
+  AllocationsLeft(const AllocationsLeft&) = delete;
+  AllocationsLeft& operator=(const AllocationsLeft&) = delete;
+  /// Whether one more was asked for.
+  static bool failed();
+};
 
 }  // namespace mad::test
 

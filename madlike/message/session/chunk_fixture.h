@@ -33,6 +33,14 @@ class ChunkTest : public SessionTest {
   RawChunk& send(const ChunkHeader& chunk, Bytes bytes,
                  std::size_t header_bytes = ChunkHeader::kBytes,
                  test::SessionParty* from = nullptr) {
+    RawChunk& raw = post(chunk, std::move(bytes), header_bytes, from);
+    pump();
+    return raw;
+  }
+  /// The same, which moves no engine.
+  RawChunk& post(const ChunkHeader& chunk, Bytes bytes,
+                 std::size_t header_bytes = ChunkHeader::kBytes,
+                 test::SessionParty* from = nullptr) {
     if (from == nullptr) from = &a;
     RawChunk& raw = chunks_.emplace_back();
     raw.bytes = std::move(bytes);
@@ -44,7 +52,6 @@ class ChunkTest : public SessionTest {
                                                  {header.data(), header_bytes}, raw);
     EXPECT_FALSE(status.error()) << status.message();
     if (!status.in_progress()) raw.done = true;
-    pump();
     return raw;
   }
   /// A chunk of one piece, the byte `value`; the last one ends its message.

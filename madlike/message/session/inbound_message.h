@@ -32,7 +32,7 @@ class InboundMessage {
   Endpoint& from() const { return from_; }
   std::uint32_t number() const { return number_; }
 
-  /// The next chunk has arrived.
+  /// The next chunk has arrived.  Throws std::bad_alloc, before it names `message`.
   void add(const ChunkHeader& header, std::uint64_t payload_bytes, IncomingMessage* message);
   /// No further chunk will come, or none that makes sense.
   void fail_rest(const Status& why) {

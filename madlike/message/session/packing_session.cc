@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -40,6 +41,7 @@ PackingSession::PackingSession(const Waiter& waiter, const SessionTuning& tuning
       give_up_(std::move(give_up)),
       records_({}, 1, 0) {
   for (Slot& slot : slots_) slot.session = this;
+  slots_.front().memory.reset(new std::byte[tuning_.chunk_bytes]);
 }
 
 Status PackingSession::pack(Segment bytes, SendMode mode) {
@@ -82,12 +84,13 @@ Status PackingSession::hold(Piece piece, SendMode mode) {
     } else {
       std::memcpy(copy.get() + 1, piece.run.data, size);
     }
-    held_copies_ += size;
     piece.layout = {};
     piece.run = {copy.get() + 1, size};
     piece.copy = std::move(copy);
   }
+  const bool copied = piece.copy != nullptr;
   held_.push_back(std::move(piece));
+  if (copied) held_copies_ += static_cast<std::size_t>(bytes);
   return error_;
 }
 
@@ -119,9 +122,11 @@ void PackingSession::stage(Piece& piece) {
 // The records are one staged segment that begins with a record's head, so that no source can
 // reference memory in them.
 void PackingSession::open_chunk() {
-  Slot* const slot = free_slot();
+  Slot* slot = free_slot(true);
   if (slot == nullptr) return;
-  if (!slot->memory) slot->memory.reset(new std::byte[tuning_.chunk_bytes]);
+  if (!slot->memory) slot->memory.reset(new (std::nothrow) std::byte[tuning_.chunk_bytes]);
+  if (!slot->memory) slot = slot_with_memory();
+  if (slot == nullptr) return;
   slot->busy = true;
   chunk_ = slot;
   records_ = Packet({slot->memory.get(), tuning_.chunk_bytes}, 1, tuning_.chunk_bytes);
@@ -145,7 +150,7 @@ void PackingSession::flush_chunk(bool last) {
 
 void PackingSession::send_long(Piece piece, bool wait_for_it) {
   if (chunk_ != nullptr) flush_chunk(false);
-  Slot* const slot = error_.error() ? nullptr : free_slot();
+  Slot* const slot = error_.error() ? nullptr : free_slot(false);
   if (slot == nullptr) return;
   slot->busy = true;
   slot->payload_bytes = piece.bytes();
@@ -163,7 +168,11 @@ void PackingSession::send_long(Piece piece, bool wait_for_it) {
 }
 
 void PackingSession::post(Slot& slot, Segment header) {
-  const Status status = waiter_.messenger().send(to_, kMadeleineHandler, header, slot);
+  Status status = StatusCode::kNoMemory;  // to contact the peer
+  try {
+    status = waiter_.messenger().send(to_, kMadeleineHandler, header, slot);
+  } catch (const std::bad_alloc&) {
+  }
   if (!status.in_progress()) slot.finished(status);
 }
 
@@ -173,16 +182,34 @@ void PackingSession::Slot::finished(const Status& status) {
   if (status.error() && !session->error_.error()) session->error_ = status;
 }
 
-// A slot that is free, after waiting for one if need be; null after an error.
-PackingSession::Slot* PackingSession::free_slot() {
+// A slot that is free, after waiting for one if need be; null after an error.  Those that have
+// memory are for chunks, if there are others.
+PackingSession::Slot* PackingSession::free_slot(bool for_chunk) {
   Slot* found = nullptr;
   wait([&] {
     for (Slot& slot : slots_) {
-      if (!slot.busy) found = &slot;
+      const bool better = found == nullptr || (slot.memory != nullptr) == for_chunk;
+      if (!slot.busy && better) found = &slot;
     }
     return found != nullptr || error_.error();
   });
   return error_.error() ? nullptr : found;
+}
+
+// The same of those that have memory, where there is none for more.
+PackingSession::Slot* PackingSession::slot_with_memory() {
+  Slot* found = nullptr;
+  wait([&] {
+    for (Slot& slot : slots_) {
+      if (!slot.busy && slot.memory) found = &slot;
+    }
+    return found != nullptr || error_.error();
+  });
+  return error_.error() ? nullptr : found;
+}
+
+bool PackingSession::busy() const {
+  return std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.busy; });
 }
 
 template <typename Done>
@@ -190,37 +217,47 @@ void PackingSession::wait(Done done) {
   int rounds = 0;
   waiter_.wait([&] { return done() || (give_up_ && ++rounds > kSelfRounds); });
   if (done()) return;
-  if (!error_.error()) {
-    error_ = Status(StatusCode::kInvalidArgument,
-                    "a message to this engine itself is too long to be sent before it is unpacked, "
-                    "and the thread that packs it cannot unpack it meanwhile; send less at once");
-  }
+  if (!error_.error()) too_long_for_oneself();
   give_up_();
   waiter_.wait(done);
 }
 
+void PackingSession::too_long_for_oneself() {
+  error_ = StatusCode::kInvalidArgument;
+  error_ = Status(error_.code(),
+                  "a message to this engine itself is too long to be sent before it is unpacked, "
+                  "and the thread that packs it cannot unpack it meanwhile; send less at once");
+}
+
 Status PackingSession::end() {
+  try {
+    send_rest();
+  } catch (const std::bad_alloc&) {
+    if (!error_.error()) error_ = StatusCode::kNoMemory;
+  }
+  if (chunk_ != nullptr) chunk_->busy = false;
+  chunk_ = nullptr;
+  while (busy()) {
+    try {
+      wait([this] { return !busy(); });
+    } catch (const std::bad_alloc&) {  // for a turn's work; the next one may have it
+    }
+  }
+  held_.clear();
+  return error_;
+}
+
+void PackingSession::send_rest() {
   for (Piece& piece : held_) {
     if (!error_.error()) send_now(std::move(piece), false);
   }
   if (chunk_ != nullptr && records_.bytes_room() == 0 && !error_.error()) flush_chunk(false);
   if (chunk_ == nullptr && !error_.error()) open_chunk();
-  if (chunk_ != nullptr) {
-    if (error_.error()) {
-      chunk_->busy = false;
-      chunk_ = nullptr;
-    } else {
-      const std::byte end_of_message{0};
-      std::memcpy(records_.staging_room().data, &end_of_message, 1);
-      records_.stage(1);
-      flush_chunk(true);
-    }
-  }
-  wait([&] {
-    return std::none_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.busy; });
-  });
-  held_.clear();
-  return error_;
+  if (error_.error()) return;
+  const std::byte end_of_message{0};
+  std::memcpy(records_.staging_room().data, &end_of_message, 1);
+  records_.stage(1);
+  flush_chunk(true);
 }
 
 }  // namespace mad

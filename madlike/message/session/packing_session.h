@@ -11,7 +11,9 @@
 //             holds back every piece after it until end(); kSafer ones among those are copied, at
 //             most Tuning::held_bytes of them.
 //
-// Memory: at most kSlots chunks, the copies just named, and a record for each piece held back.
+// Memory: at most kSlots chunks, the copies just named, and a record for each piece held back.  One
+// chunk is there from the beginning; where there is no memory for another, it waits for one that
+// leaves.  A piece that cannot be copied or held back is not taken.
 #ifndef MADLIKE_MESSAGE_SESSION_PACKING_SESSION_H_
 #define MADLIKE_MESSAGE_SESSION_PACKING_SESSION_H_
 
@@ -53,17 +55,19 @@ class PackingSession {
 
   /// Message number `number` of this engine, to `to`.  Where that is this very engine, nobody
   /// unpacks while a packing call waits: then `give_up` makes the arriving side refuse the message.
+  /// Throws std::bad_alloc.
   PackingSession(const Waiter& waiter, const SessionTuning& tuning, Endpoint& to,
                  std::uint32_t number, std::function<void()> give_up);
   PackingSession(const PackingSession&) = delete;
   PackingSession& operator=(const PackingSession&) = delete;
 
-  /// After an error the message cannot be completed any more, except after kInvalidArgument of
-  /// a single piece, which was not taken.
+  /// After an error the message cannot be completed any more, except after kInvalidArgument or
+  /// std::bad_alloc of a single piece, which was not taken.
   Status pack(Segment bytes, SendMode mode);
   Status pack(PieceSource piece, SendMode mode);
 
   /// Sends what is left and waits until the memory of all pieces is free, also after an error.
+  /// Does not throw std::bad_alloc.
   Status end();
 
   Endpoint& to() const { return to_; }
@@ -82,7 +86,7 @@ class PackingSession {
     void finished(const Status& status) override;
     PackingSession* session = nullptr;
     bool busy = false;
-    std::unique_ptr<std::byte[]> memory;  // chunk_bytes, once it has been a chunk
+    std::unique_ptr<std::byte[]> memory;  // chunk_bytes, of the first one and of who was a chunk
     BytesSource run;
     Piece piece;
   };
@@ -93,11 +97,15 @@ class PackingSession {
   void stage(Piece& piece);
   void open_chunk();
   void flush_chunk(bool last);
+  void send_rest();
   void send_long(Piece piece, bool wait_for_it);
   void post(Slot& slot, Segment header);
-  Slot* free_slot();
+  Slot* free_slot(bool for_chunk);
+  Slot* slot_with_memory();
+  bool busy() const;
   template <typename Done>
   void wait(Done done);
+  void too_long_for_oneself();
 
   Waiter waiter_;
   const SessionTuning tuning_;

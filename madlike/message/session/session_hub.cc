@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <string>
 
 namespace mad {
@@ -9,6 +10,16 @@ namespace {
 
 // The number of a message that is known only from a chunk nobody can read.
 constexpr std::uint32_t kUnreadable = 0;
+
+// What those are told whose messages are not complete; who has no memory for a sentence has a code.
+Status went_too_early(const Status& how) {
+  try {
+    return {how.code(), "the sender of this Madeleine message went before it was complete: " +
+                            std::string(how.message())};
+  } catch (const std::bad_alloc&) {
+    return how.code();
+  }
+}
 
 }  // namespace
 
@@ -50,10 +61,14 @@ UnpackingSession* SessionHub::begin_unpacking(int timeout_ms) {
   // Even with no time at all, what is here already is looked at.
   if (waiting_.empty()) (void)waiter_.messenger().progress();
   if (!waiter_.wait([this] { return !waiting_.empty(); }, deadline)) return nullptr;
-  const InboundMessage* const message = waiting_.front().get();
-  auto session = std::make_unique<UnpackingSession>(waiter_, std::move(waiting_.front()));
+  // All memory is there before anything changes.
+  decltype(unpacking_) begun;
+  auto& session = begun[waiting_.front().get()];
+  session = std::make_unique<UnpackingSession>(waiter_, std::move(waiting_.front()));
   waiting_.pop_front();
-  return unpacking_.emplace(message, std::move(session)).first->second.get();
+  UnpackingSession* const out = session.get();
+  unpacking_.merge(begun);
+  return out;
 }
 
 Status SessionHub::end(UnpackingSession& session) {
@@ -71,6 +86,16 @@ InboundMessage& SessionHub::announce(Endpoint& from, std::uint32_t number) {
   return *waiting_.back();
 }
 
+// Its first chunk has come.
+InboundMessage& SessionHub::begin(const Key& key, Endpoint& from) {
+  decltype(incomplete_) begun;
+  InboundMessage*& message = begun[key];
+  message = &announce(from, key.second);
+  InboundMessage& out = *message;
+  incomplete_.merge(begun);
+  return out;
+}
+
 // Whoever unpacks the message may go on.
 void SessionHub::advance(const InboundMessage& message) {
   const auto found = unpacking_.find(&message);
@@ -86,13 +111,12 @@ void SessionHub::on_message(Endpoint& from, Segment header, std::uint64_t payloa
     return;
   }
   const Key key{&from, chunk.value().message};
-  auto found = incomplete_.find(key);
-  if (found == incomplete_.end()) {
-    // Not a first chunk: the rest of a message that was given up.
-    if (chunk.value().sequence != 0) return waiter_.messenger().discard(*message);
-    found = incomplete_.emplace(key, &announce(from, chunk.value().message)).first;
+  const auto found = incomplete_.find(key);
+  // Not a first chunk: the rest of a message that was given up.
+  if (found == incomplete_.end() && chunk.value().sequence != 0) {
+    return waiter_.messenger().discard(*message);
   }
-  InboundMessage& inbound = *found->second;
+  InboundMessage& inbound = found != incomplete_.end() ? *found->second : begin(key, from);
   inbound.add(chunk.value(), payload_bytes, message);
   if (inbound.announced_all() || inbound.rest().error()) incomplete_.erase(key);
   advance(inbound);
@@ -108,10 +132,7 @@ void SessionHub::foreign_chunk(Endpoint& from, const Status& why) {
 }
 
 void SessionHub::on_peer_gone(Endpoint& peer, const Status& status) {
-  fail_incomplete(peer, Status(status.code(),
-                               "the sender of this Madeleine message went before it "
-                               "was complete: " +
-                                   std::string(status.message())));
+  fail_incomplete(peer, went_too_early(status));
 }
 
 bool SessionHub::names(const Endpoint& peer) const {

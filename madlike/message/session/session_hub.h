@@ -33,17 +33,19 @@ class SessionHub {
   SessionHub(const SessionHub&) = delete;
   SessionHub& operator=(const SessionHub&) = delete;
 
-  /// A message to `to`; `to_self`: that is this engine.  Belongs to the hub until end().
+  /// A message to `to`; `to_self`: that is this engine.  Belongs to the hub until end().  Throws
+  /// std::bad_alloc.
   PackingSession& begin_packing(Endpoint& to, bool to_self);
-  /// Ends and destroys the session.
+  /// Ends and destroys the session, also on error.
   Status end(PackingSession& session);
 
   /// The next message from anyone, as soon as its first chunk is here; null when none came within
-  /// `timeout_ms` (< 0: for ever).
+  /// `timeout_ms` (< 0: for ever).  Throws std::bad_alloc; then the message waits as before.
   UnpackingSession* begin_unpacking(int timeout_ms);
-  /// Ends and destroys the session.
+  /// Ends and destroys the session, also on error.
   Status end(UnpackingSession& session);
 
+  /// As MessageEvents.
   void on_message(Endpoint& from, Segment header, std::uint64_t payload_bytes,
                   IncomingMessage* message);
   void on_peer_gone(Endpoint& peer, const Status& status);
@@ -55,6 +57,7 @@ class SessionHub {
   using Key = std::pair<const Endpoint*, std::uint32_t>;
 
   InboundMessage& announce(Endpoint& from, std::uint32_t number);
+  InboundMessage& begin(const Key& key, Endpoint& from);
   void foreign_chunk(Endpoint& from, const Status& why);
   void greet(Endpoint& self);
   void refuse(Endpoint& from, std::uint32_t number);

@@ -1,6 +1,7 @@
 #include "madlike/message/session/unpacking_session.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace mad {
@@ -14,6 +15,13 @@ std::string piece_of(std::uint64_t number, std::uint64_t bytes) {
 constexpr const char* kMirror = "; the unpacking calls must mirror the packing calls";
 
 }  // namespace
+
+UnpackingSession::UnpackingSession(const Waiter& waiter, std::unique_ptr<InboundMessage>&& message)
+    : waiter_(waiter), staged_memory_(new std::byte[kMaxChunkBytes]) {
+  for (Slot& slot : slots_) slot.session = this;
+  arriving_.session = this;
+  message_ = std::move(message);
+}
 
 Status UnpackingSession::unpack(Segment memory, ReceiveMode mode) {
   Piece piece;
@@ -31,7 +39,12 @@ Status UnpackingSession::take(Piece piece, ReceiveMode mode) {
   if (error_.error()) return error_;
   const std::uint64_t number = ++pieces_;
   piece.number = number;
-  pending_.push_back(std::move(piece));
+  try {
+    pending_.push_back(std::move(piece));
+  } catch (const std::bad_alloc&) {
+    fail(StatusCode::kNoMemory);
+    return error_;
+  }
   advance();
   if (mode == ReceiveMode::kExpress) {
     waiter_.wait([&] { return error_.error() || (pending_.empty() && !in_flight(number)); });
@@ -44,10 +57,19 @@ Status UnpackingSession::take(Piece piece, ReceiveMode mode) {
 }
 
 Status UnpackingSession::end() {
-  waiter_.wait([&] { return error_.error() || (pending_.empty() && !busy()); });
-  check_nothing_left();
+  try {
+    waiter_.wait([&] { return error_.error() || (pending_.empty() && !busy()); });
+    check_nothing_left();
+  } catch (const std::bad_alloc&) {
+    fail(StatusCode::kNoMemory);
+  }
   // Whatever went wrong, what is on its way into the caller's memory must have come to an end.
-  waiter_.wait([&] { return !busy(); });
+  while (busy()) {
+    try {
+      waiter_.wait([&] { return !busy(); });
+    } catch (const std::bad_alloc&) {  // for a turn's work; the next one may have it
+    }
+  }
   pending_.clear();
   message_->discard();
   return error_;
@@ -79,6 +101,14 @@ void UnpackingSession::check_nothing_left() {
 }
 
 void UnpackingSession::advance() {
+  try {
+    serve();
+  } catch (const std::bad_alloc&) {
+    fail(StatusCode::kNoMemory);
+  }
+}
+
+void UnpackingSession::serve() {
   while (!error_.error() && !pending_.empty()) {
     if (!(staged_.size > 0 ? read_record() : take_chunk())) return;
   }
@@ -147,7 +177,6 @@ bool UnpackingSession::take_chunk() {
 }
 
 void UnpackingSession::receive_staged(const InboundMessage::Chunk& chunk) {
-  if (!staged_memory_) staged_memory_.reset(new std::byte[kMaxChunkBytes]);
   const Segment room{staged_memory_.get(), static_cast<std::size_t>(chunk.bytes)};
   staged_last_ = chunk.last;
   arriving_.run = BytesSink(room);

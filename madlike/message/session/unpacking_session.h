@@ -43,27 +43,26 @@ class UnpackingSession {
   static constexpr std::size_t kSlots = 8;
   static constexpr std::size_t kMostPending = 256;
 
-  UnpackingSession(const Waiter& waiter, std::unique_ptr<InboundMessage> message)
-      : waiter_(waiter), message_(std::move(message)) {
-    for (Slot& slot : slots_) slot.session = this;
-    arriving_.session = this;
-  }
+  /// Throws std::bad_alloc, before it takes `message`.
+  UnpackingSession(const Waiter& waiter, std::unique_ptr<InboundMessage>&& message);
   UnpackingSession(const UnpackingSession&) = delete;
   UnpackingSession& operator=(const UnpackingSession&) = delete;
 
   /// kTruncated, kProtocol: the sender's piece is longer, or shorter or not there; kPeerFailed,
   /// kClosed: the sender went before the message was complete; kCorrupt: bytes of it changed on
-  /// their way; or what a piece's sink says of it.  All are final.
+  /// their way; kNoMemory; or what a piece's sink says of it.  All are final.
   Status unpack(Segment memory, ReceiveMode mode);
   Status unpack(PieceSink piece, ReceiveMode mode);
 
   /// Waits until every piece is in place and the sender has ended the message.  kTruncated: it has
   /// more pieces.  Afterwards, and after any error, no memory of the caller is used any more.
+  /// Does not throw std::bad_alloc.
   Status end();
 
   /// The chunks, which the hub adds to; whoever does calls advance().
   InboundMessage& message() const { return *message_; }
-  /// Serves the pieces that were asked for, as far as their bytes are here.
+  /// Serves the pieces that were asked for, as far as their bytes are here.  Does not throw
+  /// std::bad_alloc, also where there is no memory to say what is wrong.
   void advance();
 
  private:
@@ -90,6 +89,7 @@ class UnpackingSession {
   };
 
   Status take(Piece piece, ReceiveMode mode);
+  void serve();
   bool read_record();
   bool take_chunk();
   void receive_long(const InboundMessage::Chunk& chunk, Slot& slot);
@@ -114,9 +114,9 @@ class UnpackingSession {
   std::deque<Piece> pending_;  // asked for, and neither in place nor on their way into it
   std::array<Slot, kSlots> slots_;
   Arriving arriving_;
-  std::unique_ptr<std::byte[]> staged_memory_;
-  Segment staged_;            // unread records
-  bool staged_last_ = false;  // they end the message
+  const std::unique_ptr<std::byte[]> staged_memory_;  // kMaxChunkBytes
+  Segment staged_;                                    // unread records
+  bool staged_last_ = false;                          // they end the message
 };
 
 }  // namespace mad
