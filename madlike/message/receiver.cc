@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "madlike/base/sentence.h"
+
 namespace mad {
 namespace {
 
@@ -323,7 +325,8 @@ Status Receiver::accept(IncomingMessage& message, PayloadSink& sink, std::uint64
   Endpoint& from = *message.endpoint;
   if (message.head_lost) {
     core_.remove(message);
-    return {StatusCode::kNoMemory, "the message's first bytes could not be kept"};
+    return with_sentence(StatusCode::kNoMemory,
+                         [] { return "the message's first bytes could not be kept"; });
   }
   if (message.corrupt.error()) {
     Status why = std::move(message.corrupt);
@@ -356,7 +359,10 @@ Status Receiver::accept(IncomingMessage& message, PayloadSink& sink, std::uint64
   } else {
     message.received = message.head_bytes;
     message.phase = IncomingMessage::Phase::kClearing;
-    open_window(message);
+    try {
+      open_window(message);
+    } catch (const std::bad_alloc&) {  // the rest comes in data packets
+    }
     sender_.clear(message, just_arrived);
   }
   if (just_arrived) claim_rest_of_head(message);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "datatype_path/cursor/cursor.h"
+#include "madlike/base/sentence.h"
 #include "madlike/message/session/chunk.h"
 #include "madlike/message/wire.h"
 #include "netmod/abi/costs_file.h"
@@ -197,8 +198,10 @@ void place(mad::Segment bytes, const mad::Payload& payload) {
 }
 
 Status no_memory_to_receive(std::uint64_t bytes, const mad::Plan& plan) {
-  return {StatusCode::kNoMemory, "no memory to receive " + std::to_string(bytes) +
-                                     " bytes by path " + std::string(to_string(plan.path))};
+  return mad::with_sentence(StatusCode::kNoMemory, [&] {
+    return "no memory to receive " + std::to_string(bytes) + " bytes by path " +
+           std::string(to_string(plan.path));
+  });
 }
 
 template <typename Pool, typename Operation>
@@ -438,8 +441,13 @@ Status mad_engine::receive(mad_incoming* incoming, const mad::Payload& payload, 
 
 Status mad_engine::receive_tagged(const mad_incoming& incoming, mad_receive& receive,
                                   std::uint64_t* received) {
-  return receive_message(incoming, receive.payload.get(), receive.path, receive.op, &receive,
-                         received);
+  try {
+    return receive_message(incoming, receive.payload.get(), receive.path, receive.op, &receive,
+                           received);
+  } catch (const std::bad_alloc&) {  // before anything was done with the message
+    discard(incoming);
+    return StatusCode::kNoMemory;
+  }
 }
 
 Status mad_engine::receive_message(mad_incoming wanted, const mad::Payload& payload, mad_path path,

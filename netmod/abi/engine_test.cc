@@ -20,6 +20,7 @@ struct Told {
   std::vector<mad_incoming*> incoming;
   mad_peer* from = nullptr;  // of the last one
   std::vector<int> gone;     // how peers went
+  std::vector<int> tagged;   // how tagged receives ended
 };
 
 class Engine : public ::testing::Test {
@@ -39,6 +40,9 @@ class Engine : public ::testing::Test {
     };
     config.callbacks.on_received = [](void* context, mad_op*, std::uint64_t, int) {
       ++static_cast<Told*>(context)->received;
+    };
+    config.callbacks.on_tagged = [](void* context, mad_op*, const mad_arrival*, int status) {
+      static_cast<Told*>(context)->tagged.push_back(status);
     };
     config.callbacks.on_peer_gone = [](void* context, mad_peer*, int status, const char*) {
       static_cast<Told*>(context)->gone.push_back(status);
@@ -232,6 +236,42 @@ TEST_F(OtherEngine, WithoutMemoryToKeepItsTaggedMessageItEnds) {
   EXPECT_NO_THROW(progress());
   mad::test::fail_allocations_from(0);
   expect_end(MAD_ERR_MEMORY);
+  engine->discard(told.incoming[0]);
+}
+
+// Whichever allocation fails.
+TEST_F(OtherEngine, WithoutMemoryToReceiveItsTaggedMessageTheReceiveIsTold) {
+  const mad::TaggedHeader header{{0, 0, 2}, 0};
+  std::vector<char> from(1000000, 1), to_memory(from.size());
+  told.tagged.reserve(100);
+  bool enough = false;
+  for (std::size_t count = 0; count < 100 && !enough; ++count) {
+    SCOPED_TRACE(count);
+    mad_receive* receive = nullptr;
+    mad_arrival arrival{};
+    ASSERT_TRUE(
+        engine->tagged()
+            .receive(header.envelope, bytes(to_memory), MAD_PATH_AUTO, &op, &receive, &arrival)
+            .in_progress());
+    mad_op sent{};
+    ASSERT_TRUE(
+        other->send_tagged(*to, header, false, bytes(from), MAD_PATH_AUTO, &sent).in_progress());
+    for (int i = 0; i < 20; ++i) other->progress();
+    {
+      const mad::test::AllocationsLeft left(count);
+      for (int i = 0; i < 20; ++i) engine->progress();
+      enough = !mad::test::AllocationsLeft::failed();
+    }
+    progress();
+    ASSERT_EQ(told.tagged.size(), count + 1);
+    const int status = told.tagged.back();
+    EXPECT_TRUE(status == MAD_SUCCESS || (!enough && status == MAD_ERR_MEMORY)) << status;
+    EXPECT_EQ(engine->tagged().waiting_receives(), 0u);
+  }
+  EXPECT_TRUE(enough);
+  EXPECT_EQ(to_memory, from);
+  EXPECT_TRUE(told.gone.empty());
+  EXPECT_TRUE(engine->idle());
   engine->discard(told.incoming[0]);
 }
 

@@ -50,7 +50,13 @@ mad_status to_mad_status(StatusCode code) {
 }
 
 int failure_to_abi(const Status& status) {
-  return fail(to_mad_status(status.code()), std::string(status.message()));
+  const mad_status code = to_mad_status(status.code());
+  try {
+    return fail(code, std::string(status.message()));
+  } catch (const std::bad_alloc&) {
+    last_error = "out of memory";  // so short that it takes none
+    return code;
+  }
 }
 
 }  // namespace mad

@@ -18,7 +18,7 @@ namespace mad {
 int fail(mad_status code, std::string sentence);
 
 /// The C value of a status that is neither ok nor kInProgress; an error's sentence is kept for
-/// mad_last_error().
+/// mad_last_error(), if there is memory for it.
 int failure_to_abi(const Status& status);
 /// The C value of any.
 inline int to_abi(const Status& status) {

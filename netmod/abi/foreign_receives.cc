@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "madlike/base/sentence.h"
 #include "netmod/abi/engine.h"
 
 namespace mad {
@@ -70,7 +71,8 @@ Status ForeignReceives::receive(const mad_incoming& wanted, const Payload& paylo
   } catch (const std::bad_alloc&) {
     if (operation != nullptr) receives_.release(operation);
     engine_.discard(wanted);
-    return {StatusCode::kNoMemory, "no memory to receive and convert a message"};
+    return with_sentence(StatusCode::kNoMemory,
+                         [] { return "no memory to receive and convert a message"; });
   }
   Status status =
       engine_.messenger_->accept(*wanted.message, operation->sink, bytes, operation->as_context());

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "madlike/base/sentence.h"
 #include "netmod/abi/engine.h"
 
 namespace mad {
@@ -42,7 +43,8 @@ Status TaggedMessages::send_to_self(const TaggedHeader& header, bool answered,
     message->value = std::move(value);
   } catch (const std::bad_alloc&) {
     (void)own_.release(*waits);
-    return {StatusCode::kNoMemory, "no memory for another message to oneself"};
+    return with_sentence(StatusCode::kNoMemory,
+                         [] { return "no memory for another message to oneself"; });
   }
   matcher_.keep(*message, header.envelope);
   return kept ? Status() : Status(StatusCode::kInProgress);
@@ -86,7 +88,7 @@ Status TaggedMessages::receive(mad_message& message, const Payload& payload, mad
   } catch (const std::bad_alloc&) {
     engine_.discard(incoming);
     told_ = std::move(value);
-    return {StatusCode::kNoMemory, "no memory for another receive"};
+    return with_sentence(StatusCode::kNoMemory, [] { return "no memory for another receive"; });
   }
   started->arrival = *arrival;
   Status status = engine_.receive_tagged(incoming, *started, &arrival->received);

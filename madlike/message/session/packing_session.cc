@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "madlike/base/sentence.h"
 #include "madlike/message/session/chunk.h"
 
 namespace mad {
@@ -223,10 +224,10 @@ void PackingSession::wait(Done done) {
 }
 
 void PackingSession::too_long_for_oneself() {
-  error_ = StatusCode::kInvalidArgument;
-  error_ = Status(error_.code(),
-                  "a message to this engine itself is too long to be sent before it is unpacked, "
-                  "and the thread that packs it cannot unpack it meanwhile; send less at once");
+  error_ = with_sentence(StatusCode::kInvalidArgument, [] {
+    return "a message to this engine itself is too long to be sent before it is unpacked, "
+           "and the thread that packs it cannot unpack it meanwhile; send less at once";
+  });
 }
 
 Status PackingSession::end() {

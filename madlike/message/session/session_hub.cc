@@ -2,24 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <new>
 #include <string>
+
+#include "madlike/base/sentence.h"
 
 namespace mad {
 namespace {
 
 // The number of a message that is known only from a chunk nobody can read.
 constexpr std::uint32_t kUnreadable = 0;
-
-// What those are told whose messages are not complete; who has no memory for a sentence has a code.
-Status went_too_early(const Status& how) {
-  try {
-    return {how.code(), "the sender of this Madeleine message went before it was complete: " +
-                            std::string(how.message())};
-  } catch (const std::bad_alloc&) {
-    return how.code();
-  }
-}
 
 }  // namespace
 
@@ -132,7 +123,10 @@ void SessionHub::foreign_chunk(Endpoint& from, const Status& why) {
 }
 
 void SessionHub::on_peer_gone(Endpoint& peer, const Status& status) {
-  fail_incomplete(peer, went_too_early(status));
+  fail_incomplete(peer, with_sentence(status.code(), [&] {
+                    return "the sender of this Madeleine message went before it was complete: " +
+                           std::string(status.message());
+                  }));
 }
 
 bool SessionHub::names(const Endpoint& peer) const {
