@@ -168,6 +168,10 @@ struct mad_engine final : private mad::MessageEvents {
   /// The Madeleine messages: those of mad::kMadeleineHandler.
   mad::SessionHub& sessions() { return *sessions_; }
   mad_peer& peer_of(mad::Endpoint& endpoint) { return peers_.of(endpoint); }
+  /// The same, which the caller names from now on, also if it was released.
+  mad_peer& named_peer_of(mad::Endpoint& endpoint) {
+    return mad::PeerTable::named(peer_of(endpoint));
+  }
   /// The caller names a peer that is gone no more.
   void release(mad_peer& peer) { peers_.release(peer); }
 

@@ -191,7 +191,7 @@ extern "C" int mad_begin_unpacking(mad_engine* engine, int timeout_ms, mad_peer*
     handle->engine = engine;
     handle->session = engine->sessions().begin_unpacking(timeout_ms);
     if (handle->session == nullptr) return MAD_IN_PROGRESS;
-    if (from != nullptr) *from = &engine->peer_of(handle->session->message().from());
+    if (from != nullptr) *from = &engine->named_peer_of(handle->session->message().from());
     *out = handle.release();
     return MAD_SUCCESS;
   });

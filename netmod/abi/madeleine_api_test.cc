@@ -249,8 +249,8 @@ TEST(MadeleineApi, AMessageToOneself) {
   EXPECT_EQ(got, 11);
 }
 
-TEST(MadeleineApi, AMessageOutlivesItsSender) {
-  Engine b;
+// An engine that came, sent b a message that is unpacked and one that waits, and left: its peer.
+mad_peer* who_left_a_message(Engine& b) {
   mad_peer* from = nullptr;
   mad_unpacking* in = nullptr;
   int got = 0;
@@ -277,7 +277,7 @@ TEST(MadeleineApi, AMessageOutlivesItsSender) {
         });
     EXPECT_EQ(got, 12);
     mad_packing* second = nullptr;
-    ASSERT_EQ(mad_begin_packing(a.handle, to_b, &second), MAD_SUCCESS);
+    EXPECT_EQ(mad_begin_packing(a.handle, to_b, &second), MAD_SUCCESS);
     EXPECT_EQ(mad_pack(second, &got, sizeof(got), MAD_SEND_SAFER, MAD_RECV_EXPRESS), MAD_SUCCESS);
     EXPECT_EQ(mad_end_packing(second), MAD_SUCCESS) << error();
     mad_engine_progress(b.handle, nullptr);
@@ -286,7 +286,14 @@ TEST(MadeleineApi, AMessageOutlivesItsSender) {
     mad_engine_progress(b.handle, nullptr);
   }
   EXPECT_EQ(mad_peer_status(from), MAD_ERR_CLOSED);
-  got = 0;
+  return from;
+}
+
+TEST(MadeleineApi, AMessageOutlivesItsSender) {
+  Engine b;
+  mad_peer* const from = who_left_a_message(b);
+  mad_unpacking* in = nullptr;
+  int got = 0;
   mad_peer* again = nullptr;
   ASSERT_EQ(mad_begin_unpacking(b.handle, kLong, &again, &in), MAD_SUCCESS);
   EXPECT_EQ(again, from);
@@ -296,6 +303,23 @@ TEST(MadeleineApi, AMessageOutlivesItsSender) {
   EXPECT_EQ(got, 12);
   mad_packing* to_nobody = nullptr;
   EXPECT_EQ(mad_begin_packing(b.handle, from, &to_nobody), MAD_ERR_CLOSED);
+}
+
+TEST(MadeleineApi, APeerThatWasReleasedIsNamedAgainByWhoIsGivenIt) {
+  Engine b;
+  mad_peer* const released = who_left_a_message(b);
+  int mine = 0;
+  mad_peer_set_context(released, &mine);
+  EXPECT_EQ(mad_peer_release(b.handle, released), MAD_SUCCESS);
+  mad_peer* from = nullptr;
+  mad_unpacking* in = nullptr;
+  ASSERT_EQ(mad_begin_unpacking(b.handle, kLong, &from, &in), MAD_SUCCESS);
+  EXPECT_EQ(from, released);
+  EXPECT_EQ(mad_end_unpacking(in), MAD_ERR_TRUNCATED);
+  EXPECT_NE(who_left_a_message(b), from) << "as another goes, records that nobody names are freed";
+  EXPECT_EQ(mad_peer_status(from), MAD_ERR_CLOSED);
+  EXPECT_EQ(mad_peer_context(from), &mine);
+  EXPECT_EQ(mad_peer_release(b.handle, from), MAD_SUCCESS);
 }
 
 TEST(MadeleineApi, WrongArgumentsAreRefused) {

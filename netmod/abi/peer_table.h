@@ -49,6 +49,11 @@ class PeerTable {
   void forget(Endpoint& endpoint);
   /// The caller names a peer that is gone no more.
   void release(mad_peer& peer);
+  /// The caller was given a peer whose messages wait, and names it, also if it was released.
+  static mad_peer& named(mad_peer& peer) {
+    peer.released = false;
+    return peer;
+  }
 
   std::size_t size() const { return all_.size(); }
 
