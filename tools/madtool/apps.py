@@ -6,9 +6,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Iterator, List, NamedTuple, Optional, Sequence
 
 from madtool import apps_plot, apps_table, compare_build, compare_plot, compare_wire
-from madtool.apps_table import METHODS, PROGRAMS, SEMANTICS, Setting
+from madtool.apps_table import METHODS, PROGRAMS, SEMANTICS, Compared, Setting
 from madtool.bench import chosen, sizes_of
-from madtool.compare_table import Results
 from madtool.compare_wire import MAD, OFI, OPENMPI, UCX
 from madtool.contenders import Cell, Contender, Entry, Field
 from madtool.errors import Failure, Missing
@@ -34,8 +33,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "two-dimensional Fourier transform (its transpose) and migrating particles (padded structs in irregular lists). "
         "Each exchanges by packing by hand and by datatypes, by point-to-point, persistent, neighbourhood, partitioned "
         "and put. All MPIs run at the same time and take turns. What each way does is compared bit by bit with the same "
-        "program on one rank, and the state after every measurement with that of all others. Times are of an exchange, "
-        "in microseconds; those of whole steps are in the CSV. The first time builds ch4:ofi, which takes as long as this "
+        "program on one rank, and the state after every measurement with that of all others: a peer's that differs is "
+        "wrong, has no times, and makes the run fail at its end. Times are of an exchange, in microseconds; those of whole steps are in the CSV. The first time builds ch4:ofi, which takes as long as this "
         "device; the other peers are Debian's packages, installed if need be.",
     )  # fmt: skip
     parser.add_argument("--programs", metavar="LIST", help="only these, of " + ", ".join(PROGRAMS))
@@ -111,15 +110,12 @@ def _entries(task: _Task, setting: Setting) -> Iterator[List[Entry]]:
         yield entries
 
 
-def _measure(field: Field, task: _Task, setting: Setting) -> Results:
-    results = Results()
+def _measure(field: Field, task: _Task, setting: Setting) -> Compared:
+    results = Compared()
     print(apps_table.heading(task.whose()))
     for number, cell in enumerate(task.cells):
         field.round(cell, 0, _TURN_S)  # verifies, warms up and finds out how long it takes
-        for turn in range(task.rounds):
-            times = field.round(cell, turn, _TURN_S)
-            apps_table.check_same(cell, times)
-            results.add(cell, times)
+        results.add_all(cell, [field.round(cell, turn, _TURN_S) for turn in range(task.rounds)])
         for row in apps_table.rows(results, [cell], task.semantics, task.peers):
             print(apps_table.line(row, task.whose()), flush=True)
         say(f"apps: {number + 1} of {len(task.cells)} programs and sizes, {setting.wire}, {setting.ranks} ranks")
@@ -130,14 +126,14 @@ def _lacking(field: Field) -> List[str]:
     return [f"{name} has no {layout}: {why}" for (name, layout), why in field.lacking.items()]
 
 
-def _table(task: _Task, setting: Setting) -> Results:
+def _table(task: _Task, setting: Setting) -> Compared:
     print(f"through {setting.wire}; fabric of this device: {setting.fabric}; ranks: {setting.ranks}")
     with _entries(task, setting) as entries:
         field = Field(entries)
         results = _measure(field, task, setting)
     table = list(apps_table.rows(results, task.cells, task.semantics, task.peers))
     complaints = [f"a peer's fault: {one}" for one in field.complaints]
-    for line in (*apps_table.summary(table), *_lacking(field), *complaints):
+    for line in (*apps_table.summary(table), *_lacking(field), *complaints, *results.told_wrong()):
         print(line, flush=True)
     return results
 
@@ -148,7 +144,7 @@ def _settings(arguments: argparse.Namespace) -> List[Setting]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0 also where a target is missed: that is a finding and not a failure."""
+    """0 also where a target is missed: that is a finding and not a failure.  1 where a peer's results are wrong."""
     task, settings = task_of(arguments), _settings(arguments)
     plots = compare_plot.need_gnuplot(arguments.plots) if arguments.plots else None
     csv = output_file("--csv", arguments.csv) if arguments.csv else None
@@ -158,4 +154,4 @@ def run(arguments: argparse.Namespace) -> int:
             apps_table.write_csv(measured, out)
     for setting, results in measured.items() if plots else ():
         compare_plot.draw(apps_plot.figures(results, setting, task.semantics, task.peers), plots)
-    return 0
+    return 1 if any(results.wrong for results in measured.values()) else 0

@@ -3,9 +3,9 @@
 from typing import Callable, Iterator, List, Optional, Sequence
 
 from madtool import apps_table, figure
-from madtool.apps_table import HAND, METHODS, TYPES, Setting
+from madtool.apps_table import HAND, METHODS, TYPES, Compared, Setting
 from madtool.bench_table import mean
-from madtool.compare_table import Results, ratio
+from madtool.compare_table import ratio
 from madtool.compare_wire import MAD
 from madtool.contenders import Cell
 from madtool.figure import Curve, Figure, Level, Panel
@@ -14,7 +14,7 @@ _DASHES = {TYPES: 1, HAND: 3}
 _LISTS = "particles"  # whose datatypes are made for each exchange
 
 
-def _best(results: Results, cell: Cell, whose: str, method: str, semantics: str) -> Optional[float]:
+def _best(results: Compared, cell: Cell, whose: str, method: str, semantics: str) -> Optional[float]:
     return results.best(cell, apps_table.entry_name(whose, method, semantics))
 
 
@@ -27,7 +27,7 @@ def _curves(whose: Sequence[str], sizes: Sequence[int], coloured: Sequence[str],
     return curves
 
 
-def _overview(results: Results, setting: Setting, semantics: Sequence[str], peers: Sequence[str]) -> Figure:
+def _overview(results: Compared, setting: Setting, semantics: Sequence[str], peers: Sequence[str]) -> Figure:
     """Geometric means of programs and all semantics, against size."""
     cells, whose = results.cells(), [MAD, *peers]
     sizes = sorted({cell.bytes for cell in cells})
@@ -55,7 +55,7 @@ def _overview(results: Results, setting: Setting, semantics: Sequence[str], peer
     ))  # fmt: skip
 
 
-def _program(results: Results, setting: Setting, program: str, semantics: str, whose: Sequence[str]) -> Figure:
+def _program(results: Compared, setting: Setting, program: str, semantics: str, whose: Sequence[str]) -> Figure:
     """Times of one program's exchange; by hand dashed."""
     cells = sorted(cell for cell in results.cells() if cell.layout == program)
     curves = [Curve(f"{name} {method}", figure.colour(number),
@@ -67,7 +67,7 @@ def _program(results: Results, setting: Setting, program: str, semantics: str, w
                   (Panel("", "exchange in µs (least)", True, curves),))  # fmt: skip
 
 
-def figures(results: Results, setting: Setting, semantics: Sequence[str], peers: Sequence[str]) -> Iterator[Figure]:
+def figures(results: Compared, setting: Setting, semantics: Sequence[str], peers: Sequence[str]) -> Iterator[Figure]:
     """Of one table: all programs in one, and each program with each semantics."""
     yield _overview(results, setting, semantics, peers)
     for program in figure.distinct(cell.layout for cell in results.cells()):

@@ -30,10 +30,43 @@ class Setting(NamedTuple):
         return re.sub("[^a-z0-9]+", "-", f"{self.fabric}-{self.ranks}")
 
 
+def differing(cell: Cell, times: Mapping[str, Timing]) -> List[str]:
+    """All have done as many steps: those of peers that ended with another state than this device's, which must be one."""
+    states: Dict[str, List[str]] = {}
+    for name, timing in times.items():
+        states.setdefault(timing.note.split()[-1], []).append(name)
+    if len(states) < 2:
+        return []
+    mine = [state for state, names in states.items() if any(mpi_of(name) == MAD for name in names)]
+    if len(mine) > 1:
+        told = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
+        raise Failure(f"{cell.layout}, {cell.bytes} bytes: results differ: {told}")
+    return [name for state, names in states.items() if state not in mine for name in names]
+
+
+class Compared(Results):
+    """Whose states are compared as well: what was wrong in one round has no times."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wrong: Dict[Cell, List[str]] = {}
+
+    def add_all(self, cell: Cell, rounds: Sequence[Dict[str, Timing]]) -> None:
+        wrong = list(dict.fromkeys(name for times in rounds for name in differing(cell, times)))
+        if wrong:
+            self.wrong[cell] = wrong
+        for times in rounds:
+            self.add(cell, {name: timing for name, timing in times.items() if name not in wrong})
+
+    def told_wrong(self) -> List[str]:
+        return [f"WRONG: {cell.layout}, {short(cell.bytes)}: other results than this device's: {', '.join(names)}"
+                for cell, names in self.wrong.items()]  # fmt: skip
+
+
 class Row(NamedTuple):
     """One program, size and semantics; `peers` are the other MPIs."""
 
-    results: Results
+    results: Compared
     cell: Cell
     semantics: str
     peers: Sequence[str]
@@ -64,6 +97,10 @@ def entry_name(whose: str, method: str, semantics: str) -> str:
     return f"{whose} {method} {semantics}"
 
 
+def mpi_of(name: str) -> str:
+    return name.rsplit(maxsplit=2)[0]
+
+
 def _ratios(results: Results, cell: Cell, others: Sequence[str], mine: str) -> Tuple[Optional[float], Optional[float]]:
     of_best, of_medians = (
         ratio(min((time for time in (known(cell, one) for one in others) if time is not None), default=None),
@@ -73,38 +110,29 @@ def _ratios(results: Results, cell: Cell, others: Sequence[str], mine: str) -> T
     return of_best, of_medians
 
 
-def rows(results: Results, cells: Sequence[Cell], semantics: Sequence[str], peers: Sequence[str]) -> Iterator[Row]:
+def rows(results: Compared, cells: Sequence[Cell], semantics: Sequence[str], peers: Sequence[str]) -> Iterator[Row]:
     for cell in cells:
         for one in semantics:
             yield Row(results, cell, one, peers)
 
 
-def check_same(cell: Cell, times: Mapping[str, Timing]) -> None:
-    """All have done as many steps: a Failure if any ended with another state."""
-    states: Dict[str, List[str]] = {}
-    for name, timing in times.items():
-        states.setdefault(timing.note.split()[-1], []).append(name)
-    if len(states) > 1:
-        told = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
-        raise Failure(f"{cell.layout}, {cell.bytes} bytes: results differ: {told}")
-
-
-def heading(whose: Sequence[str]) -> str:
-    columns = "".join(f"{f'{name} hand':>14}{'types':>9}" for name in whose)
-    return f"{'program':<11}{'bytes':>5} {'semantics':<14}{columns}  hand/types  median  peer/mad  median  over p2p"
+def heading(columns: Sequence[str]) -> str:
+    named = "".join(f"{f'{name} hand':>14}{'types':>9}" for name in columns)
+    return f"{'program':<11}{'bytes':>5} {'semantics':<14}{named}  hand/types  median  peer/mad  median  over p2p"
 
 
 def _shown(value: Optional[float], wide: int, places: int = 2) -> str:
     return f"{value:>{wide}.{places}f}" if value is not None else f"{'-':>{wide}}"
 
 
-def line(row: Row, whose: Sequence[str]) -> str:
+def line(row: Row, columns: Sequence[str]) -> str:
     """Least times of an exchange in microseconds, and the ratios; `-`: there is no such thing."""
     text = f"{row.cell.layout:<11}{short(row.cell.bytes):>5} {row.semantics:<14}"
-    for name in whose:
+    for name in columns:
         for method, wide in zip(METHODS, (14, 9)):
             best = row.best(name, method)
-            text += _shown(best, wide, 1 if best is not None and best >= 10 else 2)
+            wrong = row.name(name, method) in row.results.wrong.get(row.cell, ())
+            text += f"{'wrong':>{wide}}" if wrong else _shown(best, wide, 1 if best is not None and best >= 10 else 2)
     for value, wide in zip((*row.hand_over_types(), *row.peer_over_types()), (12, 8, 10, 8)):
         text += _shown(value, wide)
     return text + (_shown(row.over_p2p(TYPES), 10) if row.semantics == NEIGHBOURHOOD else "")
@@ -177,7 +205,7 @@ def write_csv(tables: Mapping[Setting, Results], out: TextIO) -> None:
         for cell in results.cells():
             for number, times in enumerate(results.rounds(cell)):
                 for name, timing in times.items():
-                    whose, method, semantics = name.rsplit(maxsplit=2)
+                    mpi, method, semantics = name.rsplit(maxsplit=2)
                     step_best, step_median, _ = timing.note.split()
-                    out.write(f"{setting.fabric},{setting.wire},{setting.ranks},{cell.layout},{cell.bytes},{whose},{method},{semantics},"
+                    out.write(f"{setting.fabric},{setting.wire},{setting.ranks},{cell.layout},{cell.bytes},{mpi},{method},{semantics},"
                               f"{number},{timing.best},{timing.median},{step_best},{step_median}\n")  # fmt: skip

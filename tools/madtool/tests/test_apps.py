@@ -1,12 +1,14 @@
 """`tools/mad apps`: its rows, ratios, targets, options."""
 
 import io
+import tempfile
 import unittest
+from pathlib import Path
 from typing import Dict, List, Tuple
+from unittest import mock
 
 from madtool import apps, apps_plot, apps_table
-from madtool.apps_table import Row, Setting, entry_name
-from madtool.compare_table import Results
+from madtool.apps_table import Compared, Row, Setting, entry_name
 from madtool.contenders import Cell, Timing
 from madtool.errors import Failure
 from madtool.tests.support import call
@@ -17,13 +19,13 @@ _NOTE = "30.0 40.0 0123456789abcdef"
 _SETTING = Setting("auto", "shared memory", 2)
 
 
-def results(**times: float) -> Results:
+def results(**times: float) -> Compared:
     """Of five rounds; a time by `types_put`, the peer's by `peer_types_put`.  This device takes 2 us by hand, 1.5 by types."""
     known: Dict[str, float] = {}
     for semantics in ("p2p", "neighbourhood"):
         known.update({f"hand_{semantics}": 2.0, f"types_{semantics}": 1.5,
                       f"peer_hand_{semantics}": 3.0, f"peer_types_{semantics}": 4.0})  # fmt: skip
-    measured = Results()
+    measured = Compared()
     for _ in range(5):
         measured.add(_CELL, {name_of(name): Timing(best, 2 * best, _NOTE) for name, best in {**known, **times}.items()})
     return measured
@@ -34,7 +36,7 @@ def name_of(name: str) -> str:
     return entry_name(_PEER if name.startswith("peer_") else "mad", method, semantics)
 
 
-def rows(measured: Results) -> List[Row]:
+def rows(measured: Compared) -> List[Row]:
     return list(apps_table.rows(measured, [_CELL], ["p2p", "neighbourhood"], [_PEER]))
 
 
@@ -51,10 +53,22 @@ class Rows(unittest.TestCase):
         self.assertEqual(apps_table.line(rows(measured)[1], ["mad", _PEER]).split()[-1], "1.00")
 
     def test_the_same_steps_must_end_with_the_same_state(self) -> None:
-        times = {"mad hand p2p": Timing(1, 2, "3 4 aa"), "mad types p2p": Timing(1, 2, "5 6 aa")}
-        apps_table.check_same(_CELL, times)
-        with self.assertRaisesRegex(Failure, "aa: mad hand p2p, mad types p2p; bb: ch4:ofi hand p2p"):
-            apps_table.check_same(_CELL, {**times, "ch4:ofi hand p2p": Timing(1, 2, "3 4 bb")})
+        times = {"mad hand p2p": Timing(1, 2, "3 4 aa"), "Open MPI types p2p": Timing(1, 2, "5 6 aa")}
+        self.assertEqual(apps_table.differing(_CELL, times), [])
+        with self.assertRaisesRegex(Failure, "aa: mad hand p2p, Open MPI types p2p; bb: mad types p2p"):
+            apps_table.differing(_CELL, {**times, "mad types p2p": Timing(1, 2, "3 4 bb")})
+
+    def test_a_peer_that_is_wrong_once_has_no_times(self) -> None:
+        right, measured = results().rounds(_CELL), Compared()
+        wrong = {name_of("peer_types_p2p"): Timing(0.1, 0.1, "1 2 bb")}
+        measured.add_all(_CELL, [right[0], {**right[1], **wrong}, right[2]])
+        self.assertEqual(measured.wrong, {_CELL: ["Open MPI types p2p"]})
+        self.assertEqual(len(measured.rounds(_CELL)), 3)
+        row = rows(measured)[0]
+        self.assertEqual(apps_table.line(row, ["mad", _PEER]).split()[3:7], ["2.00", "1.50", "3.00", "wrong"])
+        self.assertEqual(row.peer_over_types(), (2.0, 2.0))
+        self.assertEqual(measured.told_wrong(),
+                         ["WRONG: jacobi2d, 1K: other results than this device's: Open MPI types p2p"])  # fmt: skip
 
 
 class Wanted(unittest.TestCase):
@@ -100,6 +114,17 @@ class Figures(unittest.TestCase):
         self.assertAlmostEqual(points["mad"][0][1], 2.0 / 1.5)
         self.assertAlmostEqual(points[_PEER][0][1], 0.75)
         self.assertAlmostEqual(over.curves[0].points[0][1], 2.0)
+
+
+class Run(unittest.TestCase):
+    def test_a_peer_that_is_wrong_fails_it_at_its_end(self) -> None:
+        right, measured = results().rounds(_CELL), Compared()
+        measured.add_all(_CELL, [{**right[0], name_of("peer_types_p2p"): Timing(0.1, 0.1, "1 2 bb")}])
+        with tempfile.TemporaryDirectory() as directory, mock.patch.object(apps, "_table", side_effect=[measured, results()]):
+            csv = Path(directory) / "times.csv"
+            code, _, _ = call(["apps", "--fabrics", "auto", "--ranks", "1,2", "--csv", str(csv)])
+            self.assertEqual(len(csv.read_text().splitlines()), 1 + 7 + 5 * 8)
+        self.assertEqual(code, 1)
 
 
 class Options(unittest.TestCase):
