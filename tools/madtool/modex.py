@@ -25,7 +25,7 @@ _STARTING = (OPENMPI, OFI, UCX)
 _ROUNDS = 3
 # ch4 of MPICH 4.0.2 (mpir_pmi.c) puts a card for each process, under "-allgather-shm-1-RANK".
 _CARD_KEY = "-allgather-shm-"
-_SUFFIXES = {"K": 1000, "M": 1000000}
+_SUFFIXES = {"K": 1 << 10, "M": 1 << 20}  # as everywhere
 _STEPS = (128, 256, 1024, 4096, 16384, 65536, 262144)
 _PROBE = Path(__file__).with_name("modex_probe.py")
 _RANKS_OF_PROBE, _PROBE_S = 4, 120
@@ -53,7 +53,7 @@ class Row(NamedTuple):
 
 
 def number(text: str) -> int:
-    """1000000 of 1M."""
+    """1048576 of 1M."""
     word = text.strip().upper()
     scale = _SUFFIXES.get(word[-1:], 1)
     digits = word[:-1] if scale > 1 else word
@@ -164,7 +164,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "measured in a small job, and what names take in the variants of the mail that asked for it. The first time "
         "builds ch4:ofi, which takes as long as this device; ch4:ucx is Debian's package, installed if need be.",
     )  # fmt: skip
-    parser.add_argument("--ranks", default="1M", metavar="N", help="as 512, 64K, 1M (default: 1M)")
+    parser.add_argument("--ranks", default="1000000", metavar="N", help="as 512, 64K, 1M (default: 1000000)")
     parser.add_argument("--per-node", default="64", metavar="N", help="ranks of a node (default: 64)")
     parser.add_argument("--peers", metavar="LIST", help=f"only these, of {', '.join(_PEERS)}; with --start of "
                         f"{', '.join(_STARTING)} (default: {OPENMPI})")  # fmt: skip
