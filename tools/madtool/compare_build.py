@@ -1,13 +1,14 @@
 """Builds what `tools/mad compare` runs: one source for every MPI, and the raw sockets."""
 
 import os
+import platform
 import re
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence
 
-from madtool import compare_wire, mpich_build, packages
+from madtool import compare_wire, mpich_build, packages, selftest_host
 from madtool.compare_wire import MAD, OFI, OPENMPI, RAW, UCX
 from madtool.errors import Failure
 from madtool.log import run_logged, stage
@@ -108,11 +109,16 @@ def _loaded(binary: Path) -> List[Path]:
     return [Path(path) for path in re.findall(r"(/\S+) \(0x", answer.stdout)]
 
 
+def _machine() -> str:
+    """What times depend on, of those that share a cache; its name, which containers change, is not asked."""
+    return f"{len(os.sched_getaffinity(0))} of {os.cpu_count()} x {selftest_host.processor()}, {platform.release()}"
+
+
 def identity(binaries: Iterable[Path]) -> str:
-    """Changes when any contender, a library it loads, or a setting of one in the environment does."""
+    """Changes when any contender, a library it loads, a setting of one in the environment, or the kind of machine does."""
     files = sorted({path.resolve() for binary in binaries for path in [binary, *_loaded(binary)]})
     settings = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith(_SETTINGS)]
-    return digest(*map(file_digest, files), *settings)
+    return digest(*map(file_digest, files), *settings, _machine())
 
 
 def kept_file(*words: str) -> Path:

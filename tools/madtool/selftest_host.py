@@ -53,7 +53,7 @@ def _limit(which: int) -> str:
     return "unlimited" if limit == resource.RLIM_INFINITY else str(limit)
 
 
-def _processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
+def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
     try:
         model = re.search(r"^model name\s*: (.*)$", cpuinfo.read_text(errors="replace"), re.MULTILINE)
     except OSError:
@@ -66,7 +66,7 @@ def facts() -> Dict[str, object]:
     return {
         "names": sorted({platform.node(), platform.node().split(".")[0]} - {""}),
         "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
-        "processor": f"{os.cpu_count()} x {_processor()}",
+        "processor": f"{os.cpu_count()} x {processor()}",
         "libfabric": _libfabric(),
         "ucx": _ucx(),
         "locked memory": _limit(resource.RLIMIT_MEMLOCK),

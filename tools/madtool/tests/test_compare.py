@@ -210,6 +210,11 @@ class KeptCells(CacheTest):
         self.assertEqual(compare_build.identity([binary]), before)
         with mock.patch.dict("os.environ", {"MPIR_CVAR_CH4_MAD_EAGER_LIMIT": "7"}):
             self.assertNotEqual(compare_build.identity([binary]), before)
+        for kind in (mock.patch("madtool.selftest_host.processor", return_value="another"),
+                     mock.patch("os.cpu_count", return_value=1000),
+                     mock.patch("os.sched_getaffinity", return_value=set(range(999)))):  # fmt: skip
+            with kind:
+                self.assertNotEqual(compare_build.identity([binary]), before, "of another machine")
         binary.write_text("2")
         self.assertNotEqual(compare_build.identity([binary]), before)
         self.assertIn("libc.so.6", [path.name for path in compare_build._loaded(Path("/bin/sh"))])
