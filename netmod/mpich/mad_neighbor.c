@@ -73,12 +73,23 @@ static int source_of(const neighbors_t* neighbors, int turn) {
   return neighbors->grid ? turn ^ 1 : turn;
 }
 
-/* Receives first: what comes early finds its place. */
+/* Of an operation that cannot go on, whose first requests are receives: none of these may write to
+ * memory that is its caller's again.  What is matched comes, since its sender knows nothing of it.
+ * Nobody waits for sends, which their receivers may not ask for. */
+static void give_up(MPIR_Request** requests, int receives, int started) {
+  MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+
+  for (int n = 0; n < receives; n++) (void)MPID_Cancel_recv(requests[n]);
+  for (int n = 0; n < receives; n++) (void)MPIDI_MAD_finish(requests[n], &errflag);
+  for (int n = receives; n < started; n++) MPIR_Request_free(requests[n]);
+}
+
+/* Receives first: what comes early finds its place.  After an error nothing is started. */
 static int start(const MPIDI_MAD_blocks_t* out, const MPIDI_MAD_blocks_t* in,
                  const neighbors_t* neighbors, MPIR_Comm* comm, MPIR_Request** requests,
                  int* started) {
   MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-  int mpi_errno = MPI_SUCCESS;
+  int mpi_errno = MPI_SUCCESS, receives;
 
   for (int turn = 0; turn < neighbors->indegree && mpi_errno == MPI_SUCCESS; turn++) {
     const int n = source_of(neighbors, turn), source = neighbors->sources[n];
@@ -87,6 +98,7 @@ static int start(const MPIDI_MAD_blocks_t* out, const MPIDI_MAD_blocks_t* in,
                            &requests[*started]);
     if (mpi_errno == MPI_SUCCESS) ++*started;
   }
+  receives = *started;
   for (int n = 0; n < neighbors->outdegree && mpi_errno == MPI_SUCCESS; n++) {
     const int destination = neighbors->destinations[n];
     if (destination == MPI_PROC_NULL) continue;
@@ -94,6 +106,7 @@ static int start(const MPIDI_MAD_blocks_t* out, const MPIDI_MAD_blocks_t* in,
                            &requests[*started], &errflag);
     if (mpi_errno == MPI_SUCCESS) ++*started;
   }
+  if (unlikely(mpi_errno)) give_up(requests, receives, *started);
   return mpi_errno;
 }
 

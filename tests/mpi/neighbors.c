@@ -4,13 +4,24 @@
  * receives.  On a grid what was sent one way along a dimension comes from the other way, also where
  * both neighbours are the same rank, or this one (MPI-4.0, 8.6).
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "support/check.h"
+#include "support/counter.h"
 #include "support/path.h"
 
-enum { kEdges = 5, kMostRanks = 16, kMost = kEdges * kMostRanks, kInts = 6, kUntouched = -1 };
+enum {
+  kEdges = 5,
+  kMostRanks = 16,
+  kMost = kEdges * kMostRanks,
+  kInts = 6,
+  kUntouched = -1,
+  kFew = 8
+};
 
 static int rank, size;
 
@@ -205,6 +216,61 @@ static void nowhere(void) {
   MPI_Comm_free(&comm);
 }
 
+/* Address space that may be used, as much as is. */
+static void limit_memory(struct rlimit* before) {
+  unsigned long pages = 0;
+  FILE* file = fopen("/proc/self/statm", "r");
+  CHECK(file != NULL && fscanf(file, "%lu", &pages) == 1, "the memory of this process is not told");
+  if (file != NULL) fclose(file);
+  CHECK(getrlimit(RLIMIT_AS, before) == 0, "no limit of memory");
+  const struct rlimit limit = {(rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE), before->rlim_max};
+  CHECK(setrlimit(RLIMIT_AS, &limit) == 0, "memory cannot be limited");
+}
+
+/* With too few requests for all of its edges an operation fails, and leaves no receive behind that
+ * would write to its caller's memory later. */
+static void without_requests(MPI_Comm comm, MPI_Comm graph) {
+  enum { kLeft = 4, kMostRequests = 1 << 16 };
+  static MPI_Request requests[kMostRequests];
+  int word = 0, words[kFew] = {0}, posted = 0, error = MPI_SUCCESS;
+  struct rlimit before;
+  limit_memory(&before);
+  while (posted < kMostRequests && error == MPI_SUCCESS)
+    error = MPI_Recv_init(&word, 1, MPI_INT, 1, 7, comm, &requests[posted++]);
+  CHECK(error != MPI_SUCCESS, "there are more requests than this test asks for");
+  posted--;
+  for (int n = 0; n < kLeft && posted > 0; n++) {
+    MPI_Request_free(&requests[--posted]);
+  }
+  const uint64_t waiting = counter_read("mad_waiting_receives");
+  error = MPI_Neighbor_alltoall(words, 1, MPI_INT, words, 1, MPI_INT, graph);
+  const uint64_t left = counter_read("mad_waiting_receives");
+  setrlimit(RLIMIT_AS, &before);
+  CHECK(error != MPI_SUCCESS, "an operation went without requests");
+  CHECK(left == waiting, "%d receives were left behind", (int)(left - waiting));
+  while (posted-- > 0) MPI_Request_free(&requests[posted]);
+}
+
+static void too_few_requests(void) {
+  const int edges = rank < 2 ? kFew : 0, other = 1 - rank;
+  int others[kFew], out_words[kFew], in_words[kFew];
+  MPI_Comm graph_comm, graph, comm = check_comm(MPI_COMM_WORLD);
+  for (int n = 0; n < kFew; n++) others[n] = other, out_words[n] = value_of(rank, n, 0);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, edges, others, MPI_UNWEIGHTED, edges, others,
+                                 MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph_comm);
+  graph = check_comm(graph_comm);
+  counters_open();
+  if (rank == 0) without_requests(comm, graph);
+  CHECK_MPI(MPI_Barrier(comm)); /* so far nobody has sent */
+  CHECK_MPI(MPI_Neighbor_alltoall(out_words, 1, MPI_INT, in_words, 1, MPI_INT, graph));
+  for (int n = 0; n < edges; n++)
+    CHECK(in_words[n] == value_of(other, n, 0), "%d came by edge %d after it", in_words[n], n);
+  counters_close();
+  MPI_Comm_free(&graph);
+  MPI_Comm_free(&graph_comm);
+  MPI_Comm_free(&comm);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -215,5 +281,6 @@ int main(int argc, char** argv) {
   grids();
   too_long();
   nowhere();
+  too_few_requests();
   return check_finish();
 }
