@@ -99,6 +99,13 @@ fn_fail:
   goto fn_exit;
 }
 
+/* What is no address at all was a port's name, which people type. */
+static int no_peer(int status) {
+  if (status != MAD_ERR_ARGUMENT) return MPIDI_MAD_error(status);
+  return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_PORT,
+                              "**mad", "**mad %s", mad_last_error());
+}
+
 int MPIDI_MAD_upids_to_gpids(int size, int* upid_sizes, char* upids, uint64_t* gpids) {
   int mpi_errno = MPI_SUCCESS;
   mad_peer** peers = MPL_malloc(size * sizeof(mad_peer*), MPL_MEM_ADDRESS);
@@ -109,7 +116,7 @@ int MPIDI_MAD_upids_to_gpids(int size, int* upid_sizes, char* upids, uint64_t* g
   for (int i = 0; i < size; i++) {
     int status = mad_engine_peer(MPIDI_MAD_global.engine, upid, upid_sizes[i], &peers[i]);
     if (status < 0) {
-      mpi_errno = MPIDI_MAD_error(status);
+      mpi_errno = no_peer(status);
       goto fn_fail;
     }
     upid += upid_sizes[i];

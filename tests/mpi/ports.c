@@ -107,6 +107,7 @@ static void refused(const char* port, const char* what) {
   const double start = MPI_Wtime();
   const int error = MPI_Comm_connect(port, MPI_INFO_NULL, 0, self, &between);
   CHECK(error != MPI_SUCCESS, "connected to %s", what);
+  CHECK_CLASS(error, MPI_ERR_PORT);
   CHECK(MPI_Wtime() - start < kPatience_s, "%s: an error after %.0f s only", what,
         MPI_Wtime() - start);
   MPI_Comm_free(&self);
@@ -118,7 +119,12 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   rounds();
   chain();
-  if (rank == 0) refused("this is no port", "a name that is no port's");
+  if (rank == 0) {
+    refused("this is no port", "a name that is no port's");
+    refused("", "no name");
+    refused("tag#0$", "a name without an address");
+    refused("tag#0$connentry#00112233$", "a name with an address of nobody");
+  }
   MPI_Barrier(MPI_COMM_WORLD);
   return check_finish();
 }

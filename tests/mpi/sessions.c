@@ -48,6 +48,28 @@ static void close_session(Opened* opened) {
   MPI_Session_finalize(&opened->session);
 }
 
+static int told = MPI_SUCCESS;
+
+static void take_error(MPI_Session* session, int* error, ...) {
+  if (*session == MPI_SESSION_NULL) told = *error;
+}
+
+/* The error handler is told of an error of MPI_Session_init; a session is open. */
+static int wrongly_told(void) {
+  int wrong = 0;
+  MPI_Errhandler telling;
+  MPI_Session open;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &open);
+  MPI_Session_create_errhandler(take_error, &telling);
+  wrong += MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, NULL) == MPI_SUCCESS;
+  wrong += told != MPI_SUCCESS;
+  wrong += MPI_Session_init(MPI_INFO_NULL, telling, NULL) == MPI_SUCCESS;
+  wrong += told == MPI_SUCCESS;
+  MPI_Errhandler_free(&telling);
+  MPI_Session_finalize(&open);
+  return wrong;
+}
+
 /* Two that overlap; what is wrong in all processes. */
 static int play(int round, int* rank) {
   int wrong = 0, all = 0;
@@ -57,18 +79,31 @@ static int play(int round, int* rank) {
   Opened second = open_session("tests/mpi/sessions/second");
   wrong += talk(second.comm, 4 * round + 2) + talk(first.comm, 4 * round + 3);
   close_session(&first);
+  wrong += wrongly_told();
   wrong += talk(second.comm, 4 * round + 4);
   MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, second.comm);
   close_session(&second);
   return all;
 }
 
-/* "again": another one when all have ended, which is refused with a reason. */
+/* After the last session there is none, however often it is tried. */
+static int wrongly_refused(void) {
+  int wrong = 0;
+  MPI_Session session;
+  for (int i = 0; i < 3; i++)
+    wrong += MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) == MPI_SUCCESS;
+  return wrong;
+}
+
+/* "again": another one when all have ended, which is refused with a reason; "returned": and told by
+ * an error code. */
 int main(int argc, char** argv) {
+  const bool returned = argc > 1 && strcmp(argv[1], "returned") == 0;
   const bool again = argc > 1 && strcmp(argv[1], "again") == 0;
   int rank, wrong = 0;
   for (int round = 0; round < (again ? 2 : 1); round++) wrong += play(round, &rank);
-  if (wrong && rank == 0) fprintf(stderr, "%d ints wrong\n", wrong);
+  if (returned) wrong += wrongly_refused();
+  if (wrong && rank == 0) fprintf(stderr, "%d wrong\n", wrong);
   if (!wrong && rank == 0) printf("ok sessions\n");
   return wrong != 0;
 }

@@ -301,6 +301,8 @@ TESTS = (
     Test("forks-exits", "forks", 3, args=("exits",)),
     Test("last-words", "last_words", 3),
     Test("sessions", "sessions", 2),
+    Test("sessions-returned", "sessions", 2, args=("returned",), expect="prints",
+         texts=("ok sessions", "cannot start MPI again"), fabric=NONE),
     Test("sessions-again", "sessions", 2, args=("again",), expect="refused", texts=("cannot start MPI again",), fabric=NONE),
     # The benchmark.
     Test("pingpong-parts", "pingpong_parts", 1, fabric=NONE),

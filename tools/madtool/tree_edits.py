@@ -4,7 +4,8 @@ Three let ch4 know a third netmod.  Two repair datatype bugs of 4.0.2 that upstr
 MPICH does without us can be believed.  One lets MPI_Finalize end when a process of the node has died; three let
 processes that wait for others of the node in MPI_Init sleep.  Those of
 MPI_Pack and its kin let them work at absolute addresses; external32 is the netmod's. Three keep a session after the
-last from crashing before it can be refused, two let partitioned requests have nobody.  Some give MPI's extended error classes their texts,
+last from crashing before it can be refused, three have MPI_Session_init ask its error handler, one gives a name that is
+no port's its error class, two let partitioned requests have nobody.  Some give MPI's extended error classes their texts,
 one keeps more VCIs than there are from being used before the netmod can refuse them, and one has MPI_Init of a
 spawned process return why its parent cannot be reached.  One gives short reductions the algorithm with the fewest
 messages, five have reductions return the errors of their parts, one keeps MPI_Reduce in place from an address that is none,
@@ -71,6 +72,8 @@ _WHY_SHORT = ("a blocking receive took a request and a turn of progress, 1,400 i
               "or came at once (docs/adr/0067-receives-by-the-short-way.md)")  # fmt: skip
 _PMI = "src/util/mpir_pmi.c"
 _WHY_ANEW = "a session after the last one had ended died in MPI_Session_init, of control variables that were freed and not made again, before it could be told why it cannot be"
+_WHY_RETURNED = "an error of MPI_Session_init ended the program whatever its error handler, and the next call went as if MPI had started"
+_STARTING = "src/mpi/init/mpir_init.c"
 _NAMES = "src/nameserv/pmi/pmi_nameserv.c"
 _WHY_PMI = "MPICH asks PMI-1's launchers or PMIx's, as it is configured; the netmod chooses as the program starts"
 _TOPOLOGY_LATE = ("every process read the whole machine's PCI configuration in MPI_Init, a third of the work of an empty job, "
@@ -402,6 +405,43 @@ EDITS = (
         "any MT issues here? */\n\nEOT",
         False,
         _WHY_ANEW,
+    ),
+    Edit(
+        "src/binding/c/init/session_init.c",
+        "    mpi_errno = MPIR_Err_return_comm(0, __func__, mpi_errno);\n",
+        "    if (errhandler_ptr && errhandler_ptr->handle == MPI_ERRORS_RETURN)\n        goto fn_exit;\n"
+        "    if (errhandler_ptr && !HANDLE_IS_BUILTIN(errhandler_ptr->handle) &&\n"
+        "        errhandler_ptr->language == MPIR_LANG__C) {\n"
+        "        MPI_Session none = MPI_SESSION_NULL;\n"
+        "        errhandler_ptr->errfn.C_Session_Handler_function(&none, &mpi_errno, 0);\n"
+        "        goto fn_exit;\n    }\n"
+        "    mpi_errno = MPIR_Err_return_comm(0, __func__, mpi_errno);\n",
+        False,
+        _WHY_RETURNED,
+    ),
+    Edit(
+        _STARTING,
+        "    init_counter++;\n",
+        "    static int why_not = MPI_SUCCESS; /* it has failed, and can do so once */\n"
+        "    mpi_errno = why_not;\n    MPIR_ERR_CHECK(mpi_errno);\n    init_counter++;\n",
+        False,
+        _WHY_RETURNED,
+    ),
+    Edit(
+        _STARTING,
+        "  fn_fail:\n    MPL_initlock_unlock(&MPIR_init_lock);\n",
+        "  fn_fail:\n    if (MPL_atomic_load_int(&MPIR_Process.mpich_state) != MPICH_MPI_STATE__INITIALIZED)\n"
+        "        why_not = mpi_errno;\n    MPL_initlock_unlock(&MPIR_init_lock);\n",
+        False,
+        _WHY_RETURNED,
+    ),
+    Edit(
+        "src/mpid/ch4/src/ch4_spawn.c",
+        'MPI_ERR_OTHER, "**argstr_no_port_name_tag"',
+        'MPI_ERR_PORT, "**argstr_no_port_name_tag"',
+        False,
+        "a name that is no port's was an error of the class MPI_ERR_OTHER",
+        times=2,  # its tag, its address
     ),
     _looked_up("dest"),
     _looked_up("source"),
