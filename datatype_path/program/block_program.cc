@@ -151,8 +151,7 @@ class BlockProgram::Compiler {
   }
 
   Part build_list(const TypeDesc& type) {
-    std::pmr::vector<Part> parts = builder_.no_parts();
-    parts.reserve(type.count());
+    std::pmr::vector<Part> parts = builder_.room_for(type.count());
     if (type.kind() != TypeDesc::Kind::kStruct && dense(type.child())) {
       const Part element = built(type.child());
       for (std::size_t i = 0; i < type.count(); ++i) {

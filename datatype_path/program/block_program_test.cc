@@ -345,5 +345,28 @@ TEST(CompilingMemory, of_many_blocks_is_not_one_body_each) {
   }
 }
 
+// Children that are equal, each described anew: of a loop that is there already nothing stays.
+TEST(CompilingMemory, of_many_equal_children_is_not_one_body_each) {
+  constexpr std::size_t kBlocks = 20'000;
+  std::vector<std::int64_t> inside;
+  for (std::int64_t i = 0; i < 64; ++i) inside.push_back(16 * i * i);
+  const TypeDescPtr list = TypeDesc::indexed_block(1, inside, bytes(4)).value();
+  const std::vector<std::uint64_t> ones(kBlocks, 1);
+  std::vector<std::int64_t> places;
+  std::vector<TypeDescPtr> repeated, listed;
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    places.push_back(static_cast<std::int64_t>(i * 1'000'000 + i * i % 97 * 8));
+    repeated.push_back(TypeDesc::vector(3, 1, 2 * list->extent(), list).value());
+    listed.push_back(TypeDesc::indexed_block(1, inside, bytes(4)).value());
+  }
+  for (const auto& children : {repeated, listed}) {
+    const TypeDescPtr type = TypeDesc::structure(ones, places, children).value();
+    const CountedMemory memory;
+    const ProgramPtr program = compile(type);
+    EXPECT_EQ(program->loops(), 3u) << program->to_string();
+    EXPECT_LT(memory.bytes(), 400 * kBlocks) << "its own list, and where each child is found";
+  }
+}
+
 }  // namespace
 }  // namespace mad

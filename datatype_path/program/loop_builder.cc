@@ -131,24 +131,39 @@ std::uint64_t Loop::hash() const {
   return h;
 }
 
-Loop LoopBuilder::body(const Part& part, std::int64_t stride) const {
-  Loop out(no_parts());
-  out.stride = stride;
+std::pmr::vector<Part> LoopBuilder::room_for(std::size_t parts) {
+  std::pmr::vector<Part> out(memory_);
+  if (spare_.capacity() >= parts && spare_.capacity() / 2 <= parts) {
+    out.swap(spare_);
+  } else {
+    out.reserve(parts);
+  }
+  return out;
+}
+
+Loop LoopBuilder::body(const Part& part, std::int64_t stride) {
   if (part.is_run()) {
+    Loop out(room_for(1));
+    out.stride = stride;
     out.parts.push_back(part);
     out.measure();
     return out;
   }
   const Loop& inner = *part.loop;
   std::int64_t span = 0;
-  if (inner.count > 1 && multiply(inner.count, inner.stride, &span) && span == stride) {
-    // Pass: a loop that goes on where its last trip ended is one longer loop.
+  const bool longer =
+      inner.count > 1 && multiply(inner.count, inner.stride, &span) && span == stride;
+  const bool written_out =
+      !longer && ((inner.count == 1 && inner.parts.size() <= kMaxPeriod) || is_small(part));
+  Loop out(room_for(longer        ? inner.parts.size()
+                    : written_out ? inner.count * inner.parts.size()
+                                  : 1));
+  out.stride = stride;
+  if (longer) {  // pass: a loop that goes on where its last trip ended is one longer loop
     out.count = inner.count;
     out.stride = inner.stride;
-    out.parts.reserve(inner.parts.size());
     for (const Part& p : inner.parts) out.parts.push_back(p.moved(part.offset));
-  } else if ((inner.count == 1 && inner.parts.size() <= kMaxPeriod) || is_small(part)) {
-    out.parts.reserve(inner.count * inner.parts.size());
+  } else if (written_out) {
     append_trips(inner, part.offset, out.parts);
     if (inner.count > 1) merge_touching_runs(out.parts);
   } else {
@@ -188,8 +203,7 @@ Part LoopBuilder::sequence(std::pmr::vector<Part> parts) {
     i = stretch_end(parts, i);
   }
   if (stretches <= worthwhile) {  // pass: long equal-stride stretches become loops
-    std::pmr::vector<Part> stretched = no_parts();
-    stretched.reserve(stretches);
+    std::pmr::vector<Part> stretched = room_for(stretches);
     for (std::size_t i = 0; i < parts.size();) {
       const std::size_t end = stretch_end(parts, i);
       const std::int64_t stride = end - i > 1 ? parts[i + 1].offset - parts[i].offset : 0;
@@ -217,6 +231,8 @@ Part LoopBuilder::loop(Loop loop) {
   for (auto it = first; it != last; ++it) {
     const Loop& other = *it->second;
     if (other.count == loop.count && other.stride == loop.stride && other.parts == loop.parts) {
+      loop.parts.clear();
+      spare_.swap(loop.parts);
       return {origin, size, &other};
     }
   }

@@ -63,15 +63,17 @@ struct Loop {
 class LoopBuilder {
  public:
   explicit LoopBuilder(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
-      : memory_(memory), loops_(memory), known_(memory) {}
+      : memory_(memory), loops_(memory), known_(memory), spare_(memory) {}
 
-  std::pmr::vector<Part> no_parts() const { return std::pmr::vector<Part>(memory_); }
+  /// A list with room for so many parts; that of a loop that was there already, if it has about as
+  /// much.
+  std::pmr::vector<Part> room_for(std::size_t parts);
   static Part run(std::uint64_t size) { return {0, size, nullptr}; }
   Part repeat(const Part& part, std::uint64_t count, std::int64_t stride);
   Part sequence(std::pmr::vector<Part> parts);
 
   /// What repeat(part, n, stride) loops over, for any n: n times `count` trips; measured.
-  Loop body(const Part& part, std::int64_t stride) const;
+  Loop body(const Part& part, std::int64_t stride);
 
   /// Everything built so far, inner loops before those that use them.
   const std::pmr::deque<Loop>& loops() const { return loops_; }
@@ -82,6 +84,7 @@ class LoopBuilder {
   std::pmr::memory_resource* memory_;
   std::pmr::deque<Loop> loops_;
   std::pmr::unordered_multimap<std::uint64_t, const Loop*> known_;
+  std::pmr::vector<Part> spare_;  // nobody's
 };
 
 }  // namespace mad
