@@ -318,7 +318,7 @@ TESTS = (
 
 # A little of everything, for each fabric but tcp; with the fabric's own numbers.
 SMOKE = ("hello", "first-contact", "combiners", "paths", "truncation", "bursts", "absent", "threads", "crowd", "stress",
-         "collectives", "rma", "atomics", "random-windows", "ports", "parting", "checksum", "foreign", "death-receiving",
+         "collectives", "rma", "remote", "atomics", "random-windows", "ports", "parting", "checksum", "foreign", "death-receiving",
          "death-sending-gapped", "death-any-source", "death-one-sided", "death-leaving")  # fmt: skip
 
 # What is run over LIST, too.
