@@ -112,6 +112,38 @@ static void inside_an_element(bool posted, const char* path) {
   layout_free(&layout);
 }
 
+static MPI_Comm told = MPI_COMM_NULL;
+
+static void tell(MPI_Comm* its, int* error, ...) {
+  if (*error != MPI_SUCCESS) told = *its;
+}
+
+/* So is one that was matched before; its communicator's error handler is told. */
+static void matched_before(void) {
+  int words[2] = {1, 2}, word = 0;
+  MPI_Comm own;
+  MPI_Errhandler telling;
+  MPI_Comm_dup(comm, &own);
+  MPI_Comm_create_errhandler(tell, &telling);
+  MPI_Comm_set_errhandler(own, telling);
+  if (rank == 0) {
+    CHECK_MPI(MPI_Send(words, 2, MPI_INT, 1, kTag, own));
+    CHECK_MPI(MPI_Send(words, 1, MPI_INT, 1, kTag, own));
+  } else {
+    MPI_Message message;
+    CHECK_MPI(MPI_Mprobe(0, kTag, own, &message, MPI_STATUS_IGNORE));
+    CHECK_CLASS(MPI_Mrecv(&word, 1, MPI_INT, &message, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+    CHECK(told == own, "another error handler was told, or none");
+    CHECK(message == MPI_MESSAGE_NULL, "the message is still there");
+    CHECK_MPI(MPI_Mprobe(0, kTag, own, &message, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Mrecv(&word, 1, MPI_INT, &message, MPI_STATUS_IGNORE));
+    CHECK(word == 1, "%d was received", word);
+  }
+  told = MPI_COMM_NULL;
+  MPI_Errhandler_free(&telling);
+  MPI_Comm_free(&own);
+}
+
 /* The error of one of many stands in its own status. */
 static void among_many(void) {
   enum { kMany = 5 };
@@ -241,6 +273,7 @@ int main(int argc, char** argv) {
     }
     inside_an_element(false, kPaths[p]);
     inside_an_element(true, kPaths[p]);
+    matched_before();
     among_many();
     half_full(mixed_struct(), kPaths[p]);
     half_full(mixed_darray(), kPaths[p]);

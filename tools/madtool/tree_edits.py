@@ -4,7 +4,7 @@ Three let ch4 know a third netmod.  Two repair datatype bugs of 4.0.2 that upstr
 MPICH does without us can be believed.  One lets MPI_Finalize end when a process of the node has died; three let
 processes that wait for others of the node in MPI_Init sleep.  Those of
 MPI_Pack and its kin let them work at absolute addresses; external32 is the netmod's. Three keep a session after the
-last from crashing before it can be refused, three have MPI_Session_init ask its error handler, one gives a name that is
+last from crashing before it can be refused, three have MPI_Session_init ask its error handler, one has MPI_Mrecv ask that of its communicator, one gives a name that is
 no port's its error class, two let partitioned requests have nobody.  Some give MPI's extended error classes their texts,
 one keeps more VCIs than there are from being used before the netmod can refuse them, and one has MPI_Init of a
 spawned process return why its parent cannot be reached.  One gives short reductions the algorithm with the fewest
@@ -405,6 +405,19 @@ EDITS = (
         "any MT issues here? */\n\nEOT",
         False,
         _WHY_ANEW,
+    ),
+    Edit(
+        "src/binding/c/pt2pt/mrecv.c",
+        "MPIR_Request_free(rreq);\n",
+        "if (mpi_errno) {\n"
+        "            mpi_errno = MPIR_Err_create_code(mpi_errno, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_OTHER,\n"
+        '                                             "**mpi_mrecv", 0);\n'
+        "            mpi_errno = MPIR_Err_return_comm(rreq->comm, __func__, mpi_errno);\n"
+        "            MPIR_Request_free(rreq);\n            *message = MPI_MESSAGE_NULL;\n"
+        "            goto fn_exit;\n        }\n        MPIR_Request_free(rreq);\n",
+        False,
+        "what went wrong with a matched message was told to MPI_COMM_WORLD's error handler, not to its communicator's",
+        times=3,  # MPI_X, and MPI_X_c with each size of a count
     ),
     Edit(
         "src/binding/c/init/session_init.c",
