@@ -564,6 +564,39 @@ typedef int (*mad_modex_agreement)(const void* one, size_t one_size, const void*
                                    size_t other_size);
 MAD_API int mad_modex_agree(mad_modex* modex, uint32_t name, mad_modex_agreement agree, int* all);
 
+/* ---- memory of other processes ---- */
+
+/* The memory of a process of this host, by the kernel, whatever that process does: both need the
+ * same user and leave to trace each other.  These functions may be called by several threads. */
+typedef struct mad_memory mad_memory;
+
+/* By what others open a process's memory: its number, and a word there that nobody guesses. */
+typedef struct mad_process {
+  uint64_t pid;
+  uint64_t address; /* of the word */
+  uint64_t word;
+} mad_process;
+
+/* This process.  Writes a random word to *word, to stand there as it is as long as others may open
+ * this process's memory. */
+MAD_API int mad_process_self(uint64_t* word, mad_process* out);
+
+/* Opens the memory of a process, to be read and written; takes a file descriptor.  What is open is
+ * of that process alone: after its end, or that of its program, nothing is read or written, also if
+ * another has its number.  MAD_ERR_PEER_FAILED: it cannot be, or is not the process that is named.
+ */
+MAD_API int mad_memory_open(const mad_process* process, mad_memory** out);
+MAD_API void mad_memory_close(mad_memory* memory);
+
+/* Copies what is at `address` there to as many bytes here, or those to there: at most
+ * MAD_MEMORY_RUNS runs.  MAD_ERR_PEER_FAILED: not all of it could be; where it was to go may hold
+ * anything. */
+#define MAD_MEMORY_RUNS 64
+MAD_API int mad_memory_read(const mad_memory* memory, uint64_t address, const mad_run* places,
+                            size_t count);
+MAD_API int mad_memory_write(const mad_memory* memory, uint64_t address, const mad_run* runs,
+                             size_t count);
+
 /* ---- tagged messages ---- */
 
 /* Messages that find their receives by envelope, as MPI has it: of the receives that take a message
