@@ -70,6 +70,10 @@ typedef struct {
   struct MPIDI_MAD_far* far;       /* all other members of windows that took part in one */
   struct MPIDI_MAD_far* to_answer; /* those whose puts were taken in this turn of progress */
 
+  /* Memory of other processes, and the wait of a flush or an unlock (mad_kernel.c). */
+  struct MPIDI_MAD_memory* memories;
+  int64_t waits_since; /* of when polls were empty for a while; 0: there is none */
+
   /* Back-off (mad_progress.c). */
   bool outnumbered;     /* more ranks than cores on this node */
   bool crowded;         /* or others run on them now */
@@ -89,6 +93,9 @@ typedef struct {
 } MPIDI_MAD_global_t;
 
 extern MPIDI_MAD_global_t MPIDI_MAD_global;
+
+/* A wait that is short so far (waits_since). */
+#define MPIDI_MAD_SHORT_WAIT (-1)
 
 #define MPIDI_MAD_AM(req) (&(req)->dev.ch4.am.netmod_am.mad)
 #define MPIDI_MAD_AV(av) (&(av)->netmod.mad)
@@ -333,6 +340,8 @@ void MPIDI_MAD_far_gone(const mad_peer* peer, int status);
 void MPIDI_MAD_answer_puts(void);
 /* mad_apply.c: gives back the memory that it kept. */
 void MPIDI_MAD_apply_finalize(void);
+/* mad_kernel.c: of other processes. */
+void MPIDI_MAD_close_memories(void);
 
 /* mad_headers.c: what is wrong with the header of an active message of MPICH's, as the end of "it
  * sent ..."; NULL: MPICH may read it.  An answer that was right once is not so again. */
@@ -398,6 +407,7 @@ void MPIDI_MAD_dynamic_finalize(void);
 void MPIDI_MAD_pvars_init(void);
 void MPIDI_MAD_pvars_finalize(void);
 void MPIDI_MAD_progress_init(void);
+int64_t MPIDI_MAD_nanoseconds(void);
 /* For one that waits for what others do without a message: the next poll may give way to others,
  * and does not sleep. */
 void MPIDI_MAD_stay_awake(void);

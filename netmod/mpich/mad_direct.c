@@ -2,7 +2,8 @@
  * MPICH allocates the memory of its neighbours on this node.
  *
  * They are done by the origin, at once, and complete when they return.  Where the target's memory
- * ends is known, hence nothing is written beside it.  All others are messages (mad_far.c).
+ * ends is known, hence nothing is written beside it.  Some others the kernel does (mad_kernel.c),
+ * and the rest are messages (mad_far.c).
  */
 #include "mad_window.h"
 
@@ -145,6 +146,8 @@ int MPIDI_MAD_put(const void* origin_addr, int origin_count, MPI_Datatype origin
   if (find_place(win, target_rank, winattr, &place))
     return end_request(move(TO_TARGET, &origin, target_rank, target_disp, &target, win, &place),
                        request);
+  if (MPIDI_MAD_by_kernel(true, &origin, target_rank, target_disp, &target, win))
+    return end_request(MPI_SUCCESS, request);
   return MPIDI_MAD_far(true, &origin, target_rank, target_disp, &target, win, request);
 }
 
@@ -159,6 +162,8 @@ int MPIDI_MAD_get(void* origin_addr, int origin_count, MPI_Datatype origin_datat
   if (find_place(win, target_rank, winattr, &place))
     return end_request(move(FROM_TARGET, &origin, target_rank, target_disp, &target, win, &place),
                        request);
+  if (MPIDI_MAD_by_kernel(false, &origin, target_rank, target_disp, &target, win))
+    return end_request(MPI_SUCCESS, request);
   return MPIDI_MAD_far(false, &origin, target_rank, target_disp, &target, win, request);
 }
 

@@ -59,6 +59,7 @@ void MPIDI_MAD_far_begin(far_t* far) {
 
 void MPIDI_MAD_far_end(far_t* far, uint32_t operations) {
   if (operations == 0 || (far->pending -= operations) > 0) return;
+  if (MPIDI_MAD_global.waits_since) MPIDI_MAD_waited_for(far->win, far->rank);
   MPIDIG_win_remote_cmpl_cnt_decr(far->win, far->rank);
   MPIR_cc_dec(far->local);
 }

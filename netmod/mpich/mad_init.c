@@ -175,9 +175,11 @@ cvars:
       description : >-
         If true, one-sided operations on memory of MPI_Win_allocate and MPI_Win_allocate_shared
         whose target is on this node, and those on one's own memory, are done at once, without the
-        target and without the fabric, and contiguous puts and gets of memory that an RDMA device
-        reaches are done by the devices. If false, they are messages. Windows in shared memory are
-        used so where all processes of their node say true.
+        target and without the fabric; so are, through the kernel where that lets a process write
+        another's memory, puts and gets in memory of MPI_Win_create whose target has kept a flush or
+        an unlock waiting; and contiguous ones in memory that an RDMA device reaches are done by the
+        devices. If false, they are messages. Windows in shared memory are used so where all
+        processes of their node say true.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -374,6 +376,7 @@ int MPIDI_MAD_mpi_finalize_hook(void) {
   MPIDI_MAD_check_finalize();
   MPIDI_MAD_piggyback_finalize();
   MPIDI_MAD_apply_finalize();
+  MPIDI_MAD_close_memories();
   MPIDI_MAD_struct_finalize();
   MPIDI_MAD_switch_finalize();
   MPIDI_MAD_dynamic_finalize();

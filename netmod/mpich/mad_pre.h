@@ -16,6 +16,7 @@ struct MPIDI_MAD_collective;
 struct MPIDI_MAD_piggyback;
 struct MPIDI_MAD_shared;
 struct MPIDI_MAD_board;
+struct MPIDI_MAD_neighbor;
 
 /* Room for libmad's operation slot (mad_op); mad_am.c asserts that it fits. */
 typedef struct {
@@ -82,6 +83,8 @@ typedef struct {
    * the attribute MPIDI_WINATTR_SHM_ALLOCATED. */
   struct MPIDI_MAD_shared* shared;
   struct MPIDI_MAD_member* members; /* by rank */
+  /* Over the user's memory, by rank in the node; NULL: all is messages (mad_kernel.c). */
+  struct MPIDI_MAD_neighbor* neighbors;
   struct MPIDI_MAD_remote* remotes; /* by rank; NULL: of nobody has the fabric the memory */
   struct mad_region* region;        /* this process's, if a fabric has it, else NULL */
   int trouble; /* an operation's error, which no synchronisation has returned yet; or 0 */

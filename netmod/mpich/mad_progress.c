@@ -59,7 +59,7 @@ void MPIDI_MAD_progress_init(void) {
   MPIDI_MAD_global.crowded = MPIDI_MAD_global.outnumbered;
 }
 
-static int64_t nanoseconds_now(void) {
+int64_t MPIDI_MAD_nanoseconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
@@ -70,7 +70,7 @@ static int64_t nanoseconds_now(void) {
  * may take longer than a caller may: some fabrics ask the system about each peer. */
 static bool only_waits(void) {
   return MPIDI_MAD_global.crowded && MPIDI_MAD_global.idle_polls >= CROWDED_YIELD_POLLS &&
-         nanoseconds_now() - MPIDI_MAD_global.last_idle < LOOP_NANOSECONDS;
+         MPIDI_MAD_nanoseconds() - MPIDI_MAD_global.last_idle < LOOP_NANOSECONDS;
 }
 
 void MPIDI_MAD_stay_awake(void) {
@@ -80,7 +80,7 @@ void MPIDI_MAD_stay_awake(void) {
 
 /* Whether others run on this process's core, of whom the number of ranks does not tell. */
 static void look_for_others(void) {
-  const int64_t now = nanoseconds_now();
+  const int64_t now = MPIDI_MAD_nanoseconds();
   struct rusage used;
 
   if (getrusage(RUSAGE_SELF, &used) != 0) return;
@@ -104,14 +104,14 @@ static void give_way(uint32_t polls, bool may_sleep) {
   } else if (polls > CROWDED_SPIN_POLLS && polls < CROWDED_YIELD_POLLS) {
     sched_yield();
   }
-  if (polls >= CROWDED_YIELD_POLLS) MPIDI_MAD_global.last_idle = nanoseconds_now();
+  if (polls >= CROWDED_YIELD_POLLS) MPIDI_MAD_global.last_idle = MPIDI_MAD_nanoseconds();
 }
 
 /* After each SWEEP_INTERVAL, which divides the other intervals. */
 static void now_and_then(uint32_t polls) {
   if (polls >= MAX_POLLS) MPIDI_MAD_global.idle_polls = ALONE_SPIN_POLLS;
   if (polls % CLOCK_INTERVAL == 0) {
-    const int64_t now = nanoseconds_now();
+    const int64_t now = MPIDI_MAD_nanoseconds();
     if (MPIDI_MAD_global.idle_since == 0) {
       MPIDI_MAD_global.idle_since = now;
     } else if (now - MPIDI_MAD_global.idle_since > IDLE_NANOSECONDS) {
@@ -125,6 +125,9 @@ static void now_and_then(uint32_t polls) {
 static void idle(bool may_sleep) {
   uint32_t polls = ++MPIDI_MAD_global.idle_polls;
 
+  if (unlikely(MPIDI_MAD_global.waits_since == MPIDI_MAD_SHORT_WAIT) &&
+      (MPIDI_MAD_global.crowded || polls >= SWEEP_INTERVAL))
+    MPIDI_MAD_global.waits_since = MPIDI_MAD_nanoseconds();
   if (polls % SWEEP_INTERVAL == 0) now_and_then(polls);
   if (++MPIDI_MAD_global.empty_polls % TAKEN_INTERVAL == 0 && !MPIDI_MAD_global.outnumbered)
     look_for_others();

@@ -111,8 +111,15 @@ static int lock_by_message(int lock_type, int rank, int assert, MPIR_Win* win) {
   return MPIDIG_mpi_win_lock(lock_type, rank, assert, win);
 }
 
+/* What a synchronisation that waits for the window's operations returned. */
+static int end_waiting(MPIR_Win* win, int mpi_errno) {
+  MPIDI_MAD_global.waits_since = 0;
+  return MPIDI_MAD_or_trouble(win, mpi_errno);
+}
+
 static int unlock_by_message(int rank, MPIR_Win* win) {
-  const int mpi_errno = MPIDI_MAD_or_trouble(win, MPIDIG_mpi_win_unlock(rank, win));
+  MPIDI_MAD_begin_waiting(win);
+  const int mpi_errno = end_waiting(win, MPIDIG_mpi_win_unlock(rank, win));
   MPIDIG_win_target_t* target = MPIDIG_win_target_find(win, rank);
 
   /* Else MPICH takes it for one to operate on as long as any other is locked. */
@@ -129,6 +136,11 @@ static int lock_all_by_message(int assert, MPIR_Win* win) {
     for (int target = 0; target < win->comm_ptr->local_size && !mpi_errno; target++)
       mpi_errno = MPIDI_MAD_rank_error(target, win->comm_ptr);
   return mpi_errno ? mpi_errno : MPIDIG_mpi_win_lock_all(assert, win);
+}
+
+static int unlock_all_by_message(MPIR_Win* win) {
+  MPIDI_MAD_begin_waiting(win);
+  return end_waiting(win, MPIDIG_mpi_win_unlock_all(win));
 }
 
 /* ---- MPI's calls ---- */
@@ -213,7 +225,7 @@ int MPIDI_MAD_win_unlock_all(MPIR_Win* win) {
   const MPIDI_MAD_shared_t* shared = MPIDI_MAD_words_of(win);
   int mpi_errno = MPI_SUCCESS;
 
-  if (!shared) return MPIDI_MAD_or_trouble(win, MPIDIG_mpi_win_unlock_all(win));
+  if (!shared) return unlock_all_by_message(win);
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   MPIDIG_ACCESS_EPOCH_CHECK(win, MPIDIG_EPOTYPE_LOCK_ALL, mpi_errno, goto fn_fail);
   (void)MPIDI_MAD_complete_direct();
@@ -230,7 +242,7 @@ fn_fail:
   goto fn_exit;
 }
 
-static int generic_flush(int rank, MPIR_Win* win, bool local) {
+static int flush_messages(int rank, MPIR_Win* win, bool local) {
   if (rank < 0) return local ? MPIDIG_mpi_win_flush_local_all(win) : MPIDIG_mpi_win_flush_all(win);
   return local ? MPIDIG_mpi_win_flush_local(rank, win) : MPIDIG_mpi_win_flush(rank, win);
 }
@@ -239,7 +251,10 @@ static int generic_flush(int rank, MPIR_Win* win, bool local) {
 int MPIDI_MAD_win_flush(int rank, MPIR_Win* win, bool local) {
   int mpi_errno = MPI_SUCCESS;
 
-  if (!MPIDI_MAD_words_of(win)) return MPIDI_MAD_or_trouble(win, generic_flush(rank, win, local));
+  if (!MPIDI_MAD_words_of(win)) {
+    MPIDI_MAD_begin_waiting(win);
+    return end_waiting(win, flush_messages(rank, win, local));
+  }
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   MPIDIG_EPOCH_CHECK_PASSIVE(win, mpi_errno, goto fn_fail);
   if (rank >= 0 && MPIDIG_WIN(win, sync).access_epoch_type == MPIDIG_EPOTYPE_LOCK) {

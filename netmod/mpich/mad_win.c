@@ -336,6 +336,7 @@ static int make_members(MPIR_Win* win) {
   win->dev.netmod.mad.trouble = MPI_SUCCESS;
   win->dev.netmod.mad.remotes = NULL;
   win->dev.netmod.mad.region = NULL;
+  win->dev.netmod.mad.neighbors = NULL;
   win->dev.netmod.mad.members =
       MPL_calloc(win->comm_ptr->local_size, sizeof(MPIDI_MAD_member_t), MPL_MEM_RMA);
   if (win->dev.netmod.mad.members) return MPI_SUCCESS;
@@ -351,8 +352,9 @@ static int share_with_members(MPIR_Win* win) {
 }
 
 int MPIDI_MAD_mpi_win_create_hook(MPIR_Win* win) {
-  const int mpi_errno = make_members(win);
+  int mpi_errno = make_members(win);
 
+  if (mpi_errno == MPI_SUCCESS) mpi_errno = MPIDI_MAD_tell_neighbors(win);
   return (mpi_errno == MPI_SUCCESS) ? MPIDI_MAD_share_memory(win) : mpi_errno;
 }
 
@@ -374,6 +376,7 @@ int MPIDI_MAD_mpi_win_free_hook(MPIR_Win* win) {
   }
   MPL_free(win->dev.netmod.mad.members);
   win->dev.netmod.mad.members = NULL;
+  MPIDI_MAD_forget_neighbors(win);
   return MPIDI_MAD_unshare_window(win);
 }
 

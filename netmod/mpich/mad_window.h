@@ -88,6 +88,17 @@ typedef struct MPIDI_MAD_remote {
   int64_t unit; /* of displacements, in bytes */
 } MPIDI_MAD_remote_t;
 
+/* mad_kernel.c: a window over the user's memory is made, which is collective, and freed. */
+int MPIDI_MAD_tell_neighbors(MPIR_Win* win);
+void MPIDI_MAD_forget_neighbors(MPIR_Win* win);
+/* A flush or an unlock begins to wait for operations by messages, after which waits_since is to be
+ * 0; meanwhile those to a target have ended. */
+void MPIDI_MAD_begin_waiting(const MPIR_Win* win);
+void MPIDI_MAD_waited_for(MPIR_Win* win, int rank);
+/* Whether a put or a get was done by the kernel; else it is to be done by messages, or what is
+ * wrong with it told by them. */
+bool MPIDI_MAD_by_kernel(bool is_put, const MPIDI_MAD_buffer_t* origin, int rank,
+                         MPI_Aint displacement, const MPIDI_MAD_buffer_t* target, MPIR_Win* win);
 /* mad_far.c: a put or a get by messages, or by the fabric.  `request` NULL: it has none. */
 int MPIDI_MAD_far(bool is_put, const MPIDI_MAD_buffer_t* origin, int rank, MPI_Aint displacement,
                   const MPIDI_MAD_buffer_t* target, MPIR_Win* win, MPIR_Request** request);

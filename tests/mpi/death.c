@@ -344,6 +344,32 @@ static void die_flushing(void) {
   expect_failed_epoch(MPI_Win_flush(victim, win));
 }
 
+/* It had not looked for a while, so that what is put there is no message; a flush tells of its
+ * death all the same. */
+static void die_unlooked(void) {
+  int cell = 0, value = 1, error = MPI_SUCCESS;
+  const double begin = MPI_Wtime();
+  pid_t pid;
+  MPI_Win win = open_window(&cell, &pid);
+  if (rank == victim) {
+    usleep(50000);
+    MPI_Recv(&value, 1, MPI_INT, 0, kTag, comm, MPI_STATUS_IGNORE);
+  }
+  if (rank != 0) return;
+  usleep(10000);
+  CHECK_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, win));
+  for (int i = 0; i < 2; i++) {
+    CHECK_MPI(MPI_Put(&value, 1, MPI_INT, victim, 0, 1, MPI_INT, win));
+    CHECK_MPI(MPI_Win_flush(victim, win));
+  }
+  kill(pid, SIGKILL); /* and while its memory is there, they go well */
+  while (error == MPI_SUCCESS && MPI_Wtime() - begin < 20) {
+    error = MPI_Put(&value, 1, MPI_INT, victim, 0, 1, MPI_INT, win);
+    if (error == MPI_SUCCESS) error = MPI_Win_flush(victim, win);
+  }
+  expect_failed_epoch(error);
+}
+
 /* The dead process held a lock of rank 0's window, or stood in the queue for it (`queued`): rank 1
  * gets it all the same.  `near`: the lock is in shared memory. */
 static void die_locking(bool queued, bool near) {
@@ -619,6 +645,8 @@ static bool play(const char* scene) {
     die_one_sided(false);
   else if (strcmp(scene, "flushing") == 0)
     die_flushing();
+  else if (strcmp(scene, "unlooked") == 0)
+    die_unlooked();
   else if (strcmp(scene, "one-sided-open") == 0)
     die_one_sided(true);
   else if (strcmp(scene, "locking") == 0)

@@ -73,7 +73,9 @@ def _numbers(fabric: str, low: int, high: int, mixed: str = "hybrid") -> Tuple[T
 
 
 def _death(scene: str, ranks: int = 3) -> Test:
+    by_messages = scene in ("one-sided", "one-sided-open", "flushing")
     return Test(f"death-{scene}", "death", ranks, args=(scene,), mpiexec=("-disable-auto-cleanup",),
+                env=_variable("SHARED_WINDOWS", "0") if by_messages else {},
                 expect="ok" if scene == "leaving" else "survives", shell=True)  # fmt: skip
 
 
@@ -212,12 +214,19 @@ TESTS = (
     Test("rma-allocated", "rma", 3, args=("allocated",), fabric=NONE),
     Test("rma-allocated-nodes", "rma", 4, args=("allocated",), env=TWO_NODES, fabric=NONE),
     Test("windows", "windows", 3, fabric=NONE),
-    Test("far", "far", 3),
+    Test("kernel", "kernel", 4, fabric=NONE),
+    Test("kernel-nodes", "kernel", 4, args=("messages",), env=TWO_NODES, fabric=NONE),
+    Test("kernel-messages", "kernel", 2, args=("messages",), env=_variable("SHARED_WINDOWS", "0"), fabric=NONE),
+    Test("kernel-one-refuses", "kernel", 3, args=("messages",), env_of_others=_variable("SHARED_WINDOWS", "0"), fabric=NONE),
+    Test("kernel-refused", "kernel", 2, args=("refused",), env={**_variable("FABRIC", "tcp"), "MAD_VERBOSE": "1"},
+         expect="prints", texts=("ok kernel", "ch4:mad: puts and gets in its windows are messages: /proc/"), fabric=NONE),
+    Test("far", "far", 3, env=_variable("SHARED_WINDOWS", "0")),
     Test("updates", "updates", 3),
     Test("remote", "remote", 3),
-    # Of two nodes: windows in shared memory that the fabric has, too.
-    Test("remote-nodes", "remote", 4, env=TWO_NODES),
-    Test("far-threads", "far", 2, env={"MPIR_CVAR_ASYNC_PROGRESS": "1"}, fabric=NONE),
+    # Each neighbour on another node, so that the fabric does it, if that can.
+    Test("remote-nodes", "remote", 4, args=("counted",), env=TWO_NODES),
+    Test("far-threads", "far", 2, env={**_variable("SHARED_WINDOWS", "0"), "MPIR_CVAR_ASYNC_PROGRESS": "1"},
+         fabric=NONE),
     Test("exclusion", "exclusion", 4),
     Test("exclusion-nodes", "exclusion", 4, env=TWO_NODES),
     Test("exclusion-messages", "exclusion", 4, env=_variable("SHARED_WINDOWS", "0"), fabric=NONE),
@@ -287,7 +296,7 @@ TESTS = (
     Test("liar", "liar", 2, env=_variable("FABRIC", "tcp"), fabric=NONE),
     *map(_death, ("receiving", "receiving-gapped", "sending", "sending-gapped", "awaited", "awaited-unknown",
                   "any-source", "any-source-unknown", "unknown", "unmatched", "probed", "partitioned", "partitioned-receiver", "collective", "broadcasting",
-                  "one-sided", "one-sided-open", "flushing", "locking", "lock-queued", "locking-near", "lock-queued-near", "accumulating",
+                  "one-sided", "one-sided-open", "flushing", "unlooked", "locking", "lock-queued", "locking-near", "lock-queued-near", "accumulating",
                   "group-post", "group-complete", "group-test", "group-post-near", "group-complete-near", "fencing", "leaving")),
     *(replace(_death(scene, ranks), env={**_variable("FABRIC", "shm"), **env}, fabric=NONE)
       for scene, ranks, env in (("board", 3, {}), ("beside-board", 4, {}), ("two-boards", 6, TWO_NODES))),
@@ -318,7 +327,7 @@ TESTS = (
 
 # A little of everything, for each fabric but tcp; with the fabric's own numbers.
 SMOKE = ("hello", "first-contact", "combiners", "paths", "truncation", "bursts", "absent", "threads", "crowd", "stress",
-         "collectives", "rma", "remote", "atomics", "random-windows", "ports", "parting", "checksum", "foreign", "death-receiving",
+         "collectives", "rma", "remote-nodes", "atomics", "random-windows", "ports", "parting", "checksum", "foreign", "death-receiving",
          "death-sending-gapped", "death-any-source", "death-one-sided", "death-leaving")  # fmt: skip
 
 # What is run over LIST, too.
