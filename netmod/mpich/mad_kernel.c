@@ -11,8 +11,8 @@
 
 enum { MOST_BYTES = 1 << 20, MOST_RUNS = MAD_MEMORY_RUNS };
 
-/* Nanoseconds that a target that looks may take, with one more for so many bytes: more than the
- * kernel does. */
+/* Nanoseconds that a target that looks may take, with one more for so many bytes, which is what the
+ * kernel takes for them. */
 enum { LONG_WAIT = 20000, BYTES_OF_NANOSECOND = 4 };
 
 /* Operations for which a target is not waited for: at first, twice as many each time, at most. */
@@ -25,6 +25,7 @@ struct MPIDI_MAD_neighbor {
   MPI_Aint bytes, unit;
   mad_memory* memory; /* NULL: not opened yet, or by messages */
   uint64_t underway;  /* bytes of operations by messages, since the last wait for them */
+  int64_t waited;     /* nanoseconds, when that was long */
   int turns;          /* operations that are still to be done without it */
   int next_turns;     /* if it keeps this process waiting again */
 };
@@ -39,14 +40,13 @@ struct MPIDI_MAD_memory {
 
 /* ---- windows ---- */
 
-/* How others find this process, which is told once. */
-static int name_self(mad_process* out) {
+/* How others find this process, which is told once; pid 0: that cannot be told. */
+static mad_process name_self(void) {
   static uint64_t word;
   static mad_process self;
-  const int status = self.pid ? MAD_SUCCESS : mad_process_self(&word, &self);
 
-  *out = self;
-  return status < 0 ? MPIDI_MAD_error(status) : MPI_SUCCESS;
+  if (self.pid == 0) (void)mad_process_self(&word, &self);
+  return self;
 }
 
 int MPIDI_MAD_tell_neighbors(MPIR_Win* win) {
@@ -58,10 +58,7 @@ int MPIDI_MAD_tell_neighbors(MPIR_Win* win) {
   if (node == NULL) return MPI_SUCCESS;
   all = MPL_calloc((size_t)node->local_size, sizeof(*all), MPL_MEM_RMA);
   MPIR_ERR_CHKANDJUMP(all == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-  if (MPIR_CVAR_CH4_MAD_SHARED_WINDOWS) {
-    mpi_errno = name_self(&all[node->rank].process);
-    MPIR_ERR_CHECK(mpi_errno);
-  }
+  if (MPIR_CVAR_CH4_MAD_SHARED_WINDOWS) all[node->rank].process = name_self();
   all[node->rank].base = (uintptr_t)win->base;
   all[node->rank].bytes = win->size;
   all[node->rank].unit = win->disp_unit;
@@ -74,7 +71,7 @@ int MPIDI_MAD_tell_neighbors(MPIR_Win* win) {
 
 fn_exit:
   return mpi_errno;
-fn_fail: /* also without an error: one of them wants messages */
+fn_fail: /* also without an error: one of them is for messages */
   MPL_free(all);
   goto fn_exit;
 }
@@ -125,17 +122,14 @@ void MPIDI_MAD_begin_waiting(const MPIR_Win* win) {
   MPIDI_MAD_global.waits_since = win->dev.netmod.mad.neighbors ? MPIDI_MAD_SHORT_WAIT : 0;
 }
 
-static bool has_waited_long(uint64_t bytes) {
-  return MPIDI_MAD_global.waits_since != MPIDI_MAD_SHORT_WAIT &&
-         MPIDI_MAD_nanoseconds() - MPIDI_MAD_global.waits_since >
-             LONG_WAIT + (int64_t)(bytes / BYTES_OF_NANOSECOND);
-}
-
 void MPIDI_MAD_waited_for(MPIR_Win* win, int rank) {
+  const int64_t since = MPIDI_MAD_global.waits_since;
+  const int64_t waited = since == MPIDI_MAD_SHORT_WAIT ? 0 : MPIDI_MAD_nanoseconds() - since;
   neighbor_t* target = find_neighbor(win, rank);
 
   if (target == NULL) return;
-  if (has_waited_long(target->underway)) {
+  if (waited > LONG_WAIT + (int64_t)(target->underway / BYTES_OF_NANOSECOND)) {
+    target->waited = waited;
     target->turns = MPL_MAX(target->next_turns, FIRST_TURNS);
     target->next_turns = MPL_MIN(2 * target->turns, MOST_TURNS);
   } else {
@@ -184,6 +178,7 @@ static bool move(bool is_put, const MPIDI_MAD_buffer_t* origin, int rank, MPI_Ai
     return false;
   bytes = is_put ? here.bytes : there.bytes;
   if (there.type != NULL || bytes == 0 || bytes > MOST_BYTES ||
+      bytes / BYTES_OF_NANOSECOND > (uint64_t)target->waited ||
       bytes > (is_put ? there.bytes : here.bytes) ||
       !find_run(target, displacement, &there, &address))
     return false;
