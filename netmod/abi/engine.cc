@@ -364,20 +364,28 @@ Status mad_engine::send_operation(mad_peer& to, std::uint8_t handler, mad::Segme
   return status;
 }
 
-mad::Result<std::unique_ptr<mad_region>> mad_engine::share(mad::Segment memory) {
+mad::Result<mad_region*> mad_engine::share(mad::Segment memory) {
   for (std::size_t fabric = 0; fabric < fabrics(); ++fabric) {
     const mad::DriverCaps& its = caps(fabric);
     if (!its.one_sided || its.name.size() >= sizeof(mad_region_key::fabric)) continue;
-    auto shared = std::make_unique<mad_region>();
+    auto region = std::make_unique<mad_region>();
+    regions_.reserve(regions_.size() + 1);
     const auto token = messenger_->driver(fabric).share(memory);
     if (!token.ok()) return token.status();
-    shared->fabric = fabric;
-    shared->token = *token;
-    shared->key = {token->address, token->key, {}};
-    its.name.copy(shared->key.fabric, its.name.size());
-    return shared;
+    region->fabric = fabric;
+    region->token = *token;
+    region->key = {token->address, token->key, {}};
+    its.name.copy(region->key.fabric, its.name.size());
+    regions_.push_back(std::move(region));
+    return regions_.back().get();
   }
   return Status(StatusCode::kAgain);
+}
+
+void mad_engine::unshare(const mad_region& region) {
+  messenger_->driver(region.fabric).unshare(region.token);
+  const auto is_it = [&](const std::unique_ptr<mad_region>& each) { return each.get() == &region; };
+  regions_.erase(std::remove_if(regions_.begin(), regions_.end(), is_it), regions_.end());
 }
 
 Status mad_engine::put(mad_peer& to, const mad_region_key& memory, std::uint64_t offset,

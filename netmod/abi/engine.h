@@ -147,10 +147,8 @@ struct mad_engine final : private mad::MessageEvents {
   void tell_sent(mad_op* op, const mad::Status& status);
 
   /// Memory that peers access by the first fabric that can; kAgain: none can.
-  mad::Result<std::unique_ptr<mad_region>> share(mad::Segment memory);
-  void unshare(const mad_region& memory) {
-    messenger_->driver(memory.fabric).unshare(memory.token);
-  }
+  mad::Result<mad_region*> share(mad::Segment memory);
+  void unshare(const mad_region& region);
   /// Whether the peer's memory can be accessed now.
   bool reaches(const mad_peer& peer, const mad_region_key& memory) const {
     return mad::Messenger::is_one_sided(*peer.endpoint) &&
@@ -259,6 +257,7 @@ struct mad_engine final : private mad::MessageEvents {
   mad::ForeignReceives foreign_{*this};
   mad_counters counters_{};
   std::vector<mad::Endpoint*> gone_;  // that sessions may still name
+  std::vector<std::unique_ptr<mad_region>> regions_;
   std::unique_ptr<mad::SessionHub> sessions_;
   std::unique_ptr<mad::Messenger> messenger_;  // last: what it holds lives above
 };

@@ -488,7 +488,7 @@ typedef struct mad_region_key {
  * to. MAD_NOT_NOW: no fabric of the engine shares memory; MAD_ERR_MEMORY: it cannot be locked. */
 MAD_API int mad_region_share(mad_engine* engine, void* base, size_t bytes, mad_region** out);
 MAD_API void mad_region_get_key(const mad_region* region, mad_region_key* out);
-/* Before the engine is closed, and when no peer accesses it any more. */
+/* When no peer accesses it any more; what is shared when the engine is closed goes with it. */
 MAD_API void mad_region_unshare(mad_engine* engine, mad_region* region);
 
 /* Writes `bytes` bytes (> 0) at `offset` of memory that the peer shares, or reads them from there,

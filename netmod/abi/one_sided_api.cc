@@ -1,6 +1,5 @@
 // The C functions of memory that is shared with peers: they check what the caller gave, then call
 // mad_engine.
-#include <memory>
 #include <string>
 
 #include "netmod/abi/engine.h"
@@ -46,7 +45,7 @@ extern "C" int mad_region_share(mad_engine* engine, void* base, size_t bytes, ma
     if (!shared.ok()) {
       return shared.status().again() ? static_cast<int>(MAD_NOT_NOW) : mad::to_abi(shared.status());
     }
-    *out = shared->release();
+    *out = *shared;
     return MAD_SUCCESS;
   });
 }
@@ -57,9 +56,9 @@ extern "C" void mad_region_get_key(const mad_region* region, mad_region_key* out
 
 extern "C" void mad_region_unshare(mad_engine* engine, mad_region* region) {
   (void)guarded([&]() -> int {
-    const std::unique_ptr<mad_region> ended(region);
-    const bool is_shared = engine != nullptr && !engine->closing() && ended != nullptr;
-    if (is_shared) engine->unshare(*ended);
+    if (region == nullptr) return MAD_SUCCESS;
+    if (const int error = check_engine("mad_region_unshare", engine)) return error;
+    engine->unshare(*region);
     return MAD_SUCCESS;
   });
 }

@@ -60,7 +60,7 @@ class SlabPool {
   };
 
   void grow() {
-    slabs_.emplace_back(new Cell[kPerSlab]);
+    slabs_.push_back(std::unique_ptr<Cell[]>(new Cell[kPerSlab]));
     for (std::size_t i = kPerSlab; i > 0; --i) {
       Cell& cell = slabs_.back()[i - 1];
       cell.live = false;
