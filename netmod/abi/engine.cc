@@ -250,6 +250,7 @@ mad_engine::mad_engine(const mad_config& config, const mad::Architecture& told,
                        std::vector<Policies> policies)
     : callbacks_(config.callbacks),
       context_(config.context),
+      checks_(config.checksum != 0),
       policies_(std::move(policies)),
       peers_(this, std::move(address), beyond_host(drivers), drivers.back()->address()),
       fabric_names_(peers_.own().fabric_names()),
@@ -365,7 +366,7 @@ Status mad_engine::send_operation(mad_peer& to, std::uint8_t handler, mad::Segme
 }
 
 mad::Result<mad_region*> mad_engine::share(mad::Segment memory) {
-  for (std::size_t fabric = 0; fabric < fabrics(); ++fabric) {
+  for (std::size_t fabric = 0; fabric < fabrics() && !checks_; ++fabric) {
     const mad::DriverCaps& its = caps(fabric);
     if (!its.one_sided || its.name.size() >= sizeof(mad_region_key::fabric)) continue;
     auto region = std::make_unique<mad_region>();

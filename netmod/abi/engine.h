@@ -146,12 +146,13 @@ struct mad_engine final : private mad::MessageEvents {
   void tell_tagged(mad_op* op, const mad_arrival* arrival, const mad::Status& status);
   void tell_sent(mad_op* op, const mad::Status& status);
 
-  /// Memory that peers access by the first fabric that can; kAgain: none can.
+  /// Memory that peers access by the first fabric that can; kAgain: none can, or what this engine
+  /// sends is to be checked, and what they get would not be.
   mad::Result<mad_region*> share(mad::Segment memory);
   void unshare(const mad_region& region);
-  /// Whether the peer's memory can be accessed now.
+  /// Whether the peer's memory can be accessed now, by what has no checksum.
   bool reaches(const mad_peer& peer, const mad_region_key& memory) const {
-    return mad::Messenger::is_one_sided(*peer.endpoint) &&
+    return !checks_ && mad::Messenger::is_one_sided(*peer.endpoint) &&
            caps(mad::route(*peer.endpoint).driver).name == memory.fabric;
   }
   /// kInProgress: on_sent() follows; reaches().
@@ -244,6 +245,7 @@ struct mad_engine final : private mad::MessageEvents {
   void* context_;
   int callback_depth_ = 0;
   bool closing_ = false;
+  const bool checks_;  // what it sends has checksums
 
   std::unique_ptr<mad::Trace> trace_;  // null: nobody asked for one
   std::vector<Policies> policies_;     // of each driver

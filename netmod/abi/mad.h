@@ -485,7 +485,8 @@ typedef struct mad_region_key {
 } mad_region_key;
 
 /* Shares `bytes` bytes (> 0) with all peers, and has the fabric lock them in memory where it has
- * to. MAD_NOT_NOW: no fabric of the engine shares memory; MAD_ERR_MEMORY: it cannot be locked. */
+ * to. MAD_NOT_NOW: no fabric of the engine shares memory, or what it sends has checksums;
+ * MAD_ERR_MEMORY: it cannot be locked. */
 MAD_API int mad_region_share(mad_engine* engine, void* base, size_t bytes, mad_region** out);
 MAD_API void mad_region_get_key(const mad_region* region, mad_region_key* out);
 /* When no peer accesses it any more; what is shared when the engine is closed goes with it. */
@@ -494,8 +495,8 @@ MAD_API void mad_region_unshare(mad_engine* engine, mad_region* region);
 /* Writes `bytes` bytes (> 0) at `offset` of memory that the peer shares, or reads them from there,
  * in no order with anything else.  MAD_IN_PROGRESS: on_sent() follows when they are there, for all
  * who read that memory, or here.  MAD_NOT_NOW: nothing was done, as the peer is not connected yet,
- * or by another fabric, or represents data otherwise.  The caller sees to it that they are within
- * what is shared. */
+ * or by another fabric, or represents data otherwise, or as what this engine sends has checksums.
+ * The caller sees to it that they are within what is shared. */
 MAD_API int mad_put(mad_engine* engine, mad_peer* peer, const mad_region_key* region,
                     uint64_t offset, const void* from, size_t bytes, mad_op* op);
 MAD_API int mad_get(mad_engine* engine, mad_peer* peer, const mad_region_key* region,

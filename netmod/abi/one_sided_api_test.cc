@@ -66,6 +66,21 @@ TEST_F(OneSidedApi, TheKeyNamesTheFabric) {
   mad_region_unshare(engine, shared);
 }
 
+// What is put and got has no checksum.
+TEST_F(OneSidedApi, WhoSendsChecksumsSharesNothing) {
+  mad_config config;
+  mad_config_init(&config);
+  config.fabric = "ofi:tcp";
+  config.interface = "lo";
+  config.checksum = 1;
+  mad_engine* checks = nullptr;
+  ASSERT_EQ(mad_engine_open(&config, &checks), MAD_SUCCESS) << error();
+  mad_region* shared = nullptr;
+  EXPECT_EQ(mad_region_share(checks, memory, 1, &shared), MAD_NOT_NOW);
+  EXPECT_EQ(shared, nullptr);
+  mad_engine_close(checks);
+}
+
 TEST_F(OneSidedApi, NothingIsDoneByAnotherFabricOrWithoutOne) {
   const mad_region_key key{};
   EXPECT_EQ(mad_put(engine, me, &key, 0, memory, 1, &op), MAD_NOT_NOW);

@@ -70,6 +70,20 @@ TEST_F(OneSided, AllLengthsArePutAndGot) {
   EXPECT_TRUE(b_.arrivals.empty());
 }
 
+// Which those would not have.
+TEST_F(OneSided, NothingIsPutOrGotByWhoSendsChecksums) {
+  Node checks("ofi:tcp", [](mad_config& config) { config.checksum = 1; });
+  mad_peer* const to_b = checks.peer(b_);
+  Operation sent, operation;
+  checks.send(to_b, "hello", nullptr, 0, nullptr, MAD_PATH_AUTO, &sent);
+  ASSERT_TRUE(progress_until({&checks, &b_}, [&] { return sent.done && !b_.arrivals.empty(); }));
+  unsigned char byte = 1;
+  EXPECT_EQ(mad_put(checks.engine(), to_b, &key_, 0, &byte, 1, &operation.slot), MAD_NOT_NOW);
+  EXPECT_EQ(mad_get(checks.engine(), to_b, &key_, 0, &byte, 1, &operation.slot), MAD_NOT_NOW);
+  close_together({&checks, &b_});
+  shared_ = nullptr;  // it went with its engine
+}
+
 TEST_F(OneSided, AnErrorIsToldToEachThatWasUnderWay) {
   connect();
   std::deque<Operation> operations(50);
