@@ -15,10 +15,15 @@ static MPI_Aint bytes_of(const MPIR_Win* win) {
  * messages. */
 static MPIDI_MAD_remote_t share(MPIR_Win* win) {
   MPIDI_MAD_remote_t mine = {.bytes = bytes_of(win), .unit = win->disp_unit};
+  int status;
 
-  if (mine.bytes > 0 && mad_region_share(MPIDI_MAD_global.engine, win->base, (size_t)mine.bytes,
-                                         &win->dev.netmod.mad.region) == MAD_SUCCESS)
+  if (mine.bytes == 0) return mine;
+  status = mad_region_share(MPIDI_MAD_global.engine, win->base, (size_t)mine.bytes,
+                            &win->dev.netmod.mad.region);
+  if (status == MAD_SUCCESS)
     mad_region_get_key(win->dev.netmod.mad.region, &mine.key);
+  else if (status < 0 && MPIDI_MAD_global.verbose)
+    fprintf(stderr, "ch4:mad: puts and gets in its windows are messages: %s\n", mad_last_error());
   return mine;
 }
 

@@ -69,10 +69,11 @@ void OfiDriver::withdraw(ConnectionId id, const ExposureToken& token) {
 Result<ExposureToken> OfiDriver::share(Segment memory) {
   const bool is_locked = fabric_->facts().registers;
   if (is_locked && shared_.bytes() + memory.size > lockable_bytes() / kSharedPart) {
-    return Status(StatusCode::kNoMemory,
-                  "sharing " + std::to_string(memory.size) + " bytes with " +
-                      std::to_string(shared_.bytes()) + " shared already: a quarter of the " +
-                      locked_text(lockable_bytes()) + " that this process may lock (ulimit -l)");
+    return Status(StatusCode::kNoMemory, "sharing " + std::to_string(memory.size) + " bytes with " +
+                                             std::to_string(shared_.bytes()) +
+                                             " shared already: more than a quarter of the " +
+                                             locked_text(lockable_bytes()) +
+                                             " that this process may lock (ulimit -l)");
   }
   return shared_.add(*fabric_->domain(), fabric_->facts(), memory,
                      FI_REMOTE_WRITE | FI_REMOTE_READ);
