@@ -11,11 +11,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 
 #include "datatype_path/kernels/kernels.h"
 #include "datatype_path/program/block_program.h"
+#include "madlike/base/copy_bytes.h"
 #include "madlike/base/segment.h"
 
 namespace mad {
@@ -185,10 +185,8 @@ std::size_t Cursor::move(std::byte* stream, std::size_t size, std::uint64_t long
   if (one_run_ && total_ < long_run) {
     const std::size_t bytes = std::min<std::uint64_t>(size, total_ - position_);
     auto* const run = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(base_ + position_));
-    if (bytes > 0) {
-      std::memcpy(kDirection == Direction::kPack ? stream : run,
-                  kDirection == Direction::kPack ? run : stream, bytes);
-    }
+    copy_bytes(kDirection == Direction::kPack ? stream : run,
+               kDirection == Direction::kPack ? run : stream, bytes);
     position_ += bytes;
     return bytes;
   }

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "madlike/base/copy_bytes.h"
+
 namespace mad {
 
 namespace copy_run_internal {
@@ -21,7 +23,7 @@ inline void two_ends(std::byte* to, const std::byte* from, std::size_t length) {
 inline void copy_run(std::byte* to, const std::byte* from, std::size_t length) {
   using copy_run_internal::two_ends;
   if (length > 64) {
-    std::memcpy(to, from, length);
+    copy_bytes(to, from, length);
   } else if (length >= 32) {
     two_ends<32>(to, from, length);
   } else if (length >= 16) {

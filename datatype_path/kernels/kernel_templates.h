@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "datatype_path/kernels/kernels.h"
+#include "madlike/base/copy_bytes.h"
+#include "madlike/base/vector_copy.h"
 
 // With checks in it, a loop gains nothing from four copies and takes long to compile.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -115,33 +117,17 @@ void copy_trips(const TripsStep& step, std::byte* stream, std::uint64_t layout, 
   }
 }
 
-// Forwards, by vectors; memcpy was measured to take up to a third longer (ADR 19).
-inline void copy_forward(std::byte* to, const std::byte* from, std::size_t length) {
-  constexpr std::size_t kVector = 32;
-  std::size_t at = 0;
-  for (; length - at >= 2 * kVector; at += 2 * kVector) {
-    std::memcpy(to + at, from + at, kVector);
-    std::memcpy(to + at + kVector, from + at + kVector, kVector);
-  }
-  if (length - at >= kVector) std::memcpy(to + at, from + at, kVector);
-  std::memcpy(to + length - kVector, from + length - kVector, kVector);
-}
-
 // A run longer than kLongestShortRun.
 template <Direction kDirection>
 inline void copy_any(std::byte* stream, std::uint64_t layout, std::uint64_t length) {
-#if defined(__AVX2__)
-  constexpr std::uint64_t kMostByVectors = 2048;
-#else
-  constexpr std::uint64_t kMostByVectors = 0;
-#endif
   std::byte* const to = kDirection == Direction::kPack ? stream : pointer_to(layout);
   const std::byte* const from = kDirection == Direction::kPack ? pointer_to(layout) : stream;
-  if (length <= kMostByVectors) {
-    copy_forward(to, from, length);
-  } else {
-    std::memcpy(to, from, length);
-  }
+  if (length > kLongCopy) return copy_long(to, from, length);
+#if defined(__AVX2__)
+  copy_by_vectors(to, from, length);  // memcpy was measured to take up to a third longer (ADR 19)
+#else
+  std::memcpy(to, from, length);
+#endif
 }
 
 template <Direction kDirection>

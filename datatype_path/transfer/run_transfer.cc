@@ -1,7 +1,8 @@
 #include "datatype_path/transfer/run_transfer.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "madlike/base/copy_bytes.h"
 
 namespace mad {
 
@@ -14,7 +15,7 @@ void RunSource::fill(Packet& packet, std::uint64_t limit) {
       taken = packet.reference({next_.data, left});
     } else if (room.size > 0) {
       taken = std::min(left, room.size);
-      std::memcpy(room.data, next_.data, taken);
+      copy_bytes(room.data, next_.data, taken);
       packet.stage(taken);
     }
     if (taken == 0) return;
@@ -25,7 +26,7 @@ void RunSource::fill(Packet& packet, std::uint64_t limit) {
 
 void RunSink::place(std::uint64_t offset, Segment bytes) {
   if (offset >= run_.size) return;
-  std::memcpy(run_.begin() + offset, bytes.data, std::min(bytes.size, run_.size - offset));
+  copy_bytes(run_.begin() + offset, bytes.data, std::min(bytes.size, run_.size - offset));
 }
 
 std::size_t RunSink::runs(std::uint64_t offset, std::uint64_t size, Segment* out, std::size_t) {

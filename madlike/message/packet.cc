@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
+
+#include "madlike/base/copy_bytes.h"
 
 namespace mad {
 
@@ -59,7 +60,7 @@ std::size_t Packet::reference(Segment run) {
   const std::size_t taken = std::min(run.size, bytes_room());
   if (taken == 0) return 0;
   if (lent_) {
-    std::memcpy(staging_room().data, run.data, taken);
+    copy_bytes(staging_room().data, run.data, taken);
     stage(taken);
     return taken;
   }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "madlike/base/copy_bytes.h"
 #include "madlike/base/sentence.h"
 
 namespace mad {
@@ -141,7 +142,7 @@ Status Receiver::next_piece(Endpoint& from, Segment bytes, std::size_t rest) {
   IncomingMessage* const message = begun.message;
   if (message != nullptr && begun.sum.checked()) check(begun.sum, bytes, rest, *message);
   if (message != nullptr && message->sink == nullptr) {
-    std::memcpy(message->head.end(), bytes.data, bytes.size);
+    copy_bytes(message->head.end(), bytes.data, bytes.size);
     message->head.size += bytes.size;
     core_.counters.unexpected_bytes += bytes.size;
   } else if (message != nullptr && bytes.size > 0 && begun.offset < message->accepted) {

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "madlike/base/copy_bytes.h"
+
 namespace mad {
 namespace {
 
@@ -295,9 +297,7 @@ namespace {
 struct RunPayload {
   std::size_t bytes() const { return run.size; }
   static std::uint64_t run_bytes() { return UINT64_MAX; }
-  void write(std::byte* out) const {
-    if (run.size > 0) std::memcpy(out, run.data, run.size);
-  }
+  void write(std::byte* out) const { copy_bytes(out, run.data, run.size); }
 
   const Segment run;
 };

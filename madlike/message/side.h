@@ -6,7 +6,6 @@
 #define MADLIKE_MESSAGE_SIDE_H_
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "madlike/base/copy_bytes.h"
 #include "madlike/driver/loopback/loopback.h"
 #include "madlike/message/messenger.h"
 #include "tests/support/bytes.h"
@@ -34,7 +34,7 @@ class BytesSource final : public PayloadSource {
     } else {
       const Segment room = packet.staging_room();
       size = std::min(size, room.size);
-      std::memcpy(room.data, next_, size);
+      copy_bytes(room.data, next_, size);
       packet.stage(size);
     }
     next_ += size;
@@ -55,7 +55,7 @@ class BytesSink final : public PayloadSink {
       overrun = true;
       return;
     }
-    std::memcpy(bytes.data() + offset, piece.data, piece.size);
+    copy_bytes(bytes.data() + offset, piece.data, piece.size);
   }
   std::size_t runs(std::uint64_t offset, std::uint64_t size, Segment* out, std::size_t) override {
     if (!one_run_ || offset + size > bytes.size()) return 0;

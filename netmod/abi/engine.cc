@@ -3,13 +3,13 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "datatype_path/cursor/cursor.h"
+#include "madlike/base/copy_bytes.h"
 #include "madlike/base/sentence.h"
 #include "madlike/message/session/chunk.h"
 #include "madlike/message/wire.h"
@@ -191,7 +191,7 @@ mad::Segment run_of(const mad::Payload& payload, std::uint64_t bytes) {
 // Places the first bytes of a payload; not by path pack, which collects them first.
 void place(mad::Segment bytes, const mad::Payload& payload) {
   if (payload.type == nullptr) {
-    std::memcpy(payload.base, bytes.data, bytes.size);
+    mad::copy_bytes(payload.base, bytes.data, bytes.size);
   } else {
     mad::Cursor(payload.program(), payload.base, payload.count).unpack(bytes.data, bytes.size);
   }
@@ -491,7 +491,7 @@ Status mad_engine::place_tagged(mad::Endpoint& from, mad::Segment bytes,
                                 const mad::Payload& payload, mad_path path) {
   if (bytes.size == 0) return {};
   if (payload.type == nullptr) {
-    std::memcpy(payload.base, bytes.data, bytes.size);
+    mad::copy_bytes(payload.base, bytes.data, bytes.size);
     count_receive(mad::Path::kContiguous, path, bytes.size);
     return {};
   }

@@ -9,6 +9,7 @@
 
 #include "datatype_path/cursor/copy.h"
 #include "datatype_path/cursor/cursor.h"
+#include "madlike/base/copy_bytes.h"
 
 mad::Result<const mad::TypeSignature*> mad_type::signature() const {
   using Made = mad::Result<std::shared_ptr<const mad::TypeSignature>>;
@@ -232,7 +233,7 @@ void mad::copy_elements(const void* from, std::uint64_t from_count, const mad_ty
   const auto run = [&] { return static_cast<const std::byte*>(from) + offset; };
   const auto place = [&] { return static_cast<std::byte*>(to) + offset; };
   if (from_type == nullptr && to_type == nullptr) {
-    std::memcpy(place(), run(), bytes);
+    copy_bytes(place(), run(), bytes);
   } else if (from_type == nullptr) {
     cursor_at(offset, to, to_count, *to_type).unpack(run(), bytes);
   } else if (to_type == nullptr) {

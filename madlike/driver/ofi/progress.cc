@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
+#include "madlike/base/copy_bytes.h"
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/libfabric/status.h"
 #include "madlike/driver/ofi/driver.h"
@@ -111,7 +111,7 @@ bool OfiDriver::finish(OfiOperation* operation, Status status, Completion* out) 
       return false;
     case OfiOperation::Kind::kGet:
       if (operation->buffer != nullptr && !status.error()) {
-        std::memcpy(operation->place.data, operation->buffer, operation->place.size);
+        copy_bytes(operation->place.data, operation->buffer, operation->place.size);
       }
       break;
     case OfiOperation::Kind::kSend:

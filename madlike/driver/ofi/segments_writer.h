@@ -3,8 +3,8 @@
 #define MADLIKE_DRIVER_OFI_SEGMENTS_WRITER_H_
 
 #include <cstddef>
-#include <cstring>
 
+#include "madlike/base/copy_bytes.h"
 #include "madlike/base/segment.h"
 #include "madlike/driver/driver.h"
 
@@ -18,7 +18,7 @@ class SegmentsWriter final : public PacketWriter {
   void write(Segment room) override {
     std::byte* out = room.begin();
     for (const Segment& segment : packet_) {
-      if (segment.size > 0) std::memcpy(out, segment.data, segment.size);
+      copy_bytes(out, segment.data, segment.size);
       out += segment.size;
     }
     left_ = 0;

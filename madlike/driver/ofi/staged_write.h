@@ -6,8 +6,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
+#include "madlike/base/copy_bytes.h"
 #include "madlike/base/segment.h"
 #include "madlike/driver/driver.h"
 
@@ -35,7 +35,7 @@ class StagedWrite {
     for (std::size_t size = std::min(room.size, left_); size > 0;) {
       Segment& from = segments_[first_];
       const std::size_t piece = std::min(from.size, size);
-      if (piece > 0) std::memcpy(out, from.data, piece);
+      copy_bytes(out, from.data, piece);
       from = {from.begin() + piece, from.size - piece};
       out += piece;
       size -= piece;

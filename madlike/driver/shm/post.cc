@@ -1,8 +1,8 @@
 // Posting: packets are written where their receiver reads them.
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
+#include "madlike/base/copy_bytes.h"
 #include "madlike/driver/shm/driver.h"
 
 namespace mad {
@@ -42,8 +42,7 @@ Status ShmDriver::post_send(ConnectionId id, SegmentList packet, void* /*context
   ShmWriter& out = *found->out;
   std::byte* to = out.memory().at(out.content());
   for (const Segment& segment : packet) {
-    if (segment.size == 0) continue;
-    std::memcpy(to, segment.data, segment.size);
+    copy_bytes(to, segment.data, segment.size);
     to += segment.size;
   }
   out.publish({RingMark::Kind::kPacket, static_cast<std::uint32_t>(bytes), 0});
@@ -69,7 +68,7 @@ Status ShmDriver::post_lent(ConnectionId id, PacketWriter& writer) {
   std::byte* const to = out.memory().at(out.content());
   if (bytes >= kStagedFrom && writer.run_bytes() <= kStagedRuns) {
     writer.write({staging_.content(), bytes});
-    std::memcpy(to, staging_.content(), bytes);
+    copy_bytes(to, staging_.content(), bytes);
   } else {
     writer.write({to, bytes});
   }

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstring>
 
+#include "madlike/base/copy_bytes.h"
 #include "madlike/driver/ucx/lane.h"
 
 namespace mad {
@@ -24,7 +25,7 @@ struct Gather {
     std::memcpy(out, &header, header_bytes);
     out += header_bytes;
     for (const Segment& segment : content) {
-      if (segment.size > 0) std::memcpy(out, segment.data, segment.size);
+      copy_bytes(out, segment.data, segment.size);
       out += segment.size;
     }
     return static_cast<std::size_t>(out - first);

@@ -1,7 +1,8 @@
 #include "madlike/driver/ucx/memory.h"
 
 #include <cstdint>
-#include <cstring>
+
+#include "madlike/base/copy_bytes.h"
 
 namespace mad {
 namespace {
@@ -34,7 +35,7 @@ ReceivedMemory::Kept ReceivedMemory::copy(Segment packet) {
     if (chunk_ == nullptr) return {};
   }
   std::byte* const place = chunk_->bytes + filled_;
-  std::memcpy(place, packet.data, packet.size);
+  copy_bytes(place, packet.data, packet.size);
   filled_ += (packet.size + kAlignment - 1) / kAlignment * kAlignment;
   chunks_.add_user(*chunk_);
   return {{place, packet.size},

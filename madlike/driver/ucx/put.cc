@@ -1,9 +1,9 @@
 #include "madlike/driver/ucx/put.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
+#include "madlike/base/copy_bytes.h"
 #include "madlike/driver/memory/registering.h"
 
 namespace mad {
@@ -50,7 +50,7 @@ std::size_t UcxPut::pack(void* out, void* self) {
   std::size_t copied = 0;
   for (std::size_t i = put.first_; i < put.end_ && copied < put.most_copied_; ++i) {
     const std::size_t bytes = std::min(put.segments_[i].size, put.most_copied_ - copied);
-    std::memcpy(static_cast<std::byte*>(out) + copied, put.segments_[i].data, bytes);
+    copy_bytes(static_cast<std::byte*>(out) + copied, put.segments_[i].data, bytes);
     copied += bytes;
   }
   return copied;

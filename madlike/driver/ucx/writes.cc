@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "madlike/base/copy_bytes.h"
 #include "madlike/driver/ip/address.h"
 #include "madlike/driver/ucx/driver.h"
 
@@ -28,7 +29,7 @@ void UcxDriver::take_write(UcxConnection& connection, Segment message) {
   const std::byte* bytes = message.begin() + sizeof(header);
   (void)place(connection, header, message.size - sizeof(header), [&bytes](SegmentList places) {
     for (const Segment& place : places) {
-      std::memcpy(place.data, bytes, place.size);
+      copy_bytes(place.data, bytes, place.size);
       bytes += place.size;
     }
     return Status();

@@ -1,0 +1,28 @@
+// copy_bytes: memcpy of payload.
+#ifndef MADLIKE_BASE_COPY_BYTES_H_
+#define MADLIKE_BASE_COPY_BYTES_H_
+
+#include <cstddef>
+#include <cstring>
+
+namespace mad {
+
+/// From so many bytes on C libraries may copy by the processor's string instruction.
+constexpr std::size_t kLongCopy = 2048;
+
+/// For kLongCopy bytes and more.
+void copy_long(void* to, const void* from, std::size_t bytes);
+
+/// Copies like memcpy, but on processors whose string instruction is slow for some pairs of
+/// addresses not by that instruction.  Both may be null where there is nothing to copy.
+inline void copy_bytes(void* to, const void* from, std::size_t bytes) {
+  if (bytes >= kLongCopy) {
+    copy_long(to, from, bytes);
+  } else if (bytes > 0) {
+    std::memcpy(to, from, bytes);
+  }
+}
+
+}  // namespace mad
+
+#endif  // MADLIKE_BASE_COPY_BYTES_H_

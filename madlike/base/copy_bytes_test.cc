@@ -1,0 +1,70 @@
+#include "madlike/base/copy_bytes.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "madlike/base/copy_long.h"
+
+namespace mad {
+namespace {
+
+constexpr std::size_t kMost = 5000;
+constexpr std::size_t kPast = 8192;
+constexpr std::byte kUntouched{0xA5};
+
+std::vector<std::byte> numbered(std::size_t bytes) {
+  std::vector<std::byte> all(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) {
+    all[i] = static_cast<std::byte>((i * 0x9E3779B1U) >> 13);
+  }
+  return all;
+}
+
+// Copies `bytes` from and to every kind of address and looks at each byte, and at those around.
+template <typename Copy>
+void copies(const Copy& copy, std::size_t bytes) {
+  const std::vector<std::byte> source = numbered(bytes + 64);
+  for (const std::size_t from : {0, 1, 8, 31, 32, 40}) {
+    for (std::size_t to = 0; to < 64; to += 7) {
+      std::vector<std::byte> place(bytes + 2 * 64, kUntouched);
+      copy(place.data() + to, source.data() + from, bytes);
+      for (std::size_t i = 0; i < place.size(); ++i) {
+        const bool inside = i >= to && i - to < bytes;
+        ASSERT_EQ(place[i], inside ? source[from + i - to] : kUntouched)
+            << bytes << " bytes from " << from << " to " << to << ", byte " << i;
+      }
+    }
+  }
+}
+
+TEST(CopyBytes, CopiesAllLengths) {
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{31}, kLongCopy - 1,
+                                  kLongCopy, kLongCopy + 1, kMost, kPast, kPast + 63}) {
+    copies(copy_bytes, bytes);
+  }
+}
+
+TEST(CopyBytes, CopiesMoreThanCachesHold) {
+  const std::vector<std::byte> source = numbered((std::size_t{3} << 20) + 17);
+  for (const std::size_t bytes :
+       {(std::size_t{1} << 20) - 1, std::size_t{1} << 20, source.size()}) {
+    std::vector<std::byte> place(bytes + 1, kUntouched);
+    copy_bytes(place.data(), source.data(), bytes);
+    EXPECT_TRUE(std::equal(place.begin(), place.end() - 1, source.begin())) << bytes;
+    EXPECT_EQ(place.back(), kUntouched) << bytes;
+  }
+}
+
+TEST(CopyBytes, NothingNeedsNoMemory) { copy_bytes(nullptr, nullptr, 0); }
+
+// Not only where it is chosen.
+TEST(CopyBytes, VectorsCopyAllLengths) {
+  if (copy_avx2() == nullptr) GTEST_SKIP() << "no AVX2 here";
+  for (std::size_t bytes = 32; bytes < 300; ++bytes) copies(*copy_avx2(), bytes);
+  copies(*copy_avx2(), kMost);
+}
+
+}  // namespace
+}  // namespace mad
