@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <numeric>
 
 #include "datatype_path/cursor/grid_loops.h"
-#include "datatype_path/kernels/cache_lines.h"
 #include "datatype_path/program/block_program.h"
 
 namespace mad {
@@ -62,21 +60,6 @@ std::size_t copy_by_block(Cursor& from, Cursor& to, std::size_t size) {
   return to.unpack(block.data(), bytes);
 }
 
-// Whether short runs on both sides lie in the same few sets of a first-level cache, at the same place
-// in their pages: each load there waits for stores before it, as if it read what they write.
-bool collide(const GridLoops& grid) {
-  constexpr std::uint64_t kPage = 4096, kFar = 512;
-  const auto is_short = [](const Grid::Loop& loop) {
-    return std::min(magnitude(loop.from), magnitude(loop.to)) < kLineBytes;
-  };
-  const auto* const end = grid.loops.begin() + grid.count;
-  if (grid.count == 0 || std::any_of(grid.loops.begin(), end, is_short)) return false;
-  const Grid::Loop& inner = grid.loops[0];
-  const std::uint64_t pitch = std::gcd(std::gcd(magnitude(inner.from), magnitude(inner.to)), kPage);
-  const std::uint64_t ahead = (grid.to - grid.from) % pitch;
-  return pitch >= kFar && std::min(ahead, pitch - ahead) < grid.run;
-}
-
 // One side is a long run for a while.
 std::size_t pack_into(Cursor& from, Cursor& to, const RunLoops& run, std::size_t size) {
   const std::size_t bytes = from.pack(pointer(run.address), std::min<std::size_t>(run.run, size));
@@ -108,7 +91,7 @@ std::size_t copy_next(Cursor& from, Cursor& to, std::size_t size) {
     if (bytes > 0) return bytes;
   } else if (read.body == nullptr && written.body == nullptr) {
     const GridLoops grid = common_loops(read, written, size);
-    if (grid.bytes >= kFewBytes && !(grid.run < kLineBytes && collide(grid))) {
+    if (grid.bytes >= kFewBytes) {
       copy_loops(grid, from.kernels());
       from.advance(grid.bytes);
       to.advance(grid.bytes);

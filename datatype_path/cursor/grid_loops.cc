@@ -1,6 +1,9 @@
 #include "datatype_path/cursor/grid_loops.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <numeric>
 
 #include "datatype_path/kernels/cache_lines.h"
 #include "datatype_path/kernels/copy_run.h"
@@ -100,6 +103,36 @@ void copy_tiles(GridKernel kernel, const Grid& grid, std::uint64_t from, std::ui
   }
 }
 
+// Whether what is read and what is written lies at the same places of pages, in a few sets of the
+// first-level cache: each load waits for the stores before it then, as if it read what they write.
+bool collide(const Grid& grid, std::uint64_t from, std::uint64_t to, std::uint64_t run) {
+  constexpr std::uint64_t kPage = 4096, kFar = 512;
+  if (run >= kLineBytes) return false;
+  const std::uint64_t pitch =
+      std::gcd(std::gcd(magnitude(grid.inner.from), magnitude(grid.inner.to)), kPage);
+  const std::uint64_t ahead = (to - from) % pitch;
+  return pitch >= kFar && std::min(ahead, pitch - ahead) < run;
+}
+
+// The same by way of a buffer, so that many loads follow one another, and many stores.
+void copy_apart(GridKernel kernel, const Grid& grid, std::uint64_t from, std::uint64_t to,
+                std::uint64_t run) {
+  alignas(kLineBytes) std::array<std::byte, 4096> buffer;
+  const auto between = reinterpret_cast<std::uintptr_t>(buffer.data());
+  const std::uint64_t most = buffer.size() / run;
+  for (std::uint64_t o = 0; o < grid.outer.trips; ++o) {
+    for (std::uint64_t i = 0; i < grid.inner.trips; i += most) {
+      Grid part;
+      part.inner = {std::min(most, grid.inner.trips - i), grid.inner.from,
+                    static_cast<std::int64_t>(run)};
+      kernel(part, from + times(o, grid.outer.from) + times(i, grid.inner.from), between, run);
+      part.inner.from = part.inner.to;
+      part.inner.to = grid.inner.to;
+      kernel(part, between, to + times(o, grid.outer.to) + times(i, grid.inner.to), run);
+    }
+  }
+}
+
 }  // namespace
 
 void copy_loops(const GridLoops& all, const KernelTable& table) {
@@ -135,6 +168,8 @@ void copy_loops(const GridLoops& all, const KernelTable& table) {
       const std::uint64_t to = all.to + times(o, outermost.to) + times(a, around.to);
       if (tiles) {
         copy_tiles(kernel, grid, from, to, all.run);
+      } else if (collide(grid, from, to, all.run)) {
+        copy_apart(kernel, grid, from, to, all.run);
       } else {
         kernel(grid, from, to, all.run);
       }

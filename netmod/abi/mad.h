@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-#define MAD_ABI_VERSION 16
+#define MAD_ABI_VERSION 17
 #define MAD_ADDRESS_MAX 110   /* bytes of an engine's address; MPI's port names can carry as much */
 #define MAD_FABRICS_MAX 4     /* fabrics of one engine */
 #define MAD_FABRICS_BYTES 128 /* their names, as one text with its end */
@@ -222,6 +222,22 @@ MAD_API int mad_type_unpack(void* base, uint64_t count, const mad_type* type, ui
 MAD_API int mad_type_copy(const void* from, uint64_t from_count, const mad_type* from_type,
                           void* to, uint64_t to_count, const mad_type* to_type, uint64_t offset,
                           size_t size, size_t* moved);
+
+/* Copies between layouts that are alike and lie side by side, as columns of a matrix that are moved
+ * one by one, made together: each line of memory is met once then, not once a column.  One thread
+ * at a time may use them. */
+typedef struct mad_copies mad_copies;
+MAD_API int mad_copies_create(mad_copies** out);
+MAD_API void mad_copies_destroy(mad_copies* copies); /* what is not finished is not made */
+/* Adds the copy of all bytes from one layout into another of as many, arguments as those of
+ * mad_type_copy().  *taken 1: mad_copies_finish() makes it, or a call before; until then memory
+ * that is read is to stay as it is, the types need not.  If two write the same memory it is not
+ * said which comes last.  *taken 0: it is not of that kind, and the caller's.  Copies that it does
+ * not join have been made when this returns. */
+MAD_API int mad_copies_add(mad_copies* copies, const void* from, uint64_t from_count,
+                           const mad_type* from_type, void* to, uint64_t to_count,
+                           const mad_type* to_type, int* taken);
+MAD_API void mad_copies_finish(mad_copies* copies);
 
 /* MPI's external32 (MPI 4.0, 14.5.2), the representation that all machines share: big endian, IEEE
  * formats, sizes of MPI's own.  The bytes of `count` elements in it, and all of them to and from a

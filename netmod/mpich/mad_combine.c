@@ -64,38 +64,86 @@ static int find_list(const elements_t* elements, const MPIDI_MAD_layout_t* layou
 }
 
 /* Whether the operator is called for each run of the layout. */
-static bool has_long_runs(const elements_t* elements, const MPIDI_MAD_layout_t* layout) {
+static bool is_runs(const elements_t* elements, const MPIDI_MAD_layout_t* layout) {
   mad_type_info info;
 
-  return layout->type != NULL && elements->element->type == NULL &&
-         mad_type_query(layout->type, &info) == MAD_SUCCESS &&
-         info.size >= info.runs * LONG_RUN_BYTES;
+  if (elements->element->type != NULL) return false;
+  return layout->type == NULL || (mad_type_query(layout->type, &info) == MAD_SUCCESS &&
+                                  info.size >= info.runs * LONG_RUN_BYTES);
 }
 
-/* Combines a list with the runs of a layout, of which either is the source. */
-static int combine_runs(MPI_Op op, MPI_Datatype datatype, const elements_t* elements, char* list,
-                        const MPIDI_MAD_layout_t* layout, bool list_is_source) {
-  uint64_t done = 0;
+/* The runs of a layout one after the other, from a packed byte on. */
+typedef struct {
+  const MPIDI_MAD_layout_t* layout;
+  uint64_t next; /* packed bytes before the run that is looked up next */
+  mad_run runs[RUNS_AT_ONCE];
+  size_t found, at;
+} runs_t;
 
-  while (done < elements->bytes) {
-    mad_run runs[RUNS_AT_ONCE];
-    size_t found;
-    const int status =
-        mad_type_runs(layout->base, layout->count, layout->type, elements->first + done,
-                      elements->bytes - done, runs, RUNS_AT_ONCE, &found);
+static void start(runs_t* side, const MPIDI_MAD_layout_t* layout, uint64_t first) {
+  side->layout = layout;
+  side->next = first;
+  side->found = side->at = 0;
+}
 
-    if (status < 0) return MPIDI_MAD_error(status);
-    MPIR_Assert(found > 0); /* the layout has so many bytes */
-    for (size_t i = 0; i < found; i++) {
-      const MPI_Aint count = (MPI_Aint)(runs[i].bytes / elements->element->bytes);
-      if (list_is_source)
-        apply(op, datatype, list + done, runs[i].base, count);
-      else
-        apply(op, datatype, runs[i].base, list + done, count);
-      done += runs[i].bytes;
+/* What is left of the present run, looked up if there is none. */
+static int find_run(runs_t* side, mad_run** out) {
+  const MPIDI_MAD_layout_t* layout = side->layout;
+  int status = MAD_SUCCESS;
+
+  if (side->at == side->found) {
+    side->at = 0;
+    if (layout->type == NULL) {
+      side->found = 1;
+      side->runs[0] = (mad_run){(char*)layout->base + side->next, layout->bytes - side->next};
+    } else {
+      status = mad_type_runs(layout->base, layout->count, layout->type, side->next,
+                             layout->bytes - side->next, side->runs, RUNS_AT_ONCE, &side->found);
     }
+    if (status < 0) return MPIDI_MAD_error(status);
+    for (size_t i = 0; i < side->found; i++) side->next += side->runs[i].bytes;
   }
+  *out = &side->runs[side->at];
   return MPI_SUCCESS;
+}
+
+static void advance(runs_t* side, size_t bytes) {
+  mad_run* run = &side->runs[side->at];
+
+  run->base = (char*)run->base + bytes;
+  run->bytes -= bytes;
+  if (run->bytes == 0) side->at++;
+}
+
+/* Each run of either is whole elements. */
+static __attribute__((noinline)) int combine_runs(MPI_Op op, MPI_Datatype datatype,
+                                                  const elements_t* elements,
+                                                  const MPIDI_MAD_layout_t* from,
+                                                  const MPIDI_MAD_layout_t* to) {
+  runs_t source, target;
+  int mpi_errno = MPI_SUCCESS;
+  mad_run *read, *written;
+
+  start(&source, from, elements->first);
+  start(&target, to, elements->first);
+  for (uint64_t left = elements->bytes; left > 0;) {
+    size_t bytes;
+    mpi_errno = find_run(&source, &read);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = find_run(&target, &written);
+    MPIR_ERR_CHECK(mpi_errno);
+    bytes = MPL_MIN(MPL_MIN(read->bytes, written->bytes), left);
+    MPIR_Assert(bytes > 0); /* both layouts have so many */
+    apply(op, datatype, read->base, written->base, (MPI_Aint)(bytes / elements->element->bytes));
+    advance(&source, bytes);
+    advance(&target, bytes);
+    left -= bytes;
+  }
+
+fn_exit:
+  return mpi_errno;
+fn_fail:
+  goto fn_exit;
 }
 
 static __attribute__((noinline)) int combine_tile(MPI_Op op, MPI_Datatype datatype,
@@ -109,8 +157,9 @@ static __attribute__((noinline)) int combine_tile(MPI_Op op, MPI_Datatype dataty
 
   mpi_errno = find_list(elements, from, theirs, &source);
   MPIR_ERR_CHECK(mpi_errno);
-  if (has_long_runs(elements, to)) {
-    mpi_errno = combine_runs(op, datatype, elements, source, to, true);
+  if (is_runs(elements, to)) {
+    const MPIDI_MAD_layout_t list = list_of(elements, source);
+    mpi_errno = combine_runs(op, datatype, elements, &list, to);
     goto fn_exit;
   }
   mpi_errno = find_list(elements, to, ours, &target);
@@ -142,9 +191,9 @@ int MPIDI_MAD_combine(MPI_Op op, MPI_Datatype datatype, const MPIDI_MAD_layout_t
           (MPI_Aint)(bytes / element.bytes));
     goto fn_exit;
   }
-  if (is_list(&elements, to) && has_long_runs(&elements, from)) {
+  if (is_runs(&elements, from) && is_runs(&elements, to)) {
     elements.bytes = bytes;
-    mpi_errno = combine_runs(op, datatype, &elements, (char*)to->base + first, from, false);
+    mpi_errno = combine_runs(op, datatype, &elements, from, to);
     goto fn_exit;
   }
   MPIR_Datatype_get_extent_macro(datatype, elements.extent);

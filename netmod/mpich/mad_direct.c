@@ -1,9 +1,10 @@
 /* mad_direct.c: one-sided operations on memory that this process has: its own, and in windows that
  * MPICH allocates the memory of its neighbours on this node.
  *
- * They are done by the origin, at once, and complete when they return.  Where the target's memory
- * ends is known, hence nothing is written beside it.  Some others the kernel does (mad_kernel.c),
- * and the rest are messages (mad_far.c).
+ * They are done by the origin, at once, and complete when they return; but puts and gets of short
+ * runs wait for others beside them until the next synchronisation, as columns of a matrix that are
+ * put one by one.  Where the target's memory ends is known, hence nothing is written beside it.
+ * Some others the kernel does (mad_kernel.c), and the rest are messages (mad_far.c).
  */
 #include "mad_window.h"
 
@@ -97,15 +98,49 @@ static int copy(const MPIDI_MAD_layout_t* from, const MPIDI_MAD_layout_t* to) {
   return mpi_errno;
 }
 
+/* ---- those that wait for others ---- */
+
+void MPIDI_MAD_finish_copies(MPIR_Win* win) {
+  MPIDI_MAD_shared_t* shared = MPIDI_MAD_words_of(win);
+
+  if (likely(shared == NULL || !shared->copies_wait)) return;
+  mad_copies_finish(shared->copies);
+  shared->copies_wait = false;
+}
+
+int MPIDI_MAD_win_sync(MPIR_Win* win) {
+  MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+  (void)MPIDI_MAD_complete_direct(win);
+  MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+  return MPIDIG_mpi_win_sync(win);
+}
+
+/* Whether the copy waits; else it is to be made now, and none waits any more. */
+static bool waits(MPIR_Win* win, const MPIDI_MAD_layout_t* from, const MPIDI_MAD_layout_t* to) {
+  MPIDI_MAD_shared_t* shared = MPIDI_MAD_words_of(win);
+  int taken = 0;
+
+  if (shared == NULL || shared->copies == NULL) return false;
+  if ((from->type || to->type) && from->bytes == to->bytes &&
+      mad_copies_add(shared->copies, from->base, from->count, from->type, to->base, to->count,
+                     to->type, &taken) == MAD_SUCCESS &&
+      taken)
+    return shared->copies_wait = true;
+  MPIDI_MAD_finish_copies(win);
+  return false;
+}
+
 /* ---- put and get ---- */
 
 typedef enum { TO_TARGET, FROM_TARGET } direction_t;
 
 static int move(direction_t direction, const MPIDI_MAD_buffer_t* origin, int rank,
                 MPI_Aint displacement, const MPIDI_MAD_buffer_t* at_target, MPIR_Win* win,
-                const place_t* place) {
+                const place_t* place, bool may_wait) {
   int mpi_errno = MPI_SUCCESS;
   MPIDI_MAD_layout_t here, there;
+  const MPIDI_MAD_layout_t* from = (direction == TO_TARGET) ? &here : &there;
+  const MPIDI_MAD_layout_t* to = (direction == TO_TARGET) ? &there : &here;
 
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   mpi_errno = MPIDI_MAD_begin_access(win, rank);
@@ -114,8 +149,9 @@ static int move(direction_t direction, const MPIDI_MAD_buffer_t* origin, int ran
   MPIR_ERR_CHECK(mpi_errno);
   mpi_errno = locate(place, displacement, at_target, &there);
   MPIR_ERR_CHECK(mpi_errno);
-  if (here.bytes > 0 && there.bytes > 0)
-    mpi_errno = (direction == TO_TARGET) ? copy(&here, &there) : copy(&there, &here);
+  if (here.bytes == 0 || there.bytes == 0 || (may_wait && waits(win, from, to))) goto fn_exit;
+  if (!may_wait) MPIDI_MAD_finish_copies(win);
+  mpi_errno = copy(from, to);
 
 fn_exit:
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
@@ -144,8 +180,9 @@ int MPIDI_MAD_put(const void* origin_addr, int origin_count, MPI_Datatype origin
   place_t place;
 
   if (find_place(win, target_rank, winattr, &place))
-    return end_request(move(TO_TARGET, &origin, target_rank, target_disp, &target, win, &place),
-                       request);
+    return end_request(
+        move(TO_TARGET, &origin, target_rank, target_disp, &target, win, &place, request == NULL),
+        request);
   if (MPIDI_MAD_by_kernel(true, &origin, target_rank, target_disp, &target, win))
     return end_request(MPI_SUCCESS, request);
   return MPIDI_MAD_far(true, &origin, target_rank, target_disp, &target, win, request);
@@ -160,8 +197,9 @@ int MPIDI_MAD_get(void* origin_addr, int origin_count, MPI_Datatype origin_datat
   place_t place;
 
   if (find_place(win, target_rank, winattr, &place))
-    return end_request(move(FROM_TARGET, &origin, target_rank, target_disp, &target, win, &place),
-                       request);
+    return end_request(
+        move(FROM_TARGET, &origin, target_rank, target_disp, &target, win, &place, request == NULL),
+        request);
   if (MPIDI_MAD_by_kernel(false, &origin, target_rank, target_disp, &target, win))
     return end_request(MPI_SUCCESS, request);
   return MPIDI_MAD_far(false, &origin, target_rank, target_disp, &target, win, request);
@@ -193,6 +231,7 @@ static int update(const MPIDI_MAD_atomic_t* atomic, int rank, MPIR_Win* win, con
   mpi_errno = MPIDI_MAD_operands(atomic, &there, &from, &before, &element);
   MPIR_ERR_CHECK(mpi_errno);
 
+  MPIDI_MAD_finish_copies(win);
   MPIDI_MAD_enter(place->target);
   if (atomic->compare) {
     compare_and_swap(atomic, &there);
@@ -256,6 +295,7 @@ static inline int update_element(const MPIDI_MAD_atomic_t* atomic, int rank, MPI
     MPIR_ERR_CHECK(mpi_errno);
   }
 
+  MPIDI_MAD_finish_copies(win);
   MPIDI_MAD_enter(place->target);
   if (atomic->compare) {
     compare_and_swap(atomic, &there);

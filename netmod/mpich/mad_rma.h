@@ -55,9 +55,14 @@ int MPIDI_MAD_win_test(MPIR_Win* win, int* flag);
 /* mad_far.c: what a synchronisation returns, or else the error of an operation before it. */
 int MPIDI_MAD_or_trouble(MPIR_Win* win, int mpi_errno);
 
+/* mad_direct.c: makes the window's puts and gets that wait for others. */
+void MPIDI_MAD_finish_copies(MPIR_Win* win);
+int MPIDI_MAD_win_sync(MPIR_Win* win);
+
 /* What this process wrote into shared memory is there for all before anything that it does later.
  */
-MPL_STATIC_INLINE_PREFIX int MPIDI_MAD_complete_direct(void) {
+MPL_STATIC_INLINE_PREFIX int MPIDI_MAD_complete_direct(MPIR_Win* win) {
+  MPIDI_MAD_finish_copies(win);
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   return MPI_SUCCESS;
 }
@@ -123,8 +128,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_fence(int assert, MPIR_Win* win) {
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_sync(MPIR_Win* win) {
-  (void)MPIDI_MAD_complete_direct();
-  return MPIDIG_mpi_win_sync(win);
+  return MPIDI_MAD_win_sync(win);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_shared_query(MPIR_Win* win, int rank, MPI_Aint* size,
@@ -133,13 +137,13 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_shared_query(MPIR_Win* win, int ra
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_win_cmpl_hook(MPIR_Win* win) {
-  return MPIDI_MAD_complete_direct();
+  return MPIDI_MAD_complete_direct(win);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_win_local_cmpl_hook(MPIR_Win* win) { return MPI_SUCCESS; }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_target_cmpl_hook(int rank, MPIR_Win* win) {
-  return MPIDI_MAD_complete_direct();
+  return MPIDI_MAD_complete_direct(win);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_target_local_cmpl_hook(int rank, MPIR_Win* win) {

@@ -181,7 +181,7 @@ int MPIDI_MAD_win_unlock(int rank, MPIR_Win* win) {
   target = MPIDIG_win_target_find(win, rank);
   MPIR_ERR_CHKANDJUMP(target == NULL, mpi_errno, MPI_ERR_RMA_SYNC, "**rmasync");
   MPIDIG_EPOCH_CHECK_TARGET_LOCK(target, mpi_errno, goto fn_fail);
-  (void)MPIDI_MAD_complete_direct();
+  (void)MPIDI_MAD_complete_direct(win);
   release(win, rank);
   target->sync.lock.locked = 0;
   target->sync.access_epoch_type = MPIDIG_EPOTYPE_NONE;
@@ -228,7 +228,7 @@ int MPIDI_MAD_win_unlock_all(MPIR_Win* win) {
   if (!shared) return unlock_all_by_message(win);
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   MPIDIG_ACCESS_EPOCH_CHECK(win, MPIDIG_EPOTYPE_LOCK_ALL, mpi_errno, goto fn_fail);
-  (void)MPIDI_MAD_complete_direct();
+  (void)MPIDI_MAD_complete_direct(win);
   for (int target = 0; target < shared->ranks; target++) release(win, target);
   if (MPIR_CVAR_CH4_RMA_MEM_EFFICIENT) MPIDIG_win_target_cleanall(win);
   MPIDIG_WIN(win, sync).lockall.allLocked = 0;
@@ -261,7 +261,10 @@ int MPIDI_MAD_win_flush(int rank, MPIR_Win* win, bool local) {
     const MPIDIG_win_target_t* target = MPIDIG_win_target_find(win, rank);
     if (target) MPIDIG_EPOCH_CHECK_TARGET_LOCK(target, mpi_errno, goto fn_fail);
   }
-  if (!local) (void)MPIDI_MAD_complete_direct();
+  if (local)
+    MPIDI_MAD_finish_copies(win);
+  else
+    (void)MPIDI_MAD_complete_direct(win);
   mpi_errno = MPIDI_MAD_poll_sometimes();
   if (mpi_errno == MPI_SUCCESS && rank >= 0) mpi_errno = target_error(win, rank);
 

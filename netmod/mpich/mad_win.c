@@ -138,7 +138,7 @@ int MPIDI_MAD_win_fence(int mode, MPIR_Win* win) {
   if (!shared) return MPIDI_MAD_or_trouble(win, MPIDIG_mpi_win_fence(mode, win));
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   MPIDIG_FENCE_EPOCH_CHECK(win, mpi_errno, goto fn_fail);
-  (void)MPIDI_MAD_complete_direct();
+  (void)MPIDI_MAD_complete_direct(win);
   MPIDIG_EPOCH_FENCE_EVENT(win, mode);
   /* Whatever is asserted: operations are done at once, so those of the next epoch have to wait for
    * what others stored before it. */
@@ -251,7 +251,7 @@ static int speak(MPIR_Win* win, MPIR_Group* group, kind_t kind, bool* told) {
   MPIR_ERR_CHECK(mpi_errno);
   mpi_errno = group_error(win, ranks, group->size);
   if (mpi_errno && kind == POSTS) goto fn_exit;
-  (void)MPIDI_MAD_complete_direct();
+  (void)MPIDI_MAD_complete_direct(win);
   for (int i = 0; i < group->size; i++) {
     MPL_atomic_int64_t* word = word_of(shared, kind, ranks[i], win->comm_ptr->rank);
     MPL_atomic_release_store_int64(word, MPL_atomic_relaxed_load_int64(word) + 1);

@@ -104,6 +104,8 @@ int MPIDI_MAD_share_window(MPIR_Win* win) {
   mpi_errno = allocate(node, shared, node->local_size == win->comm_ptr->local_size);
   MPIR_ERR_CHECK(mpi_errno);
   if (shared->targets == NULL) goto fn_fail;
+  if (shared->turns != NULL && mad_copies_create(&shared->copies) != MAD_SUCCESS)
+    shared->copies = NULL;
   win->dev.netmod.mad.shared = shared;
   MPIDI_WIN(win, winattr) |= MPIDI_WINATTR_SHM_ALLOCATED;
 
@@ -121,6 +123,7 @@ int MPIDI_MAD_unshare_window(MPIR_Win* win) {
   if (shared == NULL) return MPI_SUCCESS;
   MPIDI_WIN(win, winattr) &= ~MPIDI_WINATTR_SHM_ALLOCATED;
   mpi_errno = MPIDU_shm_free(shared->targets);
+  mad_copies_destroy(shared->copies);
   MPL_free(shared);
   return mpi_errno;
 }

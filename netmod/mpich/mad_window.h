@@ -33,6 +33,10 @@ typedef struct MPIDI_MAD_shared {
   MPL_atomic_int64_t* turns;     /* for a target's lock, by its origins */
   MPL_atomic_int64_t* posts;     /* to a rank, so far, by those who posted */
   MPL_atomic_int64_t* completes; /* likewise */
+  /* This process's puts and gets that wait for others beside them, where there are such tables;
+   * NULL: none does. */
+  mad_copies* copies;
+  bool copies_wait;
 } MPIDI_MAD_shared_t;
 
 /* NULL: the window's memory is not shared. */

@@ -214,6 +214,8 @@ TESTS = (
     Test("rma-allocated", "rma", 3, args=("allocated",), fabric=NONE),
     Test("rma-allocated-nodes", "rma", 4, args=("allocated",), env=TWO_NODES, fabric=NONE),
     Test("windows", "windows", 3, fabric=NONE),
+    Test("columns", "columns", 3, fabric=NONE),
+    Test("columns-messages", "columns", 3, env=_variable("SHARED_WINDOWS", "0"), fabric=NONE),
     Test("kernel", "kernel", 4, fabric=NONE),
     Test("kernel-nodes", "kernel", 4, args=("messages",), env=TWO_NODES, fabric=NONE),
     Test("kernel-messages", "kernel", 2, args=("messages",), env=_variable("SHARED_WINDOWS", "0"), fabric=NONE),
