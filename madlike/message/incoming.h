@@ -41,6 +41,7 @@ class IncomingMessage {
   bool head_lost = false;  // no memory was left to keep it
   bool by_data = false;    // the rest comes in DATA frames
   bool has_window = false;
+  bool wants_window = false;     // its sender would rather write it than send it
   bool head_checked = false;     // the head came, or comes, with a checksum
   bool weighed = false;          // it was offered, and is sent since `weighed_from`
   std::uint64_t offered_at = 0;  // where all of it may be read in the sender's memory; 0: nowhere

@@ -108,6 +108,7 @@ class OutgoingMessage {
     Phase phase = Phase::kNone;
     bool has_window = false;
     bool offered = false;            // the receiver may read the payload itself
+    bool wants_window = false;       // or is to say where it may be written
     bool one_sided = false;          // a put or a get: nobody is told of it at the peer
     std::byte* into = nullptr;       // a get's: where its bytes belong
     std::uint32_t id = 0;            // ours, while the receiver may name it; else 0

@@ -333,6 +333,31 @@ TEST_F(HostileTaker, TakesWhatItWasNotOffered) {
   expect_end(StatusCode::kProtocol);
 }
 
+class HostileWriter : public Hostile {
+ protected:
+  static LoopbackOptions weighing_writes() {
+    LoopbackOptions options = weighing();
+    options.remote_write = true;
+    return options;
+  }
+  HostileWriter() : Hostile(weighing_writes()) {}
+};
+
+// A payload that does not come with its header may just have found no room: it is its sender that
+// says whether it is to be written.
+TEST_F(HostileWriter, IsGivenAWindowWhereItWishesForOne) {
+  raw_.hello();
+  for (const bool wish : {false, true}) {
+    Frame message = frame_of(FrameKind::kMessage, wish ? 4 : 3, 30000);
+    message.window = wish;
+    raw_.post(message);
+    expect_alive();
+    const Frame& clear = raw_.heard_last(FrameKind::kClear);
+    EXPECT_EQ(clear.length, 30000u);
+    EXPECT_EQ(clear.window, wish);
+  }
+}
+
 // What it offers is longer than the link's, so that nobody reads it.
 TEST_F(HostileTaker, OffersWhatCannotBeRead) {
   raw_.hello();

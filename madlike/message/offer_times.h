@@ -78,7 +78,7 @@ class OfferTimes {
     const std::uint32_t least = faster ? kSendEvery : kReadEvery;
     if (std::exchange(faster_, faster) != faster || every_ == 0) {
       settle(now, least);
-    } else if (asked_ == every_ * kRun) {
+    } else if (asked_ >= every_ * kRun) {
       settle(now, faster ? std::min(2 * every_, kRareSend) : least);
     } else if (now > kMuchSlower * then_) {
       settle(now, least);
@@ -93,21 +93,27 @@ class OfferTimes {
   /// One was read.
   void was_read(std::uint64_t bytes, Clock::duration took) {
     ++asked_;
+    was_read_later(bytes, took);
+  }
+  /// One that was asked for was read.
+  void was_read_later(std::uint64_t bytes, Clock::duration took) {
     slow_ = took > kMuchSlower * read_.time_of(bytes);
     read_.add(bytes, took);
   }
   /// One was read and not timed.  Returns how long it took, by those that were.
   Clock::duration was_read_untimed(std::uint64_t bytes) {
     ++asked_;
-    return std::chrono::duration_cast<Clock::duration>(read_.time_of(bytes));
+    return time_of_reading(bytes);
   }
-  /// One is to be sent.
+  /// One is to be sent, or to be read later.
   void was_asked_for() { ++asked_; }
   /// One that was to be sent since `from` is here.  Others came meanwhile, of any peer, and shared
-  /// the time: what counts is the time for a byte of all of them.  Readings that were not timed may
-  /// seem to have taken all of it: then it says nothing.
+  /// the time: what counts is the time for a byte of all of them.  What was written meanwhile took
+  /// its time, too, as such readings do.  Readings that were not timed may seem to have taken all
+  /// of it: then it says nothing.
   void was_sent(const ArrivalMark& from, const ArrivalMark& to) {
-    const Clock::duration took = (to.at - from.at) - (to.reading - from.reading);
+    const Clock::duration took = (to.at - from.at) - (to.reading - from.reading) -
+                                 time_of_reading(to.written - from.written);
     if (took > Clock::duration::zero()) sent_.add(to.bytes - from.bytes, took);
   }
 
@@ -117,6 +123,10 @@ class OfferTimes {
   static double share_of(std::uint64_t bytes) {
     constexpr double kOfShort = 0.75;
     return bytes < kLongPayload ? kOfShort : 1;
+  }
+
+  Clock::duration time_of_reading(std::uint64_t bytes) const {
+    return std::chrono::duration_cast<Clock::duration>(read_.time_of(bytes));
   }
 
   struct Way {

@@ -82,6 +82,38 @@ TEST_F(OfferTimesTest, ReadingsThatSeemToTakeAllOfTheTimeSayNothingOfWhatIsSent)
   EXPECT_TRUE(times_.reads(kBytes));
 }
 
+// Of layouts: many are asked for before the first of them is read.
+TEST_F(OfferTimesTest, TheWayIsFoundBackFromReadingsThatEndLater) {
+  begin(microseconds(100), microseconds(40));
+  constexpr int kWindow = 64, kWindows = 60;
+  int reads = 0;
+  for (int w = 0; w < kWindows; ++w) {
+    int later = 0;
+    for (int i = 0; i < kWindow; ++i) {
+      if (times_.reads(kBytes)) {
+        ++later;
+        times_.was_asked_for();
+      } else {
+        offer(microseconds(100), microseconds(40));
+      }
+    }
+    for (; later > 0; --later, ++reads) times_.was_read_later(kBytes, microseconds(100));
+  }
+  EXPECT_LE(reads, kWindows * kWindow / kReadEvery + kRun);
+}
+
+// Else what is sent among readings would seem to take as long as these.
+TEST_F(OfferTimesTest, WhatIsReadMeanwhileIsNoTimeOfWhatIsSent) {
+  begin(microseconds(40), microseconds(100));
+  for (int i = 0; i < kRun; ++i) {
+    const ArrivalMark from = now_;
+    now_.written += 20 * kBytes;
+    arrive(kBytes, microseconds(20 * 40 + 10));
+    times_.was_sent(from, now_);
+  }
+  EXPECT_FALSE(times_.reads(kBytes));
+}
+
 TEST_F(OfferTimesTest, EachReadingIsTimedWhereSendingIsFaster) {
   begin(microseconds(60), microseconds(40));
   const int reads = count_read(1000, microseconds(60), microseconds(40));

@@ -293,6 +293,7 @@ IncomingMessage* Receiver::arrive(Endpoint& from, const Frame& frame, Segment he
   arrival->peer_id = frame.id;
   arrival->payload_bytes = frame.length;
   if (frame.offered) arrival->offered_at = frame.offset;
+  arrival->wants_window = frame.window;
   arrival->head = head;
   arrival->head_bytes = arrival->charged = frame.head_bytes();
   if (from.begun.left > 0) from.begun.message = arrival;
@@ -455,14 +456,14 @@ bool Receiver::is_better_written(IncomingMessage& message) const {
   Endpoint& from = *message.endpoint;
   const std::uint64_t bytes = message.accepted;
   const bool whole = message.received == 0 && bytes == message.payload_bytes;
-  if (!whole || message.offered_at != 0 || !OfferReader::weighs(from, bytes) ||
+  if (!whole || !message.wants_window || !OfferReader::weighs(from, bytes) ||
       bytes > from.link.most_offered) {
     return false;
   }
   OfferTimes& times = from.offers.of(bytes, true);
   message.weighed_from = core_.arrival_mark();
   message.weighed = !times.reads(bytes, true);
-  if (message.weighed) times.was_asked_for();
+  times.was_asked_for();
   return !message.weighed;
 }
 
@@ -490,8 +491,7 @@ Status Receiver::clear(Endpoint& from, const Frame& frame, Segment body) {
   from.credit.regain(frame.credit);
   if (state.offered) {
     from.offered.of(message->payload_bytes).count_answer(false);
-  } else if (state.sent == 0 && from.link.offers_are_weighed &&
-             Sender::may_be_written_whole(from, *message)) {
+  } else if (state.wants_window && from.link.offers_are_weighed) {
     from.offered.of(message->payload_bytes, true).count_answer(frame.window);
   }
   core_.outgoing.remove(frame.id);
@@ -584,7 +584,7 @@ Status Receiver::placed(Endpoint& from, const Frame& frame) {
   if (from.link.weighs_offers) {
     const ArrivalMark& since = message->weighed_from;
     OfferTimes& times = from.offers.of(message->accepted, true);
-    times.was_read(core_.written - since.written, OfferTimes::Clock::now() - since.at);
+    times.was_read_later(core_.written - since.written, OfferTimes::Clock::now() - since.at);
   }
   finish(*message, {});
   return {};

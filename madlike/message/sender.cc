@@ -166,7 +166,7 @@ bool Sender::start_with(Endpoint& to, const Opening& opening, std::uint64_t head
                       });
 }
 
-// Whether the fabric would rather have none of the payload travel with the header.
+// Whether the fabric would rather have it written.
 bool Sender::may_be_written_whole(const Endpoint& to, const OutgoingMessage& message) {
   const std::size_t from = to.link.write_whole_from;
   const std::uint64_t bytes = message.payload_bytes;
@@ -179,8 +179,9 @@ bool Sender::is_offered_in_runs(const Endpoint& to, const OutgoingMessage& messa
   return message.run == nullptr && message.payload_bytes <= to.link.most_offered;
 }
 
-bool Sender::is_written_whole(const Endpoint& to, const OutgoingMessage& message) const {
-  return may_be_written_whole(to, message) &&
+// Whether it is not sent until its receiver has said where it may be written.
+bool Sender::stays(const Endpoint& to, const OutgoingMessage& message) const {
+  return !core_.config.checksum && !core_.config.eager_limit && may_be_written_whole(to, message) &&
          (!to.link.offers_are_weighed ||
           to.offered.of(message.payload_bytes, true).is_worth_another());
 }
@@ -202,9 +203,7 @@ bool Sender::is_offered(const Endpoint& to, const OutgoingMessage& message) cons
 // piece of lent memory, as a header must.
 std::uint64_t Sender::head_limit(const Endpoint& to, const OutgoingMessage& message,
                                  std::size_t before) const {
-  const bool may_stay = !core_.config.checksum && !core_.config.eager_limit;
-  if (may_stay && is_written_whole(to, message)) return 0;
-  if (is_offered(to, message)) return 0;
+  if (stays(to, message) || is_offered(to, message)) return 0;
   const std::uint64_t limit = std::min<std::uint64_t>(
       {message.payload_bytes, to.credit.available(), eager_limit(core_.config, to.link)});
   const std::size_t lent = to.link.lent_bytes;
@@ -261,6 +260,8 @@ void Sender::expect_answer(Endpoint& to, OutgoingMessage& message, std::uint64_t
   if (head == 0 && is_offered(to, message)) {
     state.offered = frame->offered = true;
     frame->offset = reinterpret_cast<std::uintptr_t>(message.run);
+  } else if (head == 0 && stays(to, message)) {
+    state.wants_window = frame->window = true;
   }
   if (may_be_offered(to, message)) {
     to.offered.of(message.payload_bytes).count_message(message.payload_bytes);

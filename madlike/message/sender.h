@@ -38,8 +38,6 @@ class Sender {
   /// Says that all of a message, of so many bytes, was read.  False: it cannot leave now, as others
   /// wait to, or the fabric takes nothing.
   bool tell_taken(Endpoint& to, std::uint32_t id, std::uint64_t bytes);
-  /// Whether none of the message's payload travels with its header where the peer wants it so.
-  static bool may_be_written_whole(const Endpoint& to, const OutgoingMessage& message);
   /// Queues a message in phase kClearing or kRefusing and posts its frame if that can be done now,
   /// or, if it `just_arrived` in this turn of progress, at the latest at the end of that.
   void clear(IncomingMessage& message, bool just_arrived);
@@ -71,8 +69,9 @@ class Sender {
   void build(Endpoint& to, Packet& packet, const Opening& opening, std::uint64_t head);
   void fill_rest(Endpoint& to, Packet& packet, PayloadSource& source);
   void expect_answer(Endpoint& to, OutgoingMessage& message, std::uint64_t head, Frame* frame);
+  static bool may_be_written_whole(const Endpoint& to, const OutgoingMessage& message);
   static bool is_offered_in_runs(const Endpoint& to, const OutgoingMessage& message);
-  bool is_written_whole(const Endpoint& to, const OutgoingMessage& message) const;
+  bool stays(const Endpoint& to, const OutgoingMessage& message) const;
   bool may_be_offered(const Endpoint& to, const OutgoingMessage& message) const;
   bool is_offered(const Endpoint& to, const OutgoingMessage& message) const;
   std::uint64_t head_limit(const Endpoint& to, const OutgoingMessage& message,

@@ -12,7 +12,7 @@ namespace mad {
 namespace {
 
 constexpr std::uint8_t kMagic = 0xAD;
-constexpr std::uint8_t kVersion = 5;
+constexpr std::uint8_t kVersion = 6;
 constexpr std::uint8_t kWindowFlag = 1;
 constexpr std::uint8_t kCheckedFlag = 2;
 constexpr std::uint8_t kOfferedFlag = 4;
@@ -107,6 +107,7 @@ const char* wrong_message(const Frame& f) {
     return "a MESSAGE with fields it does not have";
   }
   if (f.offered && (head > 0 || f.length == 0)) return "an offer of what is here";
+  if (f.window && (head > 0 || f.length == 0 || f.offered)) return "a wish for no window";
   if (f.checked && head == 0) return "a checksum of no bytes";
   return nullptr;
 }
@@ -152,7 +153,9 @@ const char* wrong_fields(const Frame& f) {
   if (f.kind != FrameKind::kMessage && (f.handler != 0 || f.header_bytes != 0)) {
     return "a frame with a handler that is no MESSAGE";
   }
-  if (f.kind != FrameKind::kClear && f.window) return "a window outside of CLEAR";
+  if (f.kind != FrameKind::kClear && f.kind != FrameKind::kMessage && f.window) {
+    return "a window outside of CLEAR and MESSAGE";
+  }
   if (f.kind != FrameKind::kMessage && (f.offered || f.answered)) {
     return "an offer, or the wish for an answer, outside of MESSAGE";
   }

@@ -53,7 +53,7 @@ constexpr std::size_t short_frame_bytes(std::size_t header_bytes) {
 /// A fixed header.  Fields as in docs/wire_protocol.md.
 struct Frame {
   FrameKind kind = FrameKind::kCredit;
-  bool window = false;
+  bool window = false;    // CLEAR: there is one; MESSAGE: its sender wishes for one
   bool offered = false;   // `offset` is the payload's address in the sender's memory
   bool checked = false;   // `sum` stands in the place of `reply_id`
   bool answered = false;  // all of it is here, and its sender is to be told that it was taken

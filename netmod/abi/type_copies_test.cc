@@ -15,7 +15,7 @@ constexpr std::uint64_t kRows = 40, kColumns = 8;
 // A column of ints of a matrix.
 mad_type* column() {
   mad_type *number = nullptr, *type = nullptr;
-  EXPECT_EQ(mad_type_basic(MAD_INT32, &number), MAD_SUCCESS);
+  EXPECT_EQ(mad_type_basic(MAD_BASIC_INT32, &number), MAD_SUCCESS);
   EXPECT_EQ(mad_type_vector(kRows, 1, kColumns * sizeof(int), number, &type), MAD_SUCCESS);
   EXPECT_EQ(mad_type_commit(type), MAD_SUCCESS);
   mad_type_release(number);

@@ -87,8 +87,9 @@ Frame FuzzedFrames::frame() {
       frame.kind = FrameKind::kMessage;
       frame.id = next_id_++;
       frame.length = 1 + size();
-      frame.offered = true;
-      frame.offset = choices_.below(UINT64_MAX);
+      frame.window = choices_.below(2) == 0;
+      frame.offered = !frame.window;
+      frame.offset = frame.offered ? choices_.below(UINT64_MAX) : 0;
       break;
     case kCredit:
       frame.kind = FrameKind::kCredit;
