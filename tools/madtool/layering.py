@@ -18,7 +18,7 @@ RULES: Dict[str, Tuple[str, ...]] = {
         "madlike/base", "madlike/checksum", "madlike/driver/driver.h", "madlike/match/envelope.h",
     ),
     "datatype_path/describe": ("madlike/base",),
-    "datatype_path/kernels": (),
+    "datatype_path/kernels": ("madlike/base",),
     "datatype_path/program": ("madlike/base", "datatype_path/describe", "datatype_path/kernels"),
     "datatype_path/cursor": ("madlike/base", "datatype_path/program", "datatype_path/kernels"),
     "datatype_path/serial": ("madlike/base", "datatype_path/program"),

@@ -21,6 +21,7 @@
 #include "madlike/driver/shm/postbox.h"
 #include "madlike/driver/shm/ring.h"
 #include "madlike/driver/shm/segment.h"
+#include "madlike/driver/shm/staging_times.h"
 
 namespace mad {
 
@@ -88,6 +89,7 @@ struct ShmConnection : ConnectedRecord {
   std::uint32_t idle = 0;  // polls that looked and found nothing
 
   // Sending.
+  StagingTimesByRun staging_times;
   std::size_t limit = kShmSmallLimit;    // bytes of the ring that are used
   std::size_t charged = 0;               // bytes of the engine's memory limit
   std::size_t lately = 0;                // bytes of records that were written

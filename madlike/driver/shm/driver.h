@@ -124,6 +124,7 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
 
   // post.cc
   bool reserve(ShmConnection& connection, std::size_t content);
+  void write_runs(PacketWriter& writer, StagingTimes& times, Segment room);
   [[gnu::noinline]] Status no_room(const ShmConnection& connection);
 
   // pulls.cc

@@ -9,10 +9,8 @@ namespace mad {
 namespace {
 
 constexpr std::size_t kAlignment = 8;
-// Short runs are collected beside the ring and then copied there as one, from so many bytes on: the
-// lines of the ring are the reader's core's, and one long aligned copy takes them over without
-// waiting for what they had (`rep movsb`), which many short stores do not: ADR 39.
-constexpr std::size_t kStagedFrom = 2048, kStagedRuns = 4096;
+// Short runs may be collected beside the ring and then copied there as one, from so many bytes on.
+constexpr std::size_t kStagedFrom = 2048;
 
 }  // namespace
 
@@ -50,6 +48,18 @@ Status ShmDriver::post_send(ConnectionId id, SegmentList packet, void* /*context
   return {};
 }
 
+void ShmDriver::write_runs(PacketWriter& writer, StagingTimes& times, Segment room) {
+  const StagingTimes::Way way = times.next();
+  const auto begin = way.timed ? StagingTimes::Clock::now() : StagingTimes::Clock::time_point();
+  if (way.staged) {
+    writer.write({staging_.content(), room.size});
+    copy_bytes(room.data, staging_.content(), room.size);
+  } else {
+    writer.write(room);
+  }
+  if (way.timed) times.took(way, room.size, StagingTimes::Clock::now() - begin);
+}
+
 // As few pieces as can be, all about as long.
 Status ShmDriver::post_lent(ConnectionId id, PacketWriter& writer) {
   ShmConnection* const found = find(id);
@@ -66,9 +76,8 @@ Status ShmDriver::post_lent(ConnectionId id, PacketWriter& writer) {
   if (!reserve(*found, bytes)) return no_room(*found);
   ShmWriter& out = *found->out;
   std::byte* const to = out.memory().at(out.content());
-  if (bytes >= kStagedFrom && writer.run_bytes() <= kStagedRuns) {
-    writer.write({staging_.content(), bytes});
-    copy_bytes(to, staging_.content(), bytes);
+  if (bytes >= kStagedFrom && writer.run_bytes() <= StagingTimesByRun::kMostRun) {
+    write_runs(writer, found->staging_times.of(writer.run_bytes()), {to, bytes});
   } else {
     writer.write({to, bytes});
   }
