@@ -103,15 +103,22 @@ void copy_tiles(GridKernel kernel, const Grid& grid, std::uint64_t from, std::ui
   }
 }
 
-// Whether what is read and what is written lies at the same places of pages, in a few sets of the
-// first-level cache: each load waits for the stores before it then, as if it read what they write.
-bool collide(const Grid& grid, std::uint64_t from, std::uint64_t to, std::uint64_t run) {
-  constexpr std::uint64_t kPage = 4096, kFar = 512;
-  if (run >= kLineBytes) return false;
+// The pitch of short runs on both sides that lie in a few sets of the first-level cache, more of
+// them than it holds; or 0.
+std::uint64_t narrow_pitch(const Grid& grid, std::uint64_t run) {
+  constexpr std::uint64_t kPage = 4096, kFar = 512, kMany = 16 * 1024;
+  if (run >= kLineBytes) return 0;
   const std::uint64_t pitch =
       std::gcd(std::gcd(magnitude(grid.inner.from), magnitude(grid.inner.to)), kPage);
+  return pitch >= kFar && grid.inner.trips * pitch >= kMany ? pitch : 0;
+}
+
+// Whether such runs are read and written at the same places of their pages: each load waits for the
+// stores before it then, as if it read what they write.
+bool collide(std::uint64_t pitch, std::uint64_t from, std::uint64_t to, std::uint64_t run) {
+  if (pitch == 0) return false;
   const std::uint64_t ahead = (to - from) % pitch;
-  return pitch >= kFar && std::min(ahead, pitch - ahead) < run;
+  return std::min(ahead, pitch - ahead) < run;
 }
 
 // The same by way of a buffer, so that many loads follow one another, and many stores.
@@ -160,6 +167,7 @@ void copy_loops(const GridLoops& all, const KernelTable& table) {
       grid.outer = take(0);
     }
   }
+  const std::uint64_t pitch = tiles ? 0 : narrow_pitch(grid, all.run);
   const Grid::Loop around = rest.count > 0 ? rest.loops[0] : Grid::Loop{};
   const Grid::Loop outermost = rest.count > 1 ? rest.loops[1] : Grid::Loop{};
   for (std::uint64_t o = 0; o < outermost.trips; ++o) {
@@ -168,7 +176,7 @@ void copy_loops(const GridLoops& all, const KernelTable& table) {
       const std::uint64_t to = all.to + times(o, outermost.to) + times(a, around.to);
       if (tiles) {
         copy_tiles(kernel, grid, from, to, all.run);
-      } else if (collide(grid, from, to, all.run)) {
+      } else if (collide(pitch, from, to, all.run)) {
         copy_apart(kernel, grid, from, to, all.run);
       } else {
         kernel(grid, from, to, all.run);

@@ -21,8 +21,8 @@ std::int64_t distance(std::uint64_t from, std::uint64_t to) {
 
 }  // namespace
 
-// The first two say how far it is from one to the next.  It pays where they share lines, and what
-// is written twice is not for two copies of one.
+// The first two say how far it is from one to the next.  It pays where they share lines; two that
+// write the same bytes are made one after the other.
 bool JoinedCopies::joins(const GridLoops& next) const {
   if (copies_ == 0 || !same_loops(first_, next)) return false;
   const std::int64_t from = distance(first_.from, next.from), to = distance(first_.to, next.to);
@@ -35,7 +35,9 @@ bool JoinedCopies::joins(const GridLoops& next) const {
 
 bool JoinedCopies::add(const RunLoops& from, const RunLoops& to, std::uint64_t bytes) {
   GridLoops next;
-  if (from.body == nullptr && to.body == nullptr) next = common_loops(from, to, bytes);
+  if (bytes > 0 && from.body == nullptr && to.body == nullptr) {
+    next = common_loops(from, to, bytes);
+  }
   const bool taken = bytes > 0 && next.bytes == bytes && next.count > 0 &&
                      next.count < next.loops.size() && next.run < kLineBytes;
   if (taken && joins(next)) {

@@ -130,12 +130,46 @@ TEST(JoinedCopies, are_made_before_one_that_is_not_alike_is_taken) {
   expect_made({400'000, 100, 9, 500}, {24, 100, 9, 500});  // not to be joined at all
 }
 
+// Else they would be copied as far as they are alike, or not as one grid.
+TEST(JoinedCopies, take_neither_a_part_nor_too_many_loops) {
+  const std::vector<std::byte> source = numbered(1);
+  std::vector<std::byte> memory = numbered(2);
+  JoinedCopies joined;
+  RunLoops loops = Column{0, 8, 50, 256}.loops(source);
+  EXPECT_FALSE(joined.add(loops, Column{0, 8, 50, 256}.loops(memory), 8 * 51)) << "more follows";
+  EXPECT_FALSE(joined.add(loops, Column{0, 12, 50, 256}.loops(memory), 8 * 50)) << "no multiple";
+  RunLoops deep = loops;
+  deep.count = RunLoops::kMost;
+  for (std::size_t i = 0; i < deep.count; ++i) deep.loops[i] = {2, std::int64_t{100} << i};
+  RunLoops other = deep;
+  other.address = reinterpret_cast<std::uintptr_t>(memory.data());
+  EXPECT_FALSE(joined.add(deep, other, 8 << RunLoops::kMost));
+  joined.finish();
+  EXPECT_EQ(memory, numbered(2));
+}
+
+// A line apart they share none, so that nothing is gained.
+TEST(JoinedCopies, further_apart_are_made_one_by_one) {
+  Copies copies;
+  for (std::size_t c = 0; c < 3; ++c) {
+    EXPECT_FALSE(copies.untouched() == (c > 1));
+    copies.add({64 * c, 16, 100, 1024}, {64 * c, 16, 100, 1024});
+  }
+  copies.finish();
+  EXPECT_TRUE(copies.as_expected());
+}
+
 // The later of two that write the same comes after the first.
 TEST(JoinedCopies, to_the_same_place_are_made_one_after_the_other) {
   Copies copies;
   copies.add({0, 16, 100, 1024}, {0, 16, 100, 1024});
   copies.add({16, 16, 100, 1024}, {0, 16, 100, 1024});
-  copies.add({32, 16, 100, 1024}, {8, 16, 100, 1024});
+  copies.finish();
+  EXPECT_TRUE(copies.as_expected());
+  for (const std::size_t to : {8, 16}) {  // in part: the columns of one order of the grid would mix
+    copies.add({32, 16, 100, 16}, {to, 16, 100, 16});
+    EXPECT_TRUE(to == 8 || !copies.as_expected());
+  }
   copies.finish();
   EXPECT_TRUE(copies.as_expected());
 }

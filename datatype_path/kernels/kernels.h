@@ -18,7 +18,7 @@ namespace mad {
 /// Between the packed stream and the layout.
 enum class Direction { kPack, kUnpack };
 
-/// Runs longer than this are left to memcpy, one by one.
+/// Runs longer than this are copied one by one (copy_run.h, copy_any()).
 constexpr std::uint64_t kLongestShortRun = 128;
 
 struct TripsStep;

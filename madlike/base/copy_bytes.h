@@ -7,16 +7,16 @@
 
 namespace mad {
 
-/// From so many bytes on C libraries may copy by the processor's string instruction.
+/// What is longer C libraries may copy by the processor's string instruction.
 constexpr std::size_t kLongCopy = 2048;
 
-/// For kLongCopy bytes and more.
+/// For more than kLongCopy bytes.
 void copy_long(void* to, const void* from, std::size_t bytes);
 
 /// Copies like memcpy, but on processors whose string instruction is slow for some pairs of
 /// addresses not by that instruction.  Both may be null where there is nothing to copy.
 inline void copy_bytes(void* to, const void* from, std::size_t bytes) {
-  if (bytes >= kLongCopy) {
+  if (bytes > kLongCopy) {
     copy_long(to, from, bytes);
   } else if (bytes > 0) {
     std::memcpy(to, from, bytes);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -46,14 +47,22 @@ TEST(CopyBytes, CopiesAllLengths) {
   }
 }
 
-TEST(CopyBytes, CopiesMoreThanCachesHold) {
-  const std::vector<std::byte> source = numbered((std::size_t{3} << 20) + 17);
-  for (const std::size_t bytes :
-       {(std::size_t{1} << 20) - 1, std::size_t{1} << 20, source.size()}) {
-    std::vector<std::byte> place(bytes + 1, kUntouched);
-    copy_bytes(place.data(), source.data(), bytes);
-    EXPECT_TRUE(std::equal(place.begin(), place.end() - 1, source.begin())) << bytes;
-    EXPECT_EQ(place.back(), kUntouched) << bytes;
+// Every way that the place of a destination in its page differs from its source's.
+TEST(CopyBytes, CopiesToEveryPlaceOfAPage) {
+  constexpr std::size_t kPage = 4096, kBytes = 3 * kPage;
+  std::vector<std::byte> source = numbered(kBytes + 2 * kPage);
+  std::vector<std::byte> place(kBytes + 3 * kPage);
+  const auto page = [](std::byte* memory) {
+    return memory + (kPage - reinterpret_cast<std::uintptr_t>(memory) % kPage);
+  };
+  const std::byte* const from = page(source.data()) + 8;
+  for (std::size_t ahead = 0; ahead < kPage; ahead += ahead < 300 ? 1 : 61) {
+    std::fill(place.begin(), place.end(), kUntouched);
+    std::byte* const to = page(place.data()) + 8 + ahead;
+    copy_bytes(to, from, kBytes);
+    ASSERT_TRUE(std::equal(to, to + kBytes, from)) << ahead;
+    ASSERT_EQ(to[-1], kUntouched) << ahead;
+    ASSERT_EQ(to[kBytes], kUntouched) << ahead;
   }
 }
 

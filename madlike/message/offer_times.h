@@ -22,8 +22,9 @@ namespace mad {
 struct ArrivalMark {
   std::chrono::steady_clock::time_point at;
   std::chrono::steady_clock::duration reading{};  // spent so far on reading what was offered
-  std::uint64_t bytes = 0;    // received so far, of all peers, without those read or written
-  std::uint64_t written = 0;  // these
+  std::uint64_t bytes = 0;  // received so far, of all peers, without those read or written
+  std::uint64_t written =
+      0;  // placed by remote writes, also where a peer's memory is read for them
 };
 
 /// Payload is weighed in three classes of lengths: shorter than this, and than that, and longer.
@@ -100,6 +101,10 @@ class OfferTimes {
     slow_ = took > kMuchSlower * read_.time_of(bytes);
     read_.add(bytes, took);
   }
+  /// What reading so much takes, by what is known.
+  Clock::duration time_of_reading(std::uint64_t bytes) const {
+    return std::chrono::duration_cast<Clock::duration>(read_.time_of(bytes));
+  }
   /// One was read and not timed.  Returns how long it took, by those that were.
   Clock::duration was_read_untimed(std::uint64_t bytes) {
     ++asked_;
@@ -108,12 +113,10 @@ class OfferTimes {
   /// One is to be sent, or to be read later.
   void was_asked_for() { ++asked_; }
   /// One that was to be sent since `from` is here.  Others came meanwhile, of any peer, and shared
-  /// the time: what counts is the time for a byte of all of them.  What was written meanwhile took
-  /// its time, too, as such readings do.  Readings that were not timed may seem to have taken all
-  /// of it: then it says nothing.
+  /// the time: what counts is the time for a byte of all of them.  Readings that were not timed
+  /// may seem to have taken all of it: then it says nothing.
   void was_sent(const ArrivalMark& from, const ArrivalMark& to) {
-    const Clock::duration took = (to.at - from.at) - (to.reading - from.reading) -
-                                 time_of_reading(to.written - from.written);
+    const Clock::duration took = (to.at - from.at) - (to.reading - from.reading);
     if (took > Clock::duration::zero()) sent_.add(to.bytes - from.bytes, took);
   }
 
@@ -123,10 +126,6 @@ class OfferTimes {
   static double share_of(std::uint64_t bytes) {
     constexpr double kOfShort = 0.75;
     return bytes < kLongPayload ? kOfShort : 1;
-  }
-
-  Clock::duration time_of_reading(std::uint64_t bytes) const {
-    return std::chrono::duration_cast<Clock::duration>(read_.time_of(bytes));
   }
 
   struct Way {

@@ -317,7 +317,7 @@ void Receiver::keep_head(IncomingMessage& message) {
     message.head_lost = true;
     return;
   }
-  std::memcpy(message.kept.get(), message.head.data, message.head.size);
+  copy_bytes(message.kept.get(), message.head.data, message.head.size);
   message.head.data = message.kept.get();
   core_.counters.unexpected_bytes += message.head.size;
 }
@@ -585,6 +585,7 @@ Status Receiver::placed(Endpoint& from, const Frame& frame) {
     const ArrivalMark& since = message->weighed_from;
     OfferTimes& times = from.offers.of(message->accepted, true);
     times.was_read_later(core_.written - since.written, OfferTimes::Clock::now() - since.at);
+    core_.reading += times.time_of_reading(message->accepted);
   }
   finish(*message, {});
   return {};

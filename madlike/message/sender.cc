@@ -143,6 +143,7 @@ bool Sender::start(Endpoint& to, Opening& opening) {
 void Sender::undo(OutgoingMessage& message) {
   auto& state = state_of(message);
   if (state.id != 0) core_.outgoing.remove(std::exchange(state.id, 0));
+  state.offered = state.wants_window = false;
   state.phase = OutgoingPhase::kQueued;
 }
 
@@ -179,7 +180,7 @@ bool Sender::is_offered_in_runs(const Endpoint& to, const OutgoingMessage& messa
   return message.run == nullptr && message.payload_bytes <= to.link.most_offered;
 }
 
-// Whether it is not sent until its receiver has said where it may be written.
+// Whether none of it leaves until its receiver has said where it may be written.
 bool Sender::stays(const Endpoint& to, const OutgoingMessage& message) const {
   return !core_.config.checksum && !core_.config.eager_limit && may_be_written_whole(to, message) &&
          (!to.link.offers_are_weighed ||

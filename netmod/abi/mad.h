@@ -233,7 +233,7 @@ MAD_API void mad_copies_destroy(mad_copies* copies); /* what is not finished is 
  * mad_type_copy().  *taken 1: mad_copies_finish() makes it, or a call before; until then memory
  * that is read is to stay as it is, the types need not.  If two write the same memory it is not
  * said which comes last.  *taken 0: it is not of that kind, and the caller's.  Copies that it does
- * not join have been made when this returns. */
+ * not join have been made when this returns MAD_SUCCESS. */
 MAD_API int mad_copies_add(mad_copies* copies, const void* from, uint64_t from_count,
                            const mad_type* from_type, void* to, uint64_t to_count,
                            const mad_type* to_type, int* taken);

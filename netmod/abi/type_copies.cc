@@ -74,7 +74,6 @@ extern "C" int mad_copies_add(mad_copies* copies, const void* from, uint64_t fro
     if (from_bytes != to_bytes) {
       return fail(MAD_ERR_ARGUMENT, "mad_copies_add: the layouts have different numbers of bytes");
     }
-    if (from_bytes == 0) return MAD_SUCCESS;
     *taken = copies->joined.add(read, written, from_bytes);
     return MAD_SUCCESS;
   });

@@ -6,6 +6,9 @@
  * what they are read from stay in a core's first cache. */
 enum { TILE_BYTES = 8192 };
 
+/* What is longer is copied by libmad, which knows where the C library is slow. */
+enum { SHORT_COPY_BYTES = 2048 };
+
 /* Bytes of a run from which on an operator's call for it costs less than to collect it and put it
  * back; and runs that are looked up at a time. */
 enum { LONG_RUN_BYTES = 256, RUNS_AT_ONCE = 32 };
@@ -17,8 +20,11 @@ int MPIDI_MAD_copy_part(const MPIDI_MAD_layout_t* from, const MPIDI_MAD_layout_t
 
   if (from->type == NULL && to->type == NULL) {
     char* place = (char*)to->base + first;
-    if (from->base != to->base) MPIDI_MAD_copy_run((char*)from->base + first, place, bytes);
-    return MPI_SUCCESS;
+    if (from->base == to->base) return MPI_SUCCESS;
+    if (bytes <= SHORT_COPY_BYTES) {
+      MPIDI_MAD_copy_run((char*)from->base + first, place, bytes);
+      return MPI_SUCCESS;
+    }
   }
   status = mad_type_copy(from->base, from->count, from->type, to->base, to->count, to->type, first,
                          bytes, &moved);
@@ -100,6 +106,7 @@ static int find_run(runs_t* side, mad_run** out) {
       status = mad_type_runs(layout->base, layout->count, layout->type, side->next,
                              layout->bytes - side->next, side->runs, RUNS_AT_ONCE, &side->found);
     }
+    if (status >= 0 && side->found == 0) status = MAD_ERR_INTERNAL; /* it said it had more */
     if (status < 0) return MPIDI_MAD_error(status);
     for (size_t i = 0; i < side->found; i++) side->next += side->runs[i].bytes;
   }
@@ -133,7 +140,6 @@ static __attribute__((noinline)) int combine_runs(MPI_Op op, MPI_Datatype dataty
     mpi_errno = find_run(&target, &written);
     MPIR_ERR_CHECK(mpi_errno);
     bytes = MPL_MIN(MPL_MIN(read->bytes, written->bytes), left);
-    MPIR_Assert(bytes > 0); /* both layouts have so many */
     apply(op, datatype, read->base, written->base, (MPI_Aint)(bytes / elements->element->bytes));
     advance(&source, bytes);
     advance(&target, bytes);

@@ -124,8 +124,10 @@ static bool waits(MPIR_Win* win, const MPIDI_MAD_layout_t* from, const MPIDI_MAD
   if ((from->type || to->type) && from->bytes == to->bytes &&
       mad_copies_add(shared->copies, from->base, from->count, from->type, to->base, to->count,
                      to->type, &taken) == MAD_SUCCESS &&
-      taken)
-    return shared->copies_wait = true;
+      taken) {
+    shared->copies_wait = true;
+    return true;
+  }
   MPIDI_MAD_finish_copies(win);
   return false;
 }

@@ -1,7 +1,7 @@
 /* mad_rma.h: one-sided communication.
  *
- * Operations on memory that this process has, its own or a neighbour's on this node, are done at
- * once (mad_direct.c), and where all of a window lies in one node, its locks, fences, posts and
+ * Operations on memory that this process has, its own or a neighbour's on this node, are done by
+ * itself (mad_direct.c), and where all of a window lies in one node, its locks, fences, posts and
  * completes are words in shared memory (mad_turns.c, mad_win.c).  All others travel in messages:
  * operations of ours (mad_far.c, mad_atomic.c), synchronisation of MPICH's, whose waits for the
  * members of a group end when one of them has failed (mad_win.c).
@@ -11,7 +11,7 @@
 
 #include "mad_impl.h"
 
-/* mad_direct.c: at once, or by messages.  `request` NULL: the operation has none. */
+/* mad_direct.c: by itself, or by messages.  `request` NULL: the operation has none. */
 int MPIDI_MAD_put(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
                   int target_rank, MPI_Aint target_disp, int target_count,
                   MPI_Datatype target_datatype, MPIR_Win* win, MPIDI_winattr_t winattr,

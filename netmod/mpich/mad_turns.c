@@ -247,7 +247,7 @@ static int flush_messages(int rank, MPIR_Win* win, bool local) {
   return local ? MPIDIG_mpi_win_flush_local(rank, win) : MPIDIG_mpi_win_flush(rank, win);
 }
 
-/* Where all operations are done at once, what is left to do is to order them. */
+/* Where no operation is a message, what is left is to make those that wait, and to order them. */
 int MPIDI_MAD_win_flush(int rank, MPIR_Win* win, bool local) {
   int mpi_errno = MPI_SUCCESS;
 

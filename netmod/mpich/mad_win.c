@@ -2,7 +2,7 @@
  * groups.
  *
  * Where all of a window lies in one node, who arrives at a fence, posts or completes writes a word
- * that the others read.  Nothing is underway then, so that words are all that an epoch needs.
+ * that the others read.  What it put is there by then, so that words are all that an epoch needs.
  * Otherwise fences, posts and completes are MPICH's messages.  MPICH counts those of a group's
  * members and knows no end but their full number.  So we wait before it does, and give up when a
  * member is gone.
@@ -140,7 +140,7 @@ int MPIDI_MAD_win_fence(int mode, MPIR_Win* win) {
   MPIDIG_FENCE_EPOCH_CHECK(win, mpi_errno, goto fn_fail);
   (void)MPIDI_MAD_complete_direct(win);
   MPIDIG_EPOCH_FENCE_EVENT(win, mode);
-  /* Whatever is asserted: operations are done at once, so those of the next epoch have to wait for
+  /* Whatever is asserted: operations need no target, so those of the next epoch have to wait for
    * what others stored before it. */
   mine = &shared->targets[win->comm_ptr->rank].now.fences;
   members.size = shared->ranks;

@@ -1,6 +1,6 @@
 /* columns.c: columns of a matrix that are put and got one by one, in every order.
  *
- * Where both matrices are in shared memory they are moved together, at the synchronisation that
+ * Where the window is in shared memory they are moved together, at the synchronisation that
  * follows, whichever it is; the types are freed before it, and after a local one the origin's
  * memory is used again.  All of both matrices is compared with a literal model each time.
  */
@@ -121,6 +121,20 @@ static void model(bool is_put, Shape shape, int column, int round) {
            cell_of(&from, is_put ? here_run : there_run, column, row), kWords * sizeof(int64_t));
 }
 
+/* What an operation moved, once its request is complete: of a put the memory is used again. */
+static void use_again(bool is_put, Shape shape, int column) {
+  const bool here_run = shape == kRunToColumn;
+  for (int row = 0; row < kRows; row++) {
+    int64_t* here = cell_of(&mine, here_run, column, row);
+    int64_t* expected = cell_of(&model_mine, here_run, column, row);
+    if (is_put)
+      here[0] = expected[0] = here[1] = expected[1] = -2;
+    else
+      CHECK(here[0] == expected[0] && here[1] == expected[1], "column %d, row %d was not got",
+            column, row);
+  }
+}
+
 /* ---- epochs ---- */
 
 static void begin(Style style, MPI_Group neighbors[2]) {
@@ -136,8 +150,11 @@ static void begin(Style style, MPI_Group neighbors[2]) {
   }
 }
 
-/* `is_put`: after a local completion the origin's memory may change. */
-static void end(Style style, bool is_put) {
+static void compare(const char* what, Matrix* is, Matrix* expected, Style style, Shape shape,
+                    Order order, bool is_put);
+
+/* After a local completion the memory that was put from may change, and what was got is there. */
+static void end(Style style, Shape shape, Order order, bool is_put) {
   if (style == kFlush) CHECK_MPI(MPI_Win_flush(right, win));
   if (style == kFlushAll) CHECK_MPI(MPI_Win_flush_all(win));
   if (style == kFlushLocal) CHECK_MPI(MPI_Win_flush_local(right, win));
@@ -145,6 +162,8 @@ static void end(Style style, bool is_put) {
   if (is_put && style >= kFlush && style <= kFlushLocalAll) {
     memset(mine, -1, sizeof(mine));
     memcpy(model_mine, mine, sizeof(mine));
+  } else if (style >= kFlush && style <= kFlushLocalAll) {
+    compare("origin after a flush", &mine, &model_mine, style, shape, order, is_put);
   }
   if (style == kFence) {
     CHECK_MPI(MPI_Win_fence(0, win));
@@ -189,13 +208,16 @@ static void check_epoch(Style style, Shape shape, Order order, bool is_put, int 
     const bool has_request = style == kAmong && i % 5 == 3;
     operate(is_put, shape, columns[i], has_request ? &request : NULL);
     model(is_put, shape, columns[i], round);
-    if (has_request) CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    if (has_request) {
+      CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+      use_again(is_put, shape, columns[i]);
+    }
     /* A word behind the matrix, which nobody puts to. */
     if (style == kAmong && i % 4 == 2)
       CHECK_MPI(MPI_Fetch_and_op(&one, &before, MPI_INT64_T, right, kCells * kWords, MPI_SUM, win));
     if (style == kAmong && i % 7 == 6) CHECK_MPI(MPI_Win_flush_local(right, win));
   }
-  end(style, is_put);
+  end(style, shape, order, is_put);
   MPI_Barrier(comm);
   MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
   compare("window", theirs, &model_theirs, style, shape, order, is_put);

@@ -215,6 +215,8 @@ TESTS = (
     Test("rma-allocated-nodes", "rma", 4, args=("allocated",), env=TWO_NODES, fabric=NONE),
     Test("windows", "windows", 3, fabric=NONE),
     Test("columns", "columns", 3, fabric=NONE),
+    Test("columns-alone", "columns", 1, fabric=NONE),
+    Test("columns-nodes", "columns", 4, env=TWO_NODES, fabric=NONE),
     Test("columns-messages", "columns", 3, env=_variable("SHARED_WINDOWS", "0"), fabric=NONE),
     Test("kernel", "kernel", 4, fabric=NONE),
     Test("kernel-nodes", "kernel", 4, args=("messages",), env=TWO_NODES, fabric=NONE),

@@ -177,6 +177,34 @@ static void model(void) {
   }
 }
 
+/* Blocks of some hundred bytes on both sides, of other lengths on each, more than are looked up at
+ * once; the operator is called for what they have in common. */
+static void long_runs(void) {
+  enum { kInts = 70 * 96, kHere = 70, kThere = 96 };
+  static int origin[2 * kInts];
+  int *mine = NULL, wrong = 0;
+  MPI_Win win;
+  MPI_Datatype here, there;
+  MPI_Win_allocate(2 * kInts * sizeof(int), sizeof(int), MPI_INFO_NULL, comm, (void*)&mine, &win);
+  MPI_Type_vector(kInts / kHere, kHere, 2 * kHere, MPI_INT, &here);
+  MPI_Type_vector(kInts / kThere, kThere, 2 * kThere, MPI_INT, &there);
+  MPI_Type_commit(&here);
+  MPI_Type_commit(&there);
+  for (int i = 0; i < 2 * kInts; i++) origin[i] = 10 * i + rank, mine[i] = i;
+  MPI_Win_fence(0, win);
+  CHECK_MPI(MPI_Accumulate(origin, 1, here, right, 0, 1, there, MPI_SUM, win));
+  MPI_Win_fence(0, win);
+  for (int i = 0; i < 2 * kInts; i++) {
+    const int packed = i / (2 * kThere) * kThere + i % (2 * kThere);
+    const int from = packed / kHere * 2 * kHere + packed % kHere;
+    wrong += mine[i] != (i % (2 * kThere) < kThere ? i + 10 * from + left : i);
+  }
+  CHECK(wrong == 0, "%d of %d sums in runs are wrong", wrong, 2 * kInts);
+  MPI_Type_free(&here);
+  MPI_Type_free(&there);
+  MPI_Win_free(&win);
+}
+
 /* A predefined type with holes. */
 static void pairs(void) {
   typedef struct Pair {
@@ -309,6 +337,7 @@ int main(int argc, char** argv) {
     ranges();
   }
   model();
+  long_runs();
   pairs();
   own();
   without_bytes();
