@@ -110,7 +110,7 @@ std::uint64_t narrow_pitch(const Grid& grid, std::uint64_t run) {
   if (run >= kLineBytes) return 0;
   const std::uint64_t pitch =
       std::gcd(std::gcd(magnitude(grid.inner.from), magnitude(grid.inner.to)), kPage);
-  return pitch >= kFar && grid.inner.trips * pitch >= kMany ? pitch : 0;
+  return pitch >= kFar && grid.inner.trips * pitch > kMany ? pitch : 0;
 }
 
 // Whether such runs are read and written at the same places of their pages: each load waits for the

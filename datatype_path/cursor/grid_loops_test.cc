@@ -112,11 +112,12 @@ TEST(CopyLoops, copies_every_run_once_in_whatever_order) {
 // Columns at the same place of their pages go by a buffer, more of them than it holds at once, and
 // in loops around them.
 TEST(CopyLoops, of_columns_that_collide) {
-  constexpr std::uint64_t kPage = 4096, kRows = 600, kColumns = 3;
+  constexpr std::uint64_t kPage = 4096, kRows = 300, kPlanes = 3, kBoxes = 2;
   for (const std::uint64_t run : {1u, 16u, 63u}) {
     for (const std::uint64_t pitch : {512u, 1024u, 4096u}) {
       for (const std::uint64_t ahead : {std::uint64_t{0}, run - 1, pitch - run + 1, pitch / 2}) {
-        const std::uint64_t span = kRows * pitch + 2 * kPage;
+        const std::uint64_t plane = kRows * pitch, box = kPlanes * plane;
+        const std::uint64_t span = kBoxes * box + 3 * kPage;
         std::vector<std::byte> from(span), to(span, std::byte{0xA5}), expected = to;
         for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 31 >> 3);
         const auto page = [](const std::vector<std::byte>& memory) {
@@ -128,16 +129,16 @@ TEST(CopyLoops, of_columns_that_collide) {
         grid.from = reinterpret_cast<std::uintptr_t>(from.data()) + read;
         grid.to = reinterpret_cast<std::uintptr_t>(to.data()) + written;
         grid.run = run;
-        grid.count = 2;
-        grid.loops[0] = {kRows - 4, static_cast<std::int64_t>(pitch),
-                         static_cast<std::int64_t>(pitch)};
-        grid.loops[1] = {kColumns, 100, 100};
-        for (std::uint64_t column = 0; column < kColumns; ++column) {
-          for (std::uint64_t row = 0; row < kRows - 4; ++row) {
-            for (std::uint64_t b = 0; b < run; ++b) {
-              const std::uint64_t at = column * 100 + row * pitch + b;
-              expected[written + at] = from[read + at];
-            }
+        grid.count = 3;
+        const std::uint64_t strides[] = {pitch, plane, box}, trips[] = {kRows, kPlanes, kBoxes};
+        for (std::size_t d = 0; d < grid.count; ++d) {
+          const auto stride = static_cast<std::int64_t>(strides[d]);
+          grid.loops[d] = {trips[d], stride, stride};
+        }
+        for (std::uint64_t row = 0; row < kRows * kPlanes * kBoxes; ++row) {
+          for (std::uint64_t b = 0; b < run; ++b) {
+            const std::uint64_t at = row * pitch + b;
+            expected[written + at] = from[read + at];
           }
         }
         copy_loops(grid, best_kernels());

@@ -21,8 +21,8 @@ std::int64_t distance(std::uint64_t from, std::uint64_t to) {
 
 }  // namespace
 
-// The first two say how far it is from one to the next.  It pays where they share lines; two that
-// write the same bytes are made one after the other.
+// The first two say how far it is from one to the next.  It pays where they share lines; two
+// whose same runs overlap are made one after the other.
 bool JoinedCopies::joins(const GridLoops& next) const {
   if (copies_ == 0 || !same_loops(first_, next)) return false;
   const std::int64_t from = distance(first_.from, next.from), to = distance(first_.to, next.to);

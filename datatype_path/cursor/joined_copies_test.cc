@@ -152,14 +152,14 @@ TEST(JoinedCopies, take_neither_a_part_nor_too_many_loops) {
 TEST(JoinedCopies, further_apart_are_made_one_by_one) {
   Copies copies;
   for (std::size_t c = 0; c < 3; ++c) {
-    EXPECT_FALSE(copies.untouched() == (c > 1));
+    EXPECT_EQ(copies.untouched(), c <= 1);
     copies.add({64 * c, 16, 100, 1024}, {64 * c, 16, 100, 1024});
   }
   copies.finish();
   EXPECT_TRUE(copies.as_expected());
 }
 
-// The later of two that write the same comes after the first.
+// The later of two whose same runs overlap comes after the first.
 TEST(JoinedCopies, to_the_same_place_are_made_one_after_the_other) {
   Copies copies;
   copies.add({0, 16, 100, 1024}, {0, 16, 100, 1024});

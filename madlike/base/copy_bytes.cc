@@ -11,7 +11,7 @@ constexpr std::uintptr_t kPage = 4096;
 // So little ahead of the source in its page, a destination makes AMD's string instruction take up
 // to 30 times as long as vectors (ADR 71).
 constexpr std::uintptr_t kClose = 64;
-// But not so far.
+// But not where it is ahead by a multiple of this.
 constexpr std::uintptr_t kHalfLine = 32;
 
 bool is_slow(const void* to, const void* from) {

@@ -47,7 +47,7 @@ TEST(CopyBytes, CopiesAllLengths) {
   }
 }
 
-// Every way that the place of a destination in its page differs from its source's.
+// Every distance in the page up to a few lines, and others.
 TEST(CopyBytes, CopiesToEveryPlaceOfAPage) {
   constexpr std::size_t kPage = 4096, kBytes = 3 * kPage;
   std::vector<std::byte> source = numbered(kBytes + 2 * kPage);

@@ -10,26 +10,28 @@ namespace mad {
 namespace {
 
 constexpr std::size_t kVector = 32;
-// Of memcpy() of as much compilers make two moves of 16 bytes.
-using Vector = long long __attribute__((vector_size(kVector), aligned(1), may_alias));
+// At any address.  Of memcpy() of as much compilers make two moves of 16 bytes.
+struct [[gnu::packed, gnu::may_alias]] Unaligned {
+  long long vector __attribute__((vector_size(kVector)));
+};
 
-inline Vector& vector_at(std::byte* place) { return *reinterpret_cast<Vector*>(place); }
-inline const Vector& vector_at(const std::byte* place) {
-  return *reinterpret_cast<const Vector*>(place);
+inline void move_vector(std::byte* to, const std::byte* from) {
+  reinterpret_cast<Unaligned*>(to)->vector = reinterpret_cast<const Unaligned*>(from)->vector;
 }
 
 // Forwards, kVector bytes or more.  Stores are whole vectors at aligned addresses, but the first
 // and the last, which overlap their neighbours.
 inline void copy_by_vectors(std::byte* to, const std::byte* from, std::size_t bytes) {
-  vector_at(to) = vector_at(from);
+  move_vector(to, from);
   std::size_t at = kVector - reinterpret_cast<std::uintptr_t>(to) % kVector;
   for (; bytes - at >= 2 * kVector; at += 2 * kVector) {
-    const Vector first = vector_at(from + at), second = vector_at(from + at + kVector);
-    vector_at(to + at) = first;
-    vector_at(to + at + kVector) = second;
+    const auto first = reinterpret_cast<const Unaligned*>(from + at)->vector;
+    const auto second = reinterpret_cast<const Unaligned*>(from + at + kVector)->vector;
+    reinterpret_cast<Unaligned*>(to + at)->vector = first;
+    reinterpret_cast<Unaligned*>(to + at + kVector)->vector = second;
   }
-  if (bytes - at >= kVector) vector_at(to + at) = vector_at(from + at);
-  vector_at(to + bytes - kVector) = vector_at(from + bytes - kVector);
+  if (bytes - at >= kVector) move_vector(to + at, from + at);
+  move_vector(to + bytes - kVector, from + bytes - kVector);
 }
 
 }  // namespace

@@ -358,14 +358,6 @@ TEST_F(HostileWriter, IsGivenAWindowWhereItWishesForOne) {
   }
 }
 
-// A layout, and what is one run but has no credit for its head, which comes without it as well.
-TEST_F(HostileWriter, HearsOnlyALayoutWishForAWindow) {
-  raw_.hello(0);
-  victim_sends(20000);
-  EXPECT_FALSE(raw_.heard_last(FrameKind::kMessage).window);
-  expect_alive();
-}
-
 // What it offers is longer than the link's, so that nobody reads it.
 TEST_F(HostileTaker, OffersWhatCannotBeRead) {
   raw_.hello();

@@ -106,7 +106,8 @@ static int find_run(runs_t* side, mad_run** out) {
       status = mad_type_runs(layout->base, layout->count, layout->type, side->next,
                              layout->bytes - side->next, side->runs, RUNS_AT_ONCE, &side->found);
     }
-    if (status >= 0 && side->found == 0) status = MAD_ERR_INTERNAL; /* it said it had more */
+    if (status >= 0 && (side->found == 0 || side->runs[0].bytes == 0))
+      status = MAD_ERR_INTERNAL; /* it said it had more */
     if (status < 0) return MPIDI_MAD_error(status);
     for (size_t i = 0; i < side->found; i++) side->next += side->runs[i].bytes;
   }

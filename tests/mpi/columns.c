@@ -210,7 +210,7 @@ static void check_epoch(Style style, Shape shape, Order order, bool is_put, int 
     model(is_put, shape, columns[i], round);
     if (has_request) {
       CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
-      use_again(is_put, shape, columns[i]);
+      if (order != kTwice) use_again(is_put, shape, columns[i]); /* else the one before, too */
     }
     /* A word behind the matrix, which nobody puts to. */
     if (style == kAmong && i % 4 == 2)

@@ -21,10 +21,12 @@ class StagingTimes {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Of a period's pieces, so many at first, the first is timed, and the last two go the other way,
-  /// the second of them timed: the one before finds other lines in the caches than it leaves.  As
-  /// long as that changes nothing the next period is twice as long, up to kLongest.
-  static constexpr std::uint32_t kPeriod = 32, kLongest = 256;
+  /// Of a period's pieces, so many at first, the last two go the other way, the second of them
+  /// timed: the one before finds other lines in the caches than it leaves.  The one in the middle
+  /// is timed, too: the very first of all also pays for memory that nobody had touched.  As long as
+  /// that changes nothing the next period is twice as long, up to kLongest; they are odd, since
+  /// messages of two kinds may alternate.
+  static constexpr std::uint32_t kPeriod = 31, kLongest = 255;
   /// The way changes for one that takes less than this share of the time.
   static constexpr double kFaster = 0.9;
 
@@ -34,19 +36,25 @@ class StagingTimes {
     bool timed;
   };
   Way next() {
-    if (piece_ == period_) begin(std::min(2 * period_, kLongest));
+    if (piece_ == period_) begin(std::min(2 * period_ + 1, kLongest));
     const std::uint32_t left = period_ - piece_++;
     const bool other = left <= 2;
-    return {staged_ != other, left == period_ || left == 1};
+    return {staged_ != other, left == 1 || left == (period_ + 1) / 2};
   }
   /// A piece that was to be timed took so long.
   void took(Way way, std::size_t bytes, Clock::duration time) {
-    // One that took long says less: somebody else was on the core.
-    constexpr double kOfFaster = 0.5, kOfSlower = 0.125;
+    // One that took long says less, and counts as twice as long at most: somebody else was on the
+    // core.
+    constexpr double kOfFaster = 0.5, kOfSlower = 0.125, kMost = 2;
     const double last = std::chrono::duration<double, std::nano>(time).count() /
                         static_cast<double>(std::max<std::size_t>(bytes, 1));
     std::optional<double>& known = per_byte_[way.staged];
-    known = known ? *known + (last - *known) * (last < *known ? kOfFaster : kOfSlower) : last;
+    if (!known) {
+      known = last;
+    } else {
+      const double change = std::min(last, kMost * *known) - *known;
+      *known += change * (change < 0 ? kOfFaster : kOfSlower);
+    }
     const std::optional<double>&mine = per_byte_[staged_], &others = per_byte_[!staged_];
     if (!mine || !others || *others >= kFaster * *mine) return;
     staged_ = !staged_;
