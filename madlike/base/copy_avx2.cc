@@ -6,11 +6,7 @@ namespace mad {
 
 LongCopy* copy_avx2() {
 #ifdef __AVX2__
-  if (!__builtin_cpu_supports("avx2")) return nullptr;
-  return [](void* to, const void* from, std::size_t bytes) -> void* {
-    copy_by_vectors(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
-    return to;
-  };
+  return __builtin_cpu_supports("avx2") ? &copy_by_vectors : nullptr;
 #else
   return nullptr;
 #endif

@@ -33,7 +33,7 @@ LongCopy* instead() {
 void copy_long(void* to, const void* from, std::size_t bytes) {
   static LongCopy* const kInstead = instead();
   if (kInstead != nullptr && is_slow(to, from)) {
-    kInstead(to, from, bytes);
+    kInstead(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
   } else {
     std::memcpy(to, from, bytes);
   }

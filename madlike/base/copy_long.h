@@ -1,4 +1,4 @@
-// The loops among which copy_bytes() chooses.
+// The loop that copy_bytes() has beside memcpy().
 #ifndef MADLIKE_BASE_COPY_LONG_H_
 #define MADLIKE_BASE_COPY_LONG_H_
 
@@ -6,10 +6,9 @@
 
 namespace mad {
 
-/// As memcpy.
-using LongCopy = void*(void* to, const void* from, std::size_t bytes);
+using LongCopy = void(std::byte* to, const std::byte* from, std::size_t bytes);
 
-/// For 32 bytes and more; null where the processor or the build has none.
+/// For 32 bytes and more, which do not overlap; null where the processor or the build has none.
 LongCopy* copy_avx2();
 
 }  // namespace mad

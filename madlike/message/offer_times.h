@@ -22,9 +22,8 @@ namespace mad {
 struct ArrivalMark {
   std::chrono::steady_clock::time_point at;
   std::chrono::steady_clock::duration reading{};  // spent so far on reading what was offered
-  std::uint64_t bytes = 0;  // received so far, of all peers, without those read or written
-  std::uint64_t written =
-      0;  // placed by remote writes, also where a peer's memory is read for them
+  std::uint64_t bytes = 0;    // received so far, of all peers, without those read or written
+  std::uint64_t written = 0;  // by remote writes, also those for which we read a peer's memory
 };
 
 /// Payload is weighed in three classes of lengths: shorter than this, and than that, and longer.

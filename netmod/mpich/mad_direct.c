@@ -115,7 +115,7 @@ int MPIDI_MAD_win_sync(MPIR_Win* win) {
   return MPIDIG_mpi_win_sync(win);
 }
 
-/* Whether the copy waits; else it is to be made now, and none waits any more. */
+/* Whether the copy waits from now on; else it is to be made, after those that do. */
 static bool waits(MPIR_Win* win, const MPIDI_MAD_layout_t* from, const MPIDI_MAD_layout_t* to) {
   MPIDI_MAD_shared_t* shared = MPIDI_MAD_words_of(win);
   int taken = 0;
@@ -128,7 +128,6 @@ static bool waits(MPIR_Win* win, const MPIDI_MAD_layout_t* from, const MPIDI_MAD
     shared->copies_wait = true;
     return true;
   }
-  MPIDI_MAD_finish_copies(win);
   return false;
 }
 
@@ -152,7 +151,7 @@ static int move(direction_t direction, const MPIDI_MAD_buffer_t* origin, int ran
   mpi_errno = locate(place, displacement, at_target, &there);
   MPIR_ERR_CHECK(mpi_errno);
   if (here.bytes == 0 || there.bytes == 0 || (may_wait && waits(win, from, to))) goto fn_exit;
-  if (!may_wait) MPIDI_MAD_finish_copies(win);
+  MPIDI_MAD_finish_copies(win);
   mpi_errno = copy(from, to);
 
 fn_exit:
