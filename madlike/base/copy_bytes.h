@@ -15,7 +15,7 @@ void copy_long(void* to, const void* from, std::size_t bytes);
 
 /// Copies like memcpy, but on processors whose string instruction is slow for some pairs of
 /// addresses not by that instruction.  Both may be null where there is nothing to copy.
-inline void copy_bytes(void* to, const void* from, std::size_t bytes) {
+[[gnu::always_inline]] inline void copy_bytes(void* to, const void* from, std::size_t bytes) {
   if (bytes > kLongCopy) {
     copy_long(to, from, bytes);
   } else if (bytes > 0) {

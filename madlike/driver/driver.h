@@ -20,6 +20,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -135,13 +136,27 @@ struct Completion {
 /// Writes one packet into memory of a fabric, piece by piece.
 class PacketWriter {
  public:
+  /// Of a packet of so many bytes, at least one, that are copied from runs in memory that are about
+  /// so long.
+  explicit PacketWriter(std::size_t bytes, std::uint64_t run_bytes = UINT64_MAX)
+      : left_(bytes), run_bytes_(run_bytes) {}
   virtual ~PacketWriter() = default;
-  /// Bytes of the packet that are still to be written, at least one.
-  virtual std::size_t left() const = 0;
+  /// Bytes of the packet that are still to be written.
+  std::size_t left() const { return left_; }
+  std::uint64_t run_bytes() const { return run_bytes_; }
   /// Writes the next ones: as many as `room`, which is 8-byte aligned, has, or all that are left.
-  virtual void write(Segment room) = 0;
-  /// How long the runs in memory are that it copies them from, about.
-  virtual std::uint64_t run_bytes() const { return UINT64_MAX; }
+  void write(Segment room) {
+    room.size = std::min(room.size, left_);
+    left_ -= room.size;
+    write_next(room);
+  }
+
+ private:
+  /// Writes the next bytes, as many as the room has.
+  virtual void write_next(Segment room) = 0;
+
+  std::size_t left_;
+  const std::uint64_t run_bytes_;
 };
 
 class Driver {

@@ -16,9 +16,14 @@ inline constexpr std::int32_t kAnyTag = -1;
 
 /// Of a message, which has a source and a tag, both 0 or more; or of a receive, which may take any.
 struct Envelope {
-  std::uint32_t context = 0;  // messages of one never match receives of another
+  Envelope() = default;
+  constexpr Envelope(std::uint32_t its_context, std::int32_t its_source, std::int32_t its_tag)
+      : source(its_source), tag(its_tag), context(its_context) {}
+
+  // Source and tag come first, as one word: so they are written, and read when one is copied.
   std::int32_t source = 0;
   std::int32_t tag = 0;
+  std::uint32_t context = 0;  // messages of one never match receives of another
 
   friend bool operator==(const Envelope& a, const Envelope& b) {
     return a.context == b.context && a.source == b.source && a.tag == b.tag;

@@ -8,10 +8,9 @@ ArrivedMessage* Matcher::post(PostedReceive& receive, const Envelope& wanted) {
     remove(*message);
     return message;
   }
-  receive.place_.envelope = wanted;
-  receive.place_.owner = &receive;
-  receive.place_.number = posted_++;
-  waiting_receives_.push(receive.place_);
+  receive.envelope = wanted;
+  receive.number_ = posted_++;
+  waiting_receives_.push(receive);
   ++receives_of_kind_[kind_of(wanted)];
   ++receives_;
   return nullptr;
@@ -19,14 +18,14 @@ ArrivedMessage* Matcher::post(PostedReceive& receive, const Envelope& wanted) {
 
 // Of each kind the one that was posted first; of those the same.
 PostedReceive* Matcher::first_for(const Envelope& envelope) {
-  PostedReceive::Place* first = nullptr;
+  PostedReceive* first = nullptr;
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     if (receives_of_kind_[kind] == 0) continue;
-    auto* const place =
-        static_cast<PostedReceive::Place*>(waiting_receives_.front(wanted_by(kind, envelope)));
-    if (place != nullptr && (first == nullptr || place->number < first->number)) first = place;
+    auto* const one =
+        static_cast<PostedReceive*>(waiting_receives_.front(wanted_by(kind, envelope)));
+    if (one != nullptr && (first == nullptr || one->number_ < first->number_)) first = one;
   }
-  return first == nullptr ? nullptr : first->owner;
+  return first;
 }
 
 PostedReceive* Matcher::take_first(const Envelope& envelope) {
@@ -38,16 +37,16 @@ PostedReceive* Matcher::take_first(const Envelope& envelope) {
 // No receive with a wildcard waits.
 PostedReceive* Matcher::take_exact(const Envelope& envelope) {
   if (receives_ == 0) return nullptr;
-  auto* const place = static_cast<PostedReceive::Place*>(waiting_receives_.pop(envelope));
-  if (place == nullptr) return nullptr;
+  auto* const receive = static_cast<PostedReceive*>(waiting_receives_.pop(envelope));
+  if (receive == nullptr) return nullptr;
   --receives_of_kind_[kExact];
   --receives_;
-  return place->owner;
+  return receive;
 }
 
 void Matcher::cancel(PostedReceive& receive) {
-  waiting_receives_.remove(receive.place_);
-  --receives_of_kind_[kind_of(receive.place_.envelope)];
+  waiting_receives_.remove(receive);
+  --receives_of_kind_[kind_of(receive.envelope)];
   --receives_;
 }
 

@@ -21,22 +21,18 @@
 namespace mad {
 
 /// Base of what a user posts.
-class PostedReceive {
+class PostedReceive : private EnvelopeQueues::Place {
  public:
   PostedReceive() = default;
   PostedReceive(const PostedReceive&) = delete;
   PostedReceive& operator=(const PostedReceive&) = delete;
-  bool waits() const { return place_.is_in(); }
+  bool waits() const { return is_in(); }
   /// What it wants; while it waits.
-  const Envelope& wanted() const { return place_.envelope; }
+  const Envelope& wanted() const { return envelope; }
 
  private:
   friend class Matcher;
-  struct Place : EnvelopeQueues::Place {
-    PostedReceive* owner = nullptr;
-    std::uint64_t number = 0;  // of all receives, in the order in which they were posted
-  };
-  Place place_;
+  std::uint64_t number_ = 0;  // of all receives, in the order in which they were posted
 };
 
 /// Base of what arrives.
@@ -133,9 +129,8 @@ class Matcher {
 
 template <typename Each>
 void Matcher::for_each_receive(const Each& each) {
-  waiting_receives_.for_each([&](EnvelopeQueues::Place& place) {
-    each(*static_cast<PostedReceive::Place&>(place).owner);
-  });
+  waiting_receives_.for_each(
+      [&](EnvelopeQueues::Place& place) { each(static_cast<PostedReceive&>(place)); });
 }
 
 template <typename Each>

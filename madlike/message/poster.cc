@@ -68,12 +68,6 @@ void Poster::release(OutgoingPacket& packet) {
   give_back(packet);
 }
 
-void Poster::count_sent(const Endpoint& to, std::uint64_t bytes) {
-  DriverCounters& counters = core_.counters.drivers[to.route().driver];
-  ++counters.packets_sent;
-  counters.bytes_sent += bytes;
-}
-
 Status Poster::post_to_driver(OutgoingPacket& packet) {
   Endpoint& to = *packet.endpoint;
   packet.connections_left = to.state.connections_left();
@@ -203,18 +197,17 @@ namespace {
 
 class ControlFrame final : public PacketWriter {
  public:
-  ControlFrame(const Frame& frame, Segment body) : frame_(frame), body_(body) {}
-  std::size_t left() const override { return left_; }
-  void write(Segment room) override {
-    encode_frame(frame_, room.begin());
-    if (body_.size > 0) std::memcpy(room.begin() + kFrameBytes, body_.data, body_.size);
-    left_ = 0;
-  }
+  ControlFrame(const Frame& frame, Segment body)
+      : PacketWriter(kFrameBytes + body.size), frame_(frame), body_(body) {}
 
  private:
+  void write_next(Segment room) override {
+    encode_frame(frame_, room.begin());
+    if (body_.size > 0) std::memcpy(room.begin() + kFrameBytes, body_.data, body_.size);
+  }
+
   const Frame& frame_;
   const Segment body_;
-  std::size_t left_ = kFrameBytes + body_.size;
 };
 
 }  // namespace

@@ -46,7 +46,8 @@ class Poster {
   std::size_t get(Endpoint& from, const ExposureToken& memory, std::uint64_t offset, Segment place,
                   OutgoingMessage& message);
   /// Has `packet`, of `bytes`, written to lent memory.  False: it was not, as send() has it.
-  bool post_lent(Endpoint& to, PacketWriter& packet, std::size_t bytes) {
+  [[gnu::always_inline]] inline bool post_lent(Endpoint& to, PacketWriter& packet,
+                                               std::size_t bytes) {
     const Status posted = to.driver->post_lent(to.state.connection(), packet);
     if (!posted.ok()) return not_posted(to, posted);
     count_sent(to, bytes);
@@ -83,7 +84,11 @@ class Poster {
   void wait_for_pieces(Endpoint& to, OutgoingMessage& message, std::uint64_t left);
   void let_wait(OutgoingMessage& message, Endpoint& to);
   static Status post_to_driver(OutgoingPacket& packet);
-  void count_sent(const Endpoint& to, std::uint64_t bytes);
+  void count_sent(const Endpoint& to, std::uint64_t bytes) {
+    DriverCounters& counters = core_.counters.drivers[to.route().driver];
+    ++counters.packets_sent;
+    counters.bytes_sent += bytes;
+  }
   void release(OutgoingPacket& packet);
 
   Core& core_;
@@ -98,19 +103,15 @@ template <typename Build>
 class Poster::LentPacket : public PacketWriter {
  public:
   LentPacket(Packet* packet, std::size_t bytes, std::uint64_t run_bytes, const Build& build)
-      : packet_(packet), left_(bytes), run_bytes_(run_bytes), build_(build) {}
-  std::size_t left() const override { return left_; }
-  std::uint64_t run_bytes() const override { return run_bytes_; }
-  void write(Segment room) override {
-    packet_->lend({room.data, std::min(room.size, left_)});
-    left_ -= packet_->bytes_room();
+      : PacketWriter(bytes, run_bytes), packet_(packet), build_(build) {}
+
+ private:
+  void write_next(Segment room) override {
+    packet_->lend(room);
     (void)build_(*packet_);  // lent memory always takes it
   }
 
- private:
   Packet* packet_;
-  std::size_t left_;
-  const std::uint64_t run_bytes_;
   const Build& build_;
 };
 

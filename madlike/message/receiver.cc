@@ -32,7 +32,7 @@ bool Receiver::take_short(Endpoint& from, Segment packet) {
   const std::size_t before = short_frame_bytes(header_bytes);
   const Segment payload{packet.begin() + before, packet.size - before};
   const std::uint32_t credit = short_frame_credit(packet);
-  if (!may_admit(from, credit, payload.size).ok() || !take(from, header, payload)) return false;
+  if (!admits(from, credit, payload.size) || !take(from, header, payload)) return false;
   admit(from, credit, payload.size);
   core_.return_credit(from, payload.size);
   count(from, packet.size);
@@ -58,7 +58,7 @@ bool Receiver::take_offered(Endpoint& from, Segment packet) {
   if (!is_offer(packet) || from.begun.left > 0 || !from.state.heard_hello() || from.foreign ||
       !decode_frame(packet, &frame).ok() || !frame.offered || frame.handler != kTaggedHandler ||
       !decode_tagged_header({packet.begin() + frame.header_at(), frame.header_bytes}, &header) ||
-      !may_admit(from, frame.credit, 0).ok()) {
+      !admits(from, frame.credit, 0)) {
     return false;
   }
   Offer offer(*this, from, frame);
@@ -210,8 +210,7 @@ Status Receiver::short_message(Endpoint& from, Segment packet, std::size_t heade
     return violation("a tagged message with a wrong header");
   }
   const Frame frame = decode_short_frame(packet, header_bytes, rest);
-  Status status = may_admit(from, frame.credit, frame.length);
-  if (status.error()) return status;
+  if (!admits(from, frame.credit, frame.length)) return why_not(from, frame.credit);
   admit(from, frame.credit, frame.length);
   begin(from, frame, rest);
   return deliver(from, frame, packet);
@@ -224,8 +223,7 @@ Status Receiver::message(Endpoint& from, const Frame& frame, Segment packet) {
   if (tagged && !decode_tagged_header(encoded, &header)) {
     return violation("a tagged message with a wrong header");
   }
-  Status status = may_admit(from, frame.credit, frame.head_bytes());
-  if (status.error()) return status;
+  if (!admits(from, frame.credit, frame.head_bytes())) return why_not(from, frame.credit);
   admit(from, frame.credit, frame.head_bytes());
   const Segment head{packet.begin() + frame.head_at(), packet.size - frame.head_at()};
   const bool whole = frame.id == 0 && from.begun.left == 0 && !frame.checked;
@@ -236,13 +234,14 @@ Status Receiver::message(Endpoint& from, const Frame& frame, Segment packet) {
   return deliver(from, frame, packet);
 }
 
-// A message came with so much credit and payload.
-Status Receiver::may_admit(const Endpoint& from, std::uint32_t credit, std::size_t head) const {
-  if (!from.credit.may_regain(credit)) return violation("more credit than it ever got");
-  if (head > core_.config.peer_credit - from.credit.charged()) {
-    return violation("a head without credit");
-  }
-  return {};
+// Whether a message may come with so much credit and payload, and what is wrong if it may not.
+bool Receiver::admits(const Endpoint& from, std::uint32_t credit, std::size_t head) const {
+  return from.credit.may_regain(credit) && head <= core_.config.peer_credit - from.credit.charged();
+}
+
+Status Receiver::why_not(const Endpoint& from, std::uint32_t credit) {
+  return violation(from.credit.may_regain(credit) ? "a head without credit"
+                                                  : "more credit than it ever got");
 }
 
 void Receiver::admit(Endpoint& from, std::uint32_t credit, std::size_t head) {

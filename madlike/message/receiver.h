@@ -49,7 +49,8 @@ class Receiver {
   Status hello(Endpoint& from, const Frame& frame, Segment body);
   Status short_message(Endpoint& from, Segment packet, std::size_t header_bytes, std::size_t rest);
   Status message(Endpoint& from, const Frame& frame, Segment packet);
-  Status may_admit(const Endpoint& from, std::uint32_t credit, std::size_t head) const;
+  bool admits(const Endpoint& from, std::uint32_t credit, std::size_t head) const;
+  static Status why_not(const Endpoint& from, std::uint32_t credit);
   static void admit(Endpoint& from, std::uint32_t credit, std::size_t head);
   void count(const Endpoint& from, std::uint64_t bytes);
   bool take(Endpoint& from, const TaggedHeader& header, Segment payload);

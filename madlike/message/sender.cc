@@ -311,37 +311,36 @@ template <typename Payload>
 class Sender::ShortPacket final : public PacketWriter {
  public:
   ShortPacket(Endpoint& to, const TaggedHeader& header, const Payload& payload)
-      : to_(to), header_(header), payload_(payload) {}
-  std::size_t bytes() const { return frame_bytes_ + payload_.bytes(); }
-  std::size_t left() const override { return written_ ? 0 : bytes(); }
-  std::uint64_t run_bytes() const override { return payload_.run_bytes(); }
-  void write(Segment room) override {
+      : PacketWriter(short_frame_bytes(bytes_of(header)) + payload.bytes(), payload.run_bytes()),
+        to_(to),
+        header_(header),
+        payload_(payload) {}
+
+ private:
+  void write_next(Segment room) override {
     const std::uint32_t credit = to_.credit.returnable();
     std::byte* const out = room.begin();
     encode_tagged_header(header_, out);
     encode_short_frame({out, bytes_of(header_)}, credit, out);
-    payload_.write(out + frame_bytes_);
+    payload_.write(room.end() - payload_.bytes());
     to_.credit.spend(payload_.bytes());
     to_.credit.we_spoke();
     to_.credit.returned(credit);
-    written_ = true;
   }
 
- private:
   Endpoint& to_;
   const TaggedHeader& header_;
-  const std::size_t frame_bytes_ = short_frame_bytes(bytes_of(header_));
   const Payload& payload_;
-  bool written_ = false;
 };
 
 template <typename Payload>
 bool Sender::post_short(Endpoint& to, const TaggedHeader& header, const Payload& payload) {
   ShortPacket<Payload> packet(to, header, payload);
-  const bool now = packet.bytes() <= to.link.lent_bytes && to.can_start() &&
+  const std::size_t bytes = packet.left();
+  const bool now = bytes <= to.link.lent_bytes && to.can_start() &&
                    payload.bytes() <= to.credit.available() &&
                    payload.bytes() <= eager_limit(core_.config, to.link);
-  if (!now || core_.config.checksum || !poster_.post_lent(to, packet, packet.bytes())) return false;
+  if (!now || core_.config.checksum || !poster_.post_lent(to, packet, bytes)) return false;
   core_.counters.staged_bytes += payload.bytes();
   return true;
 }

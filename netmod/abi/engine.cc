@@ -71,18 +71,6 @@ void raise_file_limit() {
   (void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/// Marks that a callback of the caller is running.
-class InCallback {
- public:
-  explicit InCallback(int* depth) : depth_(depth) { ++*depth_; }
-  ~InCallback() { --*depth_; }
-  InCallback(const InCallback&) = delete;
-  InCallback& operator=(const InCallback&) = delete;
-
- private:
-  int* depth_;
-};
-
 mad::Tuning tuning_of(const mad_config& config) {
   mad::Tuning out;
   out.flush_threshold = config.flush_threshold;
@@ -110,23 +98,6 @@ mad::Mode mode_of(mad_path path) {
     default:
       return mad::Mode::kAuto;
   }
-}
-
-// The counter of a message: the path it took, not the one asked for.
-mad_path path_taken(mad::Path path, mad_path asked) {
-  switch (path) {
-    case mad::Path::kContiguous:
-      return asked == MAD_PATH_OFF ? MAD_PATH_OFF : MAD_PATH_AUTO;
-    case mad::Path::kGather:
-      return MAD_PATH_GATHER;
-    case mad::Path::kHybrid:
-      return MAD_PATH_HYBRID;
-    case mad::Path::kPipeline:
-      return MAD_PATH_PIPELINE;
-    case mad::Path::kPack:
-      return MAD_PATH_PACK;
-  }
-  return MAD_PATH_AUTO;
 }
 
 // Bytes without a layout, and none, are one run in every mode: there is nothing to pack.
@@ -167,7 +138,7 @@ mad::Trace::Decision decision_of(const mad::Payload& payload, mad_path path, con
   decision.bytes = payload.bytes;
   decision.asked = path;
   decision.plan = plan;
-  decision.taken = path_taken(plan.path, path);
+  decision.taken = mad::path_taken(plan.path, path);
   return decision;
 }
 
@@ -423,16 +394,6 @@ Status mad_engine::send_at_once(mad_peer& to, std::uint8_t handler, mad::Segment
   return status;
 }
 
-void mad_engine::count_send(mad::Path path, mad_path asked, std::uint64_t bytes) {
-  if (bytes == 0) {
-    ++counters_.headers;
-    return;
-  }
-  const mad_path taken = path_taken(path, asked);
-  ++counters_.sends[taken];
-  counters_.send_bytes[taken] += bytes;
-}
-
 mad::Trace::Message mad_engine::trace_send(const mad_peer& to, const mad::Payload& payload,
                                            mad_path path, const mad::Plan& plan, const mad_op& op) {
   mad::Trace::Decision decision = decision_of(payload, path, plan, op);
@@ -487,14 +448,8 @@ Status mad_engine::receive_message(mad_incoming wanted, const mad::Payload& payl
   return status;
 }
 
-Status mad_engine::place_tagged(mad::Endpoint& from, mad::Segment bytes,
+Status mad_engine::place_layout(mad::Endpoint& from, mad::Segment bytes,
                                 const mad::Payload& payload, mad_path path) {
-  if (bytes.size == 0) return {};
-  if (payload.type == nullptr) {
-    mad::copy_bytes(payload.base, bytes.data, bytes.size);
-    count_receive(mad::Path::kContiguous, path, bytes.size);
-    return {};
-  }
   const mad::Policy& its_policy = policy(peers_.of(from));
   if (is_collected(payload, path)) {
     Status collected = place_collected(its_policy, bytes, payload, path);
@@ -526,12 +481,6 @@ Status mad_engine::place_collected(const mad::Policy& policy, mad::Segment bytes
     return no_memory_to_receive(bytes.size, plan);
   }
   return {};
-}
-
-void mad_engine::count_receive(mad::Path path, mad_path asked, std::uint64_t bytes) {
-  const mad_path taken = path_taken(path, asked);
-  ++counters_.recvs[taken];
-  counters_.recv_bytes[taken] += bytes;
 }
 
 Status mad_engine::start_receive(const mad_incoming& wanted, const mad::Payload& payload,
@@ -649,7 +598,7 @@ void mad_engine::on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segm
   }
   mad_incoming* const incoming =
       message == nullptr ? nullptr : incoming_.acquire(arrived_from(from, message, payload_bytes));
-  const InCallback scope(&callback_depth_);
+  const mad::InCallback scope(&callback_depth_);
   callbacks_.on_message(context_, &peer, handler, header.data, header.size, payload_bytes,
                         incoming);
 }
@@ -685,7 +634,7 @@ void mad_engine::finish_send(mad::SendOperation& operation, const Status& status
 void mad_engine::tell_sent(mad_op* op, const Status& status) {
   const int code = mad::to_abi(status);
   if (callbacks_.on_sent == nullptr) return;
-  const InCallback scope(&callback_depth_);
+  const mad::InCallback scope(&callback_depth_);
   callbacks_.on_sent(context_, op, code);
 }
 
@@ -706,15 +655,8 @@ void mad_engine::tell_received(mad_op* op, mad_receive* receive, std::uint64_t b
   if (receive != nullptr) return tagged_.finished(*receive, bytes, status);
   const int code = mad::to_abi(status);
   if (callbacks_.on_received == nullptr) return;
-  const InCallback scope(&callback_depth_);
+  const mad::InCallback scope(&callback_depth_);
   callbacks_.on_received(context_, op, bytes, code);
-}
-
-void mad_engine::tell_tagged(mad_op* op, const mad_arrival* arrival, const Status& status) {
-  const int code = mad::to_abi(status);
-  if (callbacks_.on_tagged == nullptr) return;
-  const InCallback scope(&callback_depth_);
-  callbacks_.on_tagged(context_, op, arrival, code);
 }
 
 // A peer that the caller never heard of goes unannounced; if it is asked for later, it is connected
@@ -728,7 +670,7 @@ void mad_engine::on_peer_gone(mad::Endpoint& endpoint, const Status& status) {
   if (peer == nullptr) return;
   if (closing_ || callbacks_.on_peer_gone == nullptr) return;
   const std::string why(status.message());
-  const InCallback scope(&callback_depth_);
+  const mad::InCallback scope(&callback_depth_);
   callbacks_.on_peer_gone(context_, peer, peer->status, why.c_str());
 }
 

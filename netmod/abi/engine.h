@@ -17,6 +17,7 @@
 #include "datatype_path/plan/plan.h"
 #include "datatype_path/transfer/receive_transfer.h"
 #include "datatype_path/transfer/send_transfer.h"
+#include "madlike/base/copy_bytes.h"
 #include "madlike/base/status.h"
 #include "madlike/message/messenger.h"
 #include "madlike/message/session/operations.h"
@@ -50,6 +51,35 @@ struct ReceiveOperation final : IncomingOperation {
   mad_op* op;
   mad_receive* receive;  // of a tagged message; else null
 };
+
+/// Marks that a callback of the caller is running.
+class InCallback {
+ public:
+  explicit InCallback(int* depth) : depth_(depth) { ++*depth_; }
+  ~InCallback() { --*depth_; }
+  InCallback(const InCallback&) = delete;
+  InCallback& operator=(const InCallback&) = delete;
+
+ private:
+  int* depth_;
+};
+
+/// The counter of a message: the path it took, not the one asked for.
+inline mad_path path_taken(Path path, mad_path asked) {
+  switch (path) {
+    case Path::kContiguous:
+      return asked == MAD_PATH_OFF ? MAD_PATH_OFF : MAD_PATH_AUTO;
+    case Path::kGather:
+      return MAD_PATH_GATHER;
+    case Path::kHybrid:
+      return MAD_PATH_HYBRID;
+    case Path::kPipeline:
+      return MAD_PATH_PIPELINE;
+    case Path::kPack:
+      return MAD_PATH_PACK;
+  }
+  return MAD_PATH_AUTO;
+}
 
 }  // namespace mad
 
@@ -129,7 +159,18 @@ struct mad_engine final : private mad::MessageEvents {
                              std::uint64_t* received);
   /// The same for one that is here and is nobody's any more.
   mad::Status place_tagged(mad::Endpoint& from, mad::Segment bytes, const mad::Payload& payload,
-                           mad_path path);
+                           mad_path path) {
+    if (bytes.size == 0) return {};
+    if (payload.type != nullptr) return place_layout(from, bytes, payload, path);
+    place_run(bytes, payload, path);
+    return {};
+  }
+  /// The same of a run.
+  void place_run(mad::Segment bytes, const mad::Payload& payload, mad_path path) {
+    if (bytes.size == 0) return;
+    mad::copy_bytes(payload.base, bytes.data, bytes.size);
+    count_receive(mad::Path::kContiguous, path, bytes.size);
+  }
   /// The same for payload that is offered, where it is placed in one run; false: it was not.
   bool place_offered(std::uint64_t bytes, mad::OfferedPayload& offered, const mad::Payload& payload,
                      mad_path path);
@@ -143,7 +184,12 @@ struct mad_engine final : private mad::MessageEvents {
     return from == nullptr ? messenger_->take_from_any(waits) : messenger_->take_from(*from, waits);
   }
   void discard(const mad_incoming& incoming);
-  void tell_tagged(mad_op* op, const mad_arrival* arrival, const mad::Status& status);
+  /// `status` is MAD_SUCCESS or an error of the C interface.
+  void tell_tagged(mad_op* op, const mad_arrival* arrival, int status) {
+    if (callbacks_.on_tagged == nullptr) return;
+    const mad::InCallback scope(&callback_depth_);
+    callbacks_.on_tagged(context_, op, arrival, status);
+  }
   void tell_sent(mad_op* op, const mad::Status& status);
 
   /// Memory that peers access by the first fabric that can; kAgain: none can, or what this engine
@@ -199,11 +245,25 @@ struct mad_engine final : private mad::MessageEvents {
                              mad_op* op);
   mad::Status send_at_once(mad_peer& to, std::uint8_t handler, mad::Segment header,
                            const mad::Payload& payload, mad_path path, const mad::Plan& plan);
-  /// place_tagged() by path pack.
+  /// place_tagged() of at least one byte of a layout, and that by path pack.
+  [[gnu::noinline]] mad::Status place_layout(mad::Endpoint& from, mad::Segment bytes,
+                                             const mad::Payload& payload, mad_path path);
   static mad::Status place_collected(const mad::Policy& policy, mad::Segment bytes,
                                      const mad::Payload& payload, mad_path path);
-  void count_send(mad::Path path, mad_path asked, std::uint64_t bytes);
-  void count_receive(mad::Path path, mad_path asked, std::uint64_t bytes);
+  void count_send(mad::Path path, mad_path asked, std::uint64_t bytes) {
+    if (bytes == 0) {
+      ++counters_.headers;
+      return;
+    }
+    const mad_path taken = mad::path_taken(path, asked);
+    ++counters_.sends[taken];
+    counters_.send_bytes[taken] += bytes;
+  }
+  void count_receive(mad::Path path, mad_path asked, std::uint64_t bytes) {
+    const mad_path taken = mad::path_taken(path, asked);
+    ++counters_.recvs[taken];
+    counters_.recv_bytes[taken] += bytes;
+  }
   void give_back_operations();
   void release_gone();
   mad::Trace::Message trace_send(const mad_peer& to, const mad::Payload& payload, mad_path path,
@@ -264,8 +324,9 @@ struct mad_engine final : private mad::MessageEvents {
   std::unique_ptr<mad::Messenger> messenger_;  // last: what it holds lives above
 };
 
-inline bool mad_engine::send_short(mad_peer& to, const mad::TaggedHeader& header, mad::Segment run,
-                                   mad_path path) {
+[[gnu::always_inline]] inline bool mad_engine::send_short(mad_peer& to,
+                                                          const mad::TaggedHeader& header,
+                                                          mad::Segment run, mad_path path) {
   if (is_self(to)) {
     const mad::Payload payload{run.data, run.size, nullptr, run.size};
     return tagged_.send_to_self(header, false, payload, nullptr).ok();

@@ -29,13 +29,19 @@ constexpr std::uint64_t kFewElements = UINT32_MAX, kFewBytes = INT32_MAX;
 int check_any_payload(const char* function, const void* base, std::uint64_t count,
                       const mad_type* type, int path, Payload* out);
 /// Reads memory that is to be sent, or received into.
-inline int check_payload(const char* function, const void* base, std::uint64_t count,
-                         const mad_type* type, const mad_path& given_path, Payload* out) {
+[[gnu::always_inline]] inline int check_payload(const char* function, const void* base,
+                                                std::uint64_t count, const mad_type* type,
+                                                const mad_path& given_path, Payload* out) {
   const int path = c_value(given_path);
   const bool is_run = type == nullptr && base != nullptr && path >= 0 && path < MAD_PATH_COUNT;
   const bool is_layout = type != nullptr && path == MAD_PATH_AUTO && type->compiled() != nullptr &&
                          count <= kFewElements && type->program->size() <= kFewBytes;
-  if (!is_run && !is_layout) return check_any_payload(function, base, count, type, path, out);
+  if (!is_run && !is_layout) {
+    Payload other;  // so that `out`, whose address nobody gets, may be in registers
+    const int error = check_any_payload(function, base, count, type, path, &other);
+    *out = other;
+    return error;
+  }
   out->base = const_cast<void*>(base);  // what is sent is not written to
   out->count = count;
   out->type = type;

@@ -29,15 +29,14 @@ class SlabPool {
     if (free_ == nullptr) grow();
     Cell* const cell = free_;
     T* const object = new (cell->storage) T(std::forward<Arguments>(arguments)...);
-    free_ = cell->next_free;
-    cell->live = true;
+    free_ = std::exchange(cell->next_free, cell);
     return object;
   }
 
   void release(T* object) {
     object->~T();
-    auto* const cell = reinterpret_cast<Cell*>(object);  // storage is a cell's first member
-    cell->live = false;
+    auto* const storage = reinterpret_cast<std::byte*>(object);
+    auto* const cell = reinterpret_cast<Cell*>(storage - offsetof(Cell, storage));
     cell->next_free = free_;
     free_ = cell;
   }
@@ -47,23 +46,25 @@ class SlabPool {
   void for_each(Function&& function) {
     for (const auto& slab : slabs_) {
       for (std::size_t i = 0; i < kPerSlab; ++i) {
-        if (slab[i].live) function(*std::launder(reinterpret_cast<T*>(slab[i].storage)));
+        if (slab[i].next_free != &slab[i]) continue;
+        function(*std::launder(reinterpret_cast<T*>(slab[i].storage)));
       }
     }
   }
 
  private:
-  struct Cell {
+  // What is used first of an object stands in the line that its link is in.
+  static constexpr std::size_t kLine = 64;
+  static constexpr std::size_t kAlignment = sizeof(T) < kLine ? alignof(T) : kLine;
+  struct alignas(kAlignment) Cell {
+    Cell* next_free;  // itself: the object lives
     alignas(T) std::byte storage[sizeof(T)];
-    Cell* next_free;
-    bool live;
   };
 
   void grow() {
     slabs_.push_back(std::unique_ptr<Cell[]>(new Cell[kPerSlab]));
     for (std::size_t i = kPerSlab; i > 0; --i) {
       Cell& cell = slabs_.back()[i - 1];
-      cell.live = false;
       cell.next_free = free_;
       free_ = &cell;
     }

@@ -37,7 +37,8 @@ int wrong_wanted(const char* function, const mad_engine* engine, const mad_envel
 }
 
 // Of a receive or probe.
-int check_wanted(const char* function, const mad_engine* engine, const mad_envelope* wanted) {
+[[gnu::always_inline]] inline int check_wanted(const char* function, const mad_engine* engine,
+                                               const mad_envelope* wanted) {
   const bool right = engine != nullptr && !engine->closing() && wanted != nullptr &&
                      wanted->source >= MAD_ANY_SOURCE && wanted->tag >= MAD_ANY_TAG;
   return right ? static_cast<int>(MAD_SUCCESS) : wrong_wanted(function, engine, wanted);

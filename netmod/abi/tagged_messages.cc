@@ -6,6 +6,7 @@
 
 #include "madlike/base/sentence.h"
 #include "netmod/abi/engine.h"
+#include "netmod/abi/errors.h"
 
 namespace mad {
 namespace {
@@ -24,12 +25,22 @@ mad_arrival arrival_of(const TaggedHeader& header, std::uint64_t payload_bytes) 
 
 }  // namespace
 
+// Of what was received, or was not.
+[[gnu::always_inline]] inline void TaggedMessages::finish(mad_receive& receive,
+                                                          mad_arrival* arrival, std::uint64_t bytes,
+                                                          int status) {
+  mad_op* const op = receive.op;
+  arrival->received = bytes;
+  receives_.release(&receive);
+  engine_.tell_tagged(op, arrival, status);
+}
+
 Status TaggedMessages::send_to_self(const TaggedHeader& header, bool answered,
                                     const Payload& payload, mad_op* op) {
   mad_arrival arrival = arrival_of(header, payload.bytes);
   if (PostedReceive* const found = matcher_.take(header.envelope)) {
     auto& receive = static_cast<mad_receive&>(*found);
-    finish(receive, &arrival, own_.receive(payload, receive.payload.get()), {});
+    finish(receive, &arrival, own_.receive(payload, receive.payload.get()), MAD_SUCCESS);
     return {};
   }
   SelfMessage* waits = answered ? nullptr : own_.keep(payload);
@@ -52,10 +63,10 @@ Status TaggedMessages::send_to_self(const TaggedHeader& header, bool answered,
 
 Status TaggedMessages::receive(const Envelope& wanted, const Payload& payload, mad_path path,
                                mad_op* op, mad_receive** receive, mad_arrival* arrival) {
-  mad_message* const message = find(wanted);
-  if (message != nullptr) {
+  if (mad_message* const message = find(wanted)) {
+    const Payload its = payload;  // so that `payload` may be in registers
     claim(*message);
-    return this->receive(*message, payload, path, op, receive, arrival);
+    return this->receive(*message, its, path, op, receive, arrival);
   }
   mad_receive* const waiting = receives_.acquire(payload, path, op);
   (void)matcher_.post(*waiting, wanted);
@@ -184,7 +195,7 @@ bool TaggedMessages::take_offered(const TaggedHeader& header, std::uint64_t byte
   }
   matcher_.cancel(receive);
   mad_arrival arrival = arrival_of(header, bytes);
-  finish(receive, &arrival, bytes, {});
+  finish(receive, &arrival, bytes, MAD_SUCCESS);
   return true;
 }
 
@@ -194,9 +205,15 @@ bool TaggedMessages::take(Endpoint& from, const TaggedHeader& header, Segment pa
   if (found == nullptr) return false;
   auto& receive = static_cast<mad_receive&>(*found);
   mad_arrival arrival = arrival_of(header, payload.size);
-  payload.size = std::min<std::uint64_t>(payload.size, receive.payload.get().bytes);
-  const Status status = engine_.place_tagged(from, payload, receive.payload.get(), receive.path);
-  finish(receive, &arrival, payload.size, status);
+  const Payload& its = receive.payload.get();
+  payload.size = std::min<std::uint64_t>(payload.size, its.bytes);
+  if (its.type == nullptr) {
+    engine_.place_run(payload, its, receive.path);
+    finish(receive, &arrival, payload.size, MAD_SUCCESS);
+  } else {
+    const Status status = engine_.place_tagged(from, payload, its, receive.path);
+    finish(receive, &arrival, status.ok() ? payload.size : 0, to_abi(status));
+  }
   return true;
 }
 
@@ -229,22 +246,14 @@ KeptValue TaggedMessages::keep(mad_arrival* arrival) {
 void TaggedMessages::finished(mad_receive& receive, std::uint64_t bytes, const Status& status) {
   mad_arrival arrival = receive.arrival;
   const KeptValue value = std::move(receive.value);
-  finish(receive, &arrival, bytes, status);
-}
-
-void TaggedMessages::finish(mad_receive& receive, mad_arrival* arrival, std::uint64_t bytes,
-                            const Status& status) {
-  mad_op* const op = receive.op;
-  arrival->received = status.ok() ? bytes : 0;
-  receives_.release(&receive);
-  engine_.tell_tagged(op, arrival, status);
+  finish(receive, &arrival, status.ok() ? bytes : 0, to_abi(status));
 }
 
 void TaggedMessages::give_back(const Status& why) {
   for_each_waiting([&](mad_receive& receive) {
     mad_op* const op = receive.op;
     (void)cancel(receive);
-    engine_.tell_tagged(op, nullptr, why);
+    engine_.tell_tagged(op, nullptr, to_abi(why));
   });
   matcher_.for_each_message([this](ArrivedMessage& message) { matcher_.remove(message); });
   own_.give_back_senders([&](mad_op* sender) { engine_.tell_sent(sender, why); });

@@ -68,6 +68,7 @@ class KeptValue {
 struct mad_receive final : mad::PostedReceive {
   mad_receive(const mad::Payload& its_payload, mad_path its_path, mad_op* its_op)
       : payload(its_payload), path(its_path), op(its_op) {}
+  [[gnu::always_inline]] inline ~mad_receive() = default;
   const mad::HeldPayload payload;
   const mad_path path;
   mad_op* const op;
@@ -167,8 +168,7 @@ class TaggedMessages {
   void tell_next(const TaggedHeader& header, std::uint64_t bytes);
   bool take_next(Endpoint& from, const TaggedHeader& header, Segment payload);
   bool take_next_offered(const TaggedHeader& header, std::uint64_t bytes, OfferedPayload& offered);
-  void finish(mad_receive& receive, mad_arrival* arrival, std::uint64_t bytes,
-              const Status& status);
+  void finish(mad_receive& receive, mad_arrival* arrival, std::uint64_t bytes, int status);
   void receive_own(mad_message& message, const Payload& payload, mad_arrival* arrival);
   void release_own(mad_message& message);
   KeptValue keep(mad_arrival* arrival);

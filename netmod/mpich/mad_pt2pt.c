@@ -9,6 +9,9 @@
 #include "mad_fields.h"
 #include "mad_sendrecv.h"
 
+/* What every message passes through, and calls of which are a tenth of its way. */
+#define IN_LINE ATTRIBUTE((always_inline)) static inline
+
 #define REQUEST_REFERENCES 2 /* the program's, and ours until it is complete */
 
 /* What a collective operation has to say of itself is one of three values; a message's flags have
@@ -24,7 +27,7 @@ static uint32_t flags_of(MPIR_Errflag_t errflag) {
 }
 
 /* Of a collective operation that says it in the tag, whose own bits are not to be matched. */
-static uint32_t flags_in(int tag) {
+static inline uint32_t flags_in(int tag) {
   if (likely(!MPIR_TAG_CHECK_ERROR_BIT(tag))) return 0;
   return flags_of(MPIR_TAG_CHECK_PROC_FAILURE_BIT(tag) ? MPIR_ERR_PROC_FAILED : MPIR_ERR_OTHER);
 }
@@ -36,7 +39,7 @@ static int no_requests(void) {
                               "**nomemreq", 0);
 }
 
-static MPIR_Request* create_request(MPIR_Request_kind_t kind, MPIR_Comm* comm) {
+IN_LINE MPIR_Request* create_request(MPIR_Request_kind_t kind, MPIR_Comm* comm) {
   MPIR_Request* request;
 
   MPIDI_CH4_REQUEST_CREATE(request, kind, 0, REQUEST_REFERENCES);
@@ -333,7 +336,7 @@ static void set_wanted(MPIR_Request* rreq) {
 }
 
 /* The receive's memory is the program's again.  `arrival` NULL: no message came. */
-static void complete_receive(MPIR_Request* rreq, MPI_Aint bytes, const mad_arrival* arrival) {
+IN_LINE void complete_receive(MPIR_Request* rreq, MPI_Aint bytes, const mad_arrival* arrival) {
   MPIDI_MAD_AM(rreq)->receive = NULL;
   if (unlikely(MPIDI_MAD_AM(rreq)->recv.buffer)) MPL_free(MPIDI_MAD_AM(rreq)->recv.buffer);
   MPIR_STATUS_SET_COUNT(rreq->status, bytes);
@@ -365,19 +368,16 @@ static inline bool came_plainly(MPIR_Request* rreq, const mad_arrival* arrival, 
          HANDLE_IS_BUILTIN(MPIDIG_REQUEST(rreq, datatype));
 }
 
-static void receive_done(MPIR_Request* rreq, const mad_arrival* arrival, int status) {
-  MPI_Aint bytes = (MPI_Aint)arrival->received;
+/* What came otherwise is looked at. */
+static void look_at_received(MPIR_Request* rreq, const mad_arrival* arrival, int status) {
+  MPI_Aint bytes;
   int error = MPI_SUCCESS;
 
-  set_source(rreq, arrival);
-  if (likely(came_plainly(rreq, arrival, status))) {
-    complete_receive(rreq, bytes, arrival);
-    return;
-  }
   if (unlikely(status < 0)) {
     fail_receive(rreq, MPIDI_MAD_request_error(rreq, status), NULL);
     return;
   }
+  bytes = (MPI_Aint)arrival->received;
   rreq->status.MPI_ERROR = error_of(arrival->flags);
   if (unlikely(arrival->sent > arrival->received && !rreq->status.MPI_ERROR))
     rreq->status.MPI_ERROR = MPIDIG_ERR_TRUNCATE(arrival->received, arrival->sent);
@@ -389,6 +389,14 @@ static void receive_done(MPIR_Request* rreq, const mad_arrival* arrival, int sta
     fail_receive(rreq, error, arrival);
   else
     complete_receive(rreq, bytes, arrival);
+}
+
+IN_LINE void receive_done(MPIR_Request* rreq, const mad_arrival* arrival, int status) {
+  set_source(rreq, arrival);
+  if (likely(came_plainly(rreq, arrival, status)))
+    complete_receive(rreq, (MPI_Aint)arrival->received, arrival);
+  else
+    look_at_received(rreq, arrival, status);
 }
 
 void MPIDI_MAD_on_tagged(void* context, mad_op* op, const mad_arrival* arrival, int status) {
@@ -414,8 +422,8 @@ static int receive_into_buffer(MPIDI_MAD_transfer_t* transfer, uint64_t bytes,
 }
 
 /* Describes where the message goes. */
-static int prepare_receive(MPIR_Request* rreq, void* buf, MPI_Aint count, MPI_Datatype datatype,
-                           MPIDI_MAD_layout_t* layout, mad_path* path) {
+IN_LINE int prepare_receive(MPIR_Request* rreq, void* buf, MPI_Aint count, MPI_Datatype datatype,
+                            MPIDI_MAD_layout_t* layout, mad_path* path) {
   int mpi_errno = MPI_SUCCESS;
   MPIDI_MAD_am_request_t* am = MPIDI_MAD_AM(rreq);
   mad_op* op = (mad_op*)&am->recv.slot;
@@ -519,7 +527,7 @@ static int start_receive(void* buf, MPI_Aint count, MPI_Datatype datatype, int s
   MPIR_Request* rreq = create_request(MPIR_REQUEST_KIND__RECV, comm);
   const mad_envelope wanted = wanted_by(source, tag, comm, context_offset);
   MPIDI_MAD_layout_t layout;
-  mad_arrival arrival = {.envelope = {source, tag, wanted.context}};
+  mad_arrival arrival;
   mad_path path;
   int status, error;
 
@@ -533,6 +541,7 @@ static int start_receive(void* buf, MPI_Aint count, MPI_Datatype datatype, int s
     fail_receive(rreq, error, NULL);
     return MPI_SUCCESS;
   }
+  arrival.envelope = (mad_envelope){source, tag, wanted.context}; /* if it says nothing else */
   status = mad_tagged_receive(MPIDI_MAD_global.engine, &wanted, layout.base, layout.count,
                               layout.type, path, (mad_op*)&MPIDI_MAD_AM(rreq)->recv.slot,
                               &MPIDI_MAD_AM(rreq)->receive, &arrival);

@@ -13,23 +13,19 @@ namespace {
 class BytesWriter final : public PacketWriter {
  public:
   explicit BytesWriter(const Bytes& bytes, std::uint64_t run_bytes = UINT64_MAX)
-      : bytes_(bytes), run_bytes_(run_bytes) {}
-  std::size_t left() const override { return bytes_.size() - written_; }
-  std::uint64_t run_bytes() const override { return run_bytes_; }
-  void write(Segment room) override {
-    ++writes;
-    EXPECT_GT(left(), 0u);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(room.data) % 8, 0u);
-    const std::size_t size = std::min(room.size, left());
-    EXPECT_GT(size, 0u);
-    std::memcpy(room.data, bytes_.data() + written_, size);
-    written_ += size;
-  }
+      : PacketWriter(bytes.size(), run_bytes), bytes_(bytes) {}
   int writes = 0;
 
  private:
+  void write_next(Segment room) override {
+    ++writes;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(room.data) % 8, 0u);
+    EXPECT_GT(room.size, 0u);
+    std::memcpy(room.data, bytes_.data() + written_, room.size);
+    written_ += room.size;
+  }
+
   const Bytes& bytes_;
-  const std::uint64_t run_bytes_;
   std::size_t written_ = 0;
 };
 

@@ -113,21 +113,21 @@ Status FaultyDriver::post_tapped(ConnectionId connection, SegmentList packet, vo
 class FaultyDriver::TappedWriter final : public PacketWriter {
  public:
   TappedWriter(FaultyDriver& driver, PacketWriter& inner, bool first)
-      : driver_(driver), inner_(inner), first_(first) {}
-  std::size_t left() const override { return inner_.left(); }
-  std::uint64_t run_bytes() const override { return inner_.run_bytes(); }
-  void write(Segment room) override {
-    const std::size_t before = inner_.left();
-    inner_.write(room);
+      : PacketWriter(inner.left(), inner.run_bytes()),
+        driver_(driver),
+        inner_(inner),
+        first_(first) {}
+
+ private:
+  void write_next(Segment written) override {
+    inner_.write(written);
     if (!first_) return;
-    const Segment written{room.data, before - inner_.left()};
     driver_.plan_.tap->posting(written, left());
     if (!driver_.flip(written, left())) return;
     ++driver_.counts_.flipped_bits;
     driver_.plan_.tap->damaged(written, left());
   }
 
- private:
   FaultyDriver& driver_;
   PacketWriter& inner_;
   const bool first_;

@@ -34,19 +34,17 @@ std::unique_ptr<Driver> open() {
 class LyingWriter final : public PacketWriter {
  public:
   LyingWriter(const std::vector<std::byte>& bytes, std::size_t said)
-      : bytes_(bytes), said_(std::max<std::size_t>(said, 1)) {}
-  std::size_t left() const override { return said_; }
-  void write(Segment room) override {
+      : PacketWriter(std::max<std::size_t>(said, 1)), bytes_(bytes) {}
+
+ private:
+  void write_next(Segment room) override {
     const std::size_t size = std::min(room.size, bytes_.size() - done_);
     std::memset(room.data, 0, room.size);
     std::memcpy(room.data, bytes_.data() + done_, size);
     done_ += size;
-    said_ -= std::min(said_, room.size);
   }
 
- private:
   const std::vector<std::byte>& bytes_;
-  std::size_t said_;
   std::size_t done_ = 0;
 };
 

@@ -16,7 +16,7 @@ communicator of one process leaves MPICH's own way for messages to itself once i
 few fields made, committed and freed by the netmod, and MPICH's datatype engine told of them when it needs them (ADR 52). Some have the
 engine pack, unpack and copy what MPICH moves within a process (ADR 54). Four have MPICH ask the launcher that the
 netmod chooses: PMI-1's or PMIx's (ADR 63). Four send what leaves at once before the receive of the same call (ADR 64).
-Five have the table of collective algorithms searched by an operation's signature where it is (ADR 69). One has reductions made by MPI's own
+Five have the table of collective algorithms searched by an operation's signature where it is (ADR 69). One has waits not look for VCIs where there is one. One has reductions made by MPI's own
 operators, and five have those vectorized for the processor that is there.
 An edit is applied once and recognised when already there.
 """
@@ -781,6 +781,18 @@ EDITS = (
         " << (8 * SIZEOF_INT)) +",
         True,
         "a status with the mark of mad_piggyback.c has 42 bits of count, and the number of a value that came along",
+    ),
+    Edit(
+        "src/mpid/ch4/src/ch4_wait.h",
+        "    int idx = 0;\n    for (int i = 0; i < n; i++) {\n",
+        "    int idx = 0;\n"
+        "    if (MPIDI_CH4_MAX_VCIS == 1) {\n"
+        "        state->vci[idx++] = 0;\n"
+        "        n = 0;\n"
+        "    }\n"
+        "    for (int i = 0; i < n; i++) {\n",
+        False,
+        "each request was asked for its VCI by each wait and test, where there is one",
     ),
     Edit(
         "src/mpid/ch4/src/ch4_self.h",

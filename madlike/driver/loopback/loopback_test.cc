@@ -206,16 +206,10 @@ TEST_F(LoopbackTest, WritesWhoseCompletionsNobodyTakesFillTheQueue) {
 /// A packet whose every byte is 3.
 class Threes : public PacketWriter {
  public:
-  explicit Threes(std::size_t size) : left_(size) {}
-  std::size_t left() const override { return left_; }
-  void write(Segment room) override {
-    const std::size_t size = std::min(left_, room.size);
-    std::fill_n(room.begin(), size, std::byte{3});
-    left_ -= size;
-  }
+  using PacketWriter::PacketWriter;
 
  private:
-  std::size_t left_;
+  void write_next(Segment room) override { std::fill_n(room.begin(), room.size, std::byte{3}); }
 };
 
 TEST_F(LoopbackTest, NothingIsPostedWhileItConnects) {

@@ -13,20 +13,18 @@ namespace mad {
 /// The packet is no longer than the room.
 class SegmentsWriter final : public PacketWriter {
  public:
-  explicit SegmentsWriter(SegmentList packet) : packet_(packet), left_(packet.bytes()) {}
-  std::size_t left() const override { return left_; }
-  void write(Segment room) override {
+  explicit SegmentsWriter(SegmentList packet) : PacketWriter(packet.bytes()), packet_(packet) {}
+
+ private:
+  void write_next(Segment room) override {
     std::byte* out = room.begin();
     for (const Segment& segment : packet_) {
       copy_bytes(out, segment.data, segment.size);
       out += segment.size;
     }
-    left_ = 0;
   }
 
- private:
   const SegmentList packet_;
-  std::size_t left_;
 };
 
 }  // namespace mad

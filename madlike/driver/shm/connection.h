@@ -27,6 +27,8 @@ namespace mad {
 
 using ShmWriter = RingWriter<ShmMemory>;
 using ShmReader = RingReader<ShmMemory>;
+static_assert(ShmWriter::enough_for(kShmPieceBytes) <= kShmPieceLimit);
+static_assert(ShmWriter::enough_for(kShmSmallLimit / 4) <= kShmSmallLimit);
 using ShmPulls = PullQueue<64>;
 
 /// Wakes a peer.
@@ -92,7 +94,8 @@ struct ShmConnection : ConnectedRecord {
   StagingTimesByRun staging_times;
   std::size_t limit = kShmSmallLimit;    // bytes of the ring that are used
   std::size_t charged = 0;               // bytes of the engine's memory limit
-  std::size_t lately = 0;                // bytes of records that were written
+  std::size_t lately = 0;                // bytes of records that were written, not in turns
+  std::uint64_t had_read = 0;            // of the peer's ring, when we wrote last
   PolledClock::time_point counts_since;  // since when
   bool sent_long = false;                // content, since the last look at what may shrink
   bool shrinks = false;                  // the ring begins anew, and then gives memory back

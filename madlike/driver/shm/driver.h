@@ -25,6 +25,8 @@ inline constexpr std::uint64_t kShmLetters = ~std::uint64_t{0}, kShmWakes = kShm
                                kShmTimer = kShmLetters - 2;
 /// Between two looks whether a peer that has not answered is still there.
 inline constexpr std::chrono::milliseconds kShmProbeEvery{250};
+/// So many bytes of records, of which half are forgotten at each look, are worth a longer lap.
+inline constexpr std::size_t kShmBusy = std::size_t{1} << 20;
 /// Who finds a full box leaves its owner so much time to read.
 inline constexpr std::chrono::milliseconds kShmBoxFull{1};
 
@@ -123,7 +125,24 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   void check_deadlines();
 
   // post.cc
-  bool reserve(ShmConnection& connection, std::size_t content);
+  /// Makes room for a record, and counts it.  False: there is none.
+  [[gnu::always_inline]] inline bool reserve(ShmConnection& connection, std::size_t content) {
+    const bool is_long = content > kShmSmallLimit / 4;
+    const bool fits =
+        !is_long && !connection.shrinks && connection.out->reserve(content, connection.limit);
+    if (!fits && !make_room(connection, content, is_long)) return false;
+    // What is sent in turns is no stream: the shorter its lap, the sooner a line comes over.
+    const std::uint64_t read = connection.in->position();
+    if (!is_long && std::exchange(connection.had_read, read) != read) return true;
+    if (connection.lately == 0) connection.counts_since = clock_.now();
+    connection.lately += RingShape::record_bytes(content);
+    if (is_long) {
+      connection.sent_long = true;
+      connection.shrinks = false;
+    }
+    if (connection.lately > kShmBusy) widen_if_busy(connection, content);
+    return true;
+  }
   void write_runs(PacketWriter& writer, StagingTimes& times, Segment room);
   [[gnu::noinline]] Status no_room(const ShmConnection& connection);
 
@@ -139,8 +158,8 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   bool charge(ShmConnection& connection, std::size_t bytes);
   bool grow(ShmConnection& connection, std::size_t content);
   bool widen(ShmConnection& connection, std::size_t limit);
-  bool find_room(ShmConnection& connection, std::size_t content, bool is_long);
-  void count(ShmConnection& connection, std::size_t content, bool is_long);
+  bool make_room(ShmConnection& connection, std::size_t content, bool is_long);
+  void widen_if_busy(ShmConnection& connection, std::size_t content);
   void widen_for_speed(ShmConnection& connection, std::size_t limit);
   void shrink_idle();
   static std::size_t choose_sustained_limit();

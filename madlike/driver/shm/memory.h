@@ -48,7 +48,7 @@ class ShmMemory {
 
   /// Lines behind the next mark that are fetched for writing at a time.  Of 1, 4, 8 and 16 lines, 8
   /// and 16 were the fastest for a row of messages of 0 to 32 bytes (perf/results.md).
-  static constexpr std::size_t kFetchedLines = 8;
+  static constexpr std::size_t kFetchedLines = 8, kMostFetchedLines = 28;
   std::uint64_t load_mark(std::size_t offset) {
     return mark(offset).load(std::memory_order_acquire);
   }

@@ -14,13 +14,6 @@ constexpr std::size_t kStagedFrom = 2048;
 
 }  // namespace
 
-bool ShmDriver::reserve(ShmConnection& connection, std::size_t content) {
-  const bool is_long = content > kShmSmallLimit / 4;
-  if (!find_room(connection, content, is_long)) return false;
-  count(connection, content, is_long);
-  return true;
-}
-
 Status ShmDriver::no_room(const ShmConnection& connection) {
   if (!connection.out->corrupt()) return StatusCode::kAgain;
   Status why(StatusCode::kProtocol, "shm: process " + std::to_string(connection.peer.pid) +

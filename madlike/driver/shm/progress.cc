@@ -35,6 +35,15 @@ int looks_at(std::size_t peers, Driver::Look look) {
 
 }  // namespace
 
+// The writer may wait for the memory that a wrap skips.
+ShmReader::Found ShmDriver::peek(ShmConnection& connection, RingMark* mark) {
+  ShmReader& in = *connection.in;
+  const std::uint64_t begin = in.position();
+  const auto found = in.peek(mark);
+  if (in.position() != begin && connection.kept.empty()) in.give_back(in.position());
+  return found;
+}
+
 std::size_t ShmDriver::poll(Completion* out, std::size_t capacity) {
   end_all_due();
   if (looking_is_due()) look();
@@ -90,9 +99,12 @@ Segment ShmDriver::next_packet_of(ConnectionId connection, bool waits) {
 
 // The next record of a connection has arrived.
 Segment ShmDriver::whole_packet(ShmConnection& connection) {
-  const bool whole = connection.state == State::kConnected && !connection.in_pieces &&
-                     peek(connection, &next_mark_) == ShmReader::Found::kPacket &&
-                     next_mark_.left == 0;
+  const auto finds_whole = [&] {
+    return connection.in->finds_whole(&next_mark_) ||
+           (peek(connection, &next_mark_) == ShmReader::Found::kPacket && next_mark_.left == 0);
+  };
+  const bool whole =
+      connection.state == State::kConnected && !connection.in_pieces && finds_whole();
   connection.served = connection.served && whole;
   if (!whole) return {};
   next_ = connection.id;
@@ -106,15 +118,6 @@ void ShmDriver::drop_packet() {
   if (connection.kept.empty()) in.give_back(in.position());
   connection.idle = 0;
   connection.served = true;
-}
-
-// The writer may wait for the memory that a wrap skips.
-ShmReader::Found ShmDriver::peek(ShmConnection& connection, RingMark* mark) {
-  ShmReader& in = *connection.in;
-  const std::uint64_t begin = in.position();
-  const auto found = in.peek(mark);
-  if (in.position() != begin && connection.kept.empty()) in.give_back(in.position());
-  return found;
 }
 
 // Takes what one peer has sent, a few packets at most so that others have their turn.

@@ -64,7 +64,7 @@ template <typename Memory>
 class RingWriter {
  public:
   /// What is free behind each record: for the next one's mark, and for lines to be fetched.
-  static constexpr std::size_t kAhead = (1 + Memory::kFetchedLines) * RingShape::kLine;
+  static constexpr std::size_t kAhead = (1 + Memory::kMostFetchedLines) * RingShape::kLine;
   /// What a ring must have for records of so much content, wherever the last one ended.
   static constexpr std::size_t enough_for(std::size_t content) {
     return 2 * (RingShape::record_bytes(content) + kAhead) - RingShape::kLine;
@@ -92,7 +92,10 @@ class RingWriter {
     head_ += size;
     // The reader's core has the next lines since it read them a lap ago.  They are fetched while
     // there is other work to do: else the next record's publication would wait for each of them.
-    const std::size_t ahead = offset_ + Memory::kFetchedLines * RingShape::kLine;
+    // The next record is mostly as long as this one.
+    const std::size_t lines =
+        std::clamp(size / RingShape::kLine, Memory::kFetchedLines, Memory::kMostFetchedLines);
+    const std::size_t ahead = offset_ + lines * RingShape::kLine;
     for (fetched_ = std::max(fetched_, offset_); fetched_ < ahead;) {
       fetched_ += RingShape::kLine;
       memory_.store_mark_relaxed(fetched_, 0);
@@ -167,6 +170,16 @@ class RingReader {
     if (mark->kind == RingMark::Kind::kPacket) return Found::kPacket;
     return mark->kind == RingMark::Kind::kPull ? Found::kPull : Found::kCorrupt;
   }
+  /// Whether the next record is a packet of which nothing follows, and where it is: what peek()
+  /// finds most of the time.
+  bool finds_whole(RingMark* mark) {
+    constexpr std::uint64_t kLength = RingMark::kMostBytes << 4;
+    const std::uint64_t word = memory_.load_mark(offset_);
+    if ((word & ~kLength) != static_cast<std::uint64_t>(RingMark::Kind::kPacket)) return false;
+    *mark = RingMark::of(word);
+    return mark->bytes != 0 &&
+           offset_ + RingShape::record_bytes(mark->bytes) + RingShape::kLine <= capacity_;
+  }
   /// Whether something is published, a wrap perhaps.
   bool ready() { return memory_.load_mark(offset_) != 0; }
   std::size_t content() const { return offset_ + RingShape::kMarkBytes; }
@@ -209,7 +222,7 @@ void wake_other_side(Memory& memory) {
 
 /// After something was published: calls the reader unless it looks anyway.
 template <typename Memory>
-void call_reader(Memory& memory) {
+[[gnu::always_inline]] inline void call_reader(Memory& memory) {
   memory.fence();
   if (memory.load_attention() != Attention::kLooks) return ring_other_side(memory);
   if (memory.load_asleep() && memory.take_asleep()) memory.wake();

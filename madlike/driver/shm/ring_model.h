@@ -24,7 +24,7 @@ inline constexpr std::size_t kTail = 2 * kLines, kAttention = kTail + 1, kWants 
 
 class ModelMemory {
  public:
-  static constexpr std::size_t kFetchedLines = 1;
+  static constexpr std::size_t kFetchedLines = 1, kMostFetchedLines = 1;
 
   /// `side`: 0: the writer's, 1: the reader's.
   ModelMemory(Thread& thread, int side, Without without)

@@ -30,7 +30,9 @@ struct Lane : ShmWaker {
   }
   bool read(std::size_t bytes, unsigned char value) {
     RingMark mark;
+    RingMark whole;
     if (in.peek(&mark) != ShmRing::Found::kPacket) return false;
+    EXPECT_EQ(in.finds_whole(&whole), value == 0);
     EXPECT_EQ(mark.bytes, bytes);
     EXPECT_EQ(mark.left, value);
     const std::byte* const content = words.at(in.content());
@@ -141,6 +143,7 @@ TEST(Ring, ARecordLeavesALineBehindIt) {
     const auto found = lane.in.peek(&mark);
     EXPECT_EQ(found,
               bytes == kMost ? Lane::ShmRing::Found::kPacket : Lane::ShmRing::Found::kCorrupt);
+    EXPECT_EQ(lane.in.finds_whole(&mark), bytes == kMost);
   }
 }
 
@@ -150,8 +153,10 @@ TEST(Ring, LiesOfTheWriterAreNoRecords) {
   for (int i = 0; i < 20000; ++i) {
     Lane lane(kShmWaitingLimit);
     lane.word(0) = random() >> random() % 64;
-    RingMark mark;
-    if (lane.in.peek(&mark) != RingReader<ShmMemory>::Found::kPacket) continue;
+    RingMark mark, whole;
+    const bool found = lane.in.peek(&mark) == RingReader<ShmMemory>::Found::kPacket;
+    EXPECT_EQ(lane.in.finds_whole(&whole), found && mark.left == 0) << lane.word(0);
+    if (!found) continue;
     EXPECT_GT(mark.bytes, 0u);
     EXPECT_LE(lane.in.content() + mark.bytes, kShmWaitingLimit);
     lane.in.advance(mark);
@@ -163,6 +168,7 @@ TEST(Ring, LiesOfTheWriterAreNoRecords) {
     Lane lane;
     lane.word(0) = RingMark{kind, kind == kNext ? 8u : 0u, 0}.word();
     EXPECT_EQ(lane.in.peek(&mark), RingReader<ShmMemory>::Found::kCorrupt);
+    EXPECT_FALSE(lane.in.finds_whole(&mark));
   }
   Lane lane;
   lane.word(0) = RingMark{RingMark::Kind::kWrap, 0, 0}.word();

@@ -18,9 +18,9 @@ namespace {
 // Shorter content that finds no room makes no lane grow beyond the limit for pieces.
 constexpr std::size_t kLong = 2048;
 constexpr std::chrono::milliseconds kShrinkEvery{2000};
-// So many bytes of records, of which half are forgotten at each look, are worth the memory of a
-// longer lap, and the time that it takes to have it; and so many if some are long, of the longest.
-constexpr std::size_t kBusy = std::size_t{1} << 20, kSustained = std::size_t{8} << 20;
+// So many bytes of records, of which half are forgotten at each look, are worth the memory of the
+// longest lap, and the time that it takes to have it.
+constexpr std::size_t kSustained = std::size_t{8} << 20;
 // Of the memory that there may be, an eighth is for lanes that are as large as that.
 constexpr std::size_t kShareForSpeed = 8;
 
@@ -48,7 +48,7 @@ bool ShmDriver::grow(ShmConnection& connection, std::size_t content) {
   return limit == kShmPieceLimit && content >= kLong && widen(connection, kShmWaitingLimit);
 }
 
-bool ShmDriver::find_room(ShmConnection& connection, std::size_t content, bool is_long) {
+bool ShmDriver::make_room(ShmConnection& connection, std::size_t content, bool is_long) {
   ShmWriter& out = *connection.out;
   if (is_long && connection.limit == kShmSmallLimit) (void)grow(connection, content);
   // A lane that is to shrink has its laps where its memory stays.
@@ -60,15 +60,8 @@ bool ShmDriver::find_room(ShmConnection& connection, std::size_t content, bool i
 
 // What was written a lap ago stands in the reader's cache, from where a core takes a line over more
 // slowly the later it was read, unless the ring is as long as shm_sustained_limit() says.
-void ShmDriver::count(ShmConnection& connection, std::size_t content, bool is_long) {
-  if (connection.lately == 0) connection.counts_since = clock_.now();
-  connection.lately =
-      std::min(connection.lately + RingShape::record_bytes(content), 2 * kSustained);
-  if (is_long) {
-    connection.sent_long = true;
-    connection.shrinks = false;
-  }
-  if (connection.lately <= kBusy) return;
+void ShmDriver::widen_if_busy(ShmConnection& connection, std::size_t content) {
+  connection.lately = std::min(connection.lately, 2 * kSustained);
   if (connection.limit < kShmWaitingLimit) {
     if (connection.limit == kShmSmallLimit) {  // no look halves what it wrote
       if (clock_.now() - connection.counts_since > kShrinkEvery) {
@@ -78,7 +71,7 @@ void ShmDriver::count(ShmConnection& connection, std::size_t content, bool is_lo
       (void)grow(connection, content);
     }
     widen_for_speed(connection, kShmWaitingLimit);
-  } else if (is_long && connection.lately > kSustained && connection.limit < sustained_limit_) {
+  } else if (connection.lately > kSustained && connection.limit < sustained_limit_) {
     widen_for_speed(connection, sustained_limit_);
   }
 }
@@ -111,7 +104,8 @@ void ShmDriver::shrink_idle() {
   const auto shrunk = [this](ConnectionId id) {
     ShmConnection& connection = *find(id);
     ShmWriter& out = *connection.out;
-    const bool many = connection.lately > kBusy / 2 && connection.limit <= kShmWaitingLimit;
+    const std::size_t worth = connection.limit <= kShmWaitingLimit ? kShmBusy : kSustained;
+    const bool many = connection.lately > worth / 2;
     connection.lately /= 2;
     if (std::exchange(connection.sent_long, false) || many) {
       connection.shrinks = false;

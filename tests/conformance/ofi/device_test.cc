@@ -14,15 +14,14 @@ namespace {
 /// Writes a packet of these bytes.
 class BytesWriter final : public PacketWriter {
  public:
-  explicit BytesWriter(const Bytes& bytes) : bytes_(bytes) {}
-  std::size_t left() const override { return bytes_.size() - written_; }
-  void write(Segment room) override {
-    const std::size_t size = std::min(room.size, left());
-    std::memcpy(room.data, bytes_.data() + written_, size);
-    written_ += size;
-  }
+  explicit BytesWriter(const Bytes& bytes) : PacketWriter(bytes.size()), bytes_(bytes) {}
 
  private:
+  void write_next(Segment room) override {
+    std::memcpy(room.data, bytes_.data() + written_, room.size);
+    written_ += room.size;
+  }
+
   const Bytes& bytes_;
   std::size_t written_ = 0;
 };

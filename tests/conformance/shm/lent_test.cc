@@ -11,19 +11,18 @@ namespace {
 /// Writes a packet of these bytes, as if from such runs, and remembers where.
 class Writer final : public PacketWriter {
  public:
-  Writer(const Bytes& bytes, std::uint64_t run_bytes) : bytes_(bytes), run_bytes_(run_bytes) {}
-  std::size_t left() const override { return bytes_.size() - written_; }
-  std::uint64_t run_bytes() const override { return run_bytes_; }
-  void write(Segment room) override {
+  Writer(const Bytes& bytes, std::uint64_t run_bytes)
+      : PacketWriter(bytes.size(), run_bytes), bytes_(bytes) {}
+  std::byte* where = nullptr;
+
+ private:
+  void write_next(Segment room) override {
     where = room.begin();
     std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(written_), room.size, where);
     written_ += room.size;
   }
-  std::byte* where = nullptr;
 
- private:
   const Bytes& bytes_;
-  const std::uint64_t run_bytes_;
   std::size_t written_ = 0;
 };
 
