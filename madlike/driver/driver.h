@@ -152,7 +152,7 @@ class PacketWriter {
   }
 
  private:
-  /// Writes the next bytes, as many as the room has.
+  /// Writes the next bytes, as many as the room has; left() counts them no more.
   virtual void write_next(Segment room) = 0;
 
   std::size_t left_;

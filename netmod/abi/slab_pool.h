@@ -5,6 +5,7 @@
 #ifndef NETMOD_ABI_SLAB_POOL_H_
 #define NETMOD_ABI_SLAB_POOL_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -55,7 +56,8 @@ class SlabPool {
  private:
   // What is used first of an object stands in the line that its link is in.
   static constexpr std::size_t kLine = 64;
-  static constexpr std::size_t kAlignment = sizeof(T) < kLine ? alignof(T) : kLine;
+  static constexpr std::size_t kAlignment =
+      std::max({alignof(T), alignof(void*), sizeof(T) < kLine ? std::size_t{1} : kLine});
   struct alignas(kAlignment) Cell {
     Cell* next_free;  // itself: the object lives
     alignas(T) std::byte storage[sizeof(T)];

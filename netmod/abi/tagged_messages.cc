@@ -25,7 +25,8 @@ mad_arrival arrival_of(const TaggedHeader& header, std::uint64_t payload_bytes) 
 
 }  // namespace
 
-// Of what was received, or was not.
+// Gives the receive back and tells its owner, who may post another one.  `status` is of the C
+// interface.
 [[gnu::always_inline]] inline void TaggedMessages::finish(mad_receive& receive,
                                                           mad_arrival* arrival, std::uint64_t bytes,
                                                           int status) {

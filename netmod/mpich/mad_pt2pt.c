@@ -9,7 +9,8 @@
 #include "mad_fields.h"
 #include "mad_sendrecv.h"
 
-/* What every message passes through, and calls of which are a tenth of its way. */
+/* For functions that every short message calls: to save and restore registers in each of them took
+ * 50 instructions of a receive. */
 #define IN_LINE ATTRIBUTE((always_inline)) static inline
 
 #define REQUEST_REFERENCES 2 /* the program's, and ours until it is complete */
@@ -368,7 +369,7 @@ static inline bool came_plainly(MPIR_Request* rreq, const mad_arrival* arrival, 
          HANDLE_IS_BUILTIN(MPIDIG_REQUEST(rreq, datatype));
 }
 
-/* What came otherwise is looked at. */
+/* The end of a receive whose message is not of a basic type, or not as it was wanted. */
 static void look_at_received(MPIR_Request* rreq, const mad_arrival* arrival, int status) {
   MPI_Aint bytes;
   int error = MPI_SUCCESS;

@@ -20,9 +20,11 @@ namespace {
 
 std::atomic<std::uint64_t> allocations{0};
 
-void* counted(std::size_t size) {
+void* counted(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) {
   allocations.fetch_add(1, std::memory_order_relaxed);
-  void* const memory = std::malloc(size > 0 ? size : 1);
+  const bool plain = alignment <= alignof(std::max_align_t);
+  void* const memory =
+      plain ? std::malloc(size > 0 ? size : 1) : std::aligned_alloc(alignment, size);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
@@ -31,6 +33,16 @@ void* counted(std::size_t size) {
 
 void* operator new(std::size_t size) { return counted(size); }
 void* operator new[](std::size_t size) { return counted(size); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return counted(size, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return counted(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

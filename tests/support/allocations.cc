@@ -32,7 +32,7 @@ AllocationsLeft::~AllocationsLeft() { left = kUnlimited; }
 
 bool AllocationsLeft::failed() { return none_left; }
 
-static void* allocate(std::size_t size) {
+static void* allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) {
   if (fail_from != 0 && size >= fail_from && size <= fail_to) return nullptr;
   if (left == 0) {
     none_left = true;
@@ -41,6 +41,7 @@ static void* allocate(std::size_t size) {
   if (left != kUnlimited) --left;
   ++counted.count;
   counted.bytes += size;
+  if (alignment > alignof(std::max_align_t)) return std::aligned_alloc(alignment, size);
   return std::malloc(size == 0 ? 1 : size);
 }
 
@@ -57,6 +58,18 @@ void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
 void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
   return mad::test::allocate(size);
 }
+// What is aligned is as long as its alignment, or several times.
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  if (void* memory = mad::test::allocate(size, static_cast<std::size_t>(alignment))) return memory;
+  throw std::bad_alloc();
+}
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return operator new(size, alignment);
+}
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

@@ -94,8 +94,8 @@ struct ShmConnection : ConnectedRecord {
   StagingTimesByRun staging_times;
   std::size_t limit = kShmSmallLimit;    // bytes of the ring that are used
   std::size_t charged = 0;               // bytes of the engine's memory limit
-  std::size_t lately = 0;                // bytes of records that were written, not in turns
-  std::uint64_t had_read = 0;            // of the peer's ring, when we wrote last
+  std::size_t lately = 0;                // bytes of records written, but of short ones in turns
+  std::uint64_t had_read = 0;            // of the peer's ring, when the last one was written
   PolledClock::time_point counts_since;  // since when
   bool sent_long = false;                // content, since the last look at what may shrink
   bool shrinks = false;                  // the ring begins anew, and then gives memory back

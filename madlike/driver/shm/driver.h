@@ -124,7 +124,6 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
   bool end_if_over(ShmConnection& connection);
   void check_deadlines();
 
-  // post.cc
   /// Makes room for a record, and counts it.  False: there is none.
   [[gnu::always_inline]] inline bool reserve(ShmConnection& connection, std::size_t content) {
     const bool is_long = content > kShmSmallLimit / 4;
@@ -133,7 +132,8 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
     if (!fits && !make_room(connection, content, is_long)) return false;
     // What is sent in turns is no stream: the shorter its lap, the sooner a line comes over.
     const std::uint64_t read = connection.in->position();
-    if (!is_long && std::exchange(connection.had_read, read) != read) return true;
+    const bool answers = std::exchange(connection.had_read, read) != read;
+    if (answers && !is_long) return true;
     if (connection.lately == 0) connection.counts_since = clock_.now();
     connection.lately += RingShape::record_bytes(content);
     if (is_long) {

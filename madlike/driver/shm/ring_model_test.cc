@@ -59,7 +59,8 @@ std::string polls(const Scene& scene, std::size_t* ended) {
       RingMark mark;
       for (;;) {
         const std::uint64_t before = in.position();
-        const auto found = in.peek(&mark);
+        const bool whole = in.finds_whole(&mark);
+        const auto found = whole ? Reader::Found::kPacket : in.peek(&mark);
         Thread::expect(found != Reader::Found::kCorrupt, "no record");
         if (found == Reader::Found::kPacket) break;
         if (in.position() != before) in.give_back(in.position());

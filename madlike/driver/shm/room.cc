@@ -83,7 +83,8 @@ void ShmDriver::widen_for_speed(ShmConnection& connection, std::size_t limit) {
   });
   const bool may =
       (static_cast<std::size_t>(others) + 1) * limit <= options_.memory_limit / kShareForSpeed;
-  if (!may || !widen(connection, limit)) connection.lately = 0;
+  if (may && widen(connection, limit)) return;
+  connection.lately = limit > kShmWaitingLimit ? kSustained / 2 : 0;  // it keeps what it has
 }
 
 bool ShmDriver::widen(ShmConnection& connection, std::size_t limit) {
