@@ -49,7 +49,8 @@ class ShmMemory {
   /// Lines behind the next mark that are fetched for writing at a time: so many at least, as many
   /// as the last record had, and at most as many as leave room for two records of either limit
   /// (connection.h).  Of 1, 4, 8 and 16 lines for all records, 8 and 16 were the fastest for a row
-  /// of messages of 0 to 32 bytes; of 1 KiB it is a third faster to fetch all (perf/results.md).
+  /// of messages of 0 to 32 bytes (perf/results.md); of 1 KiB it is a third faster to fetch all of
+  /// the next one's (docs/adr/0073-streams-of-short-messages.md).
   static constexpr std::size_t kFetchedLines = 8, kMostFetchedLines = 28;
   std::uint64_t load_mark(std::size_t offset) {
     return mark(offset).load(std::memory_order_acquire);

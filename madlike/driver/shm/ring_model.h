@@ -17,7 +17,7 @@ enum class Without { kNothing, kReleaseOfMarks, kAcquireOfMarks, kReleaseOfTail,
 
 // The machine's words: two for each of the ring's lines, the first of which may be a mark or
 // content, and those of the two sides.
-inline constexpr std::size_t kLines = 9;
+inline constexpr std::size_t kLines = 7;
 inline constexpr std::size_t kTail = 2 * kLines, kAttention = kTail + 1, kWants = kTail + 2,
                              kReaderAsleep = kTail + 3, kReaderBell = kTail + 4,
                              kReaderWoken = kTail + 5, kWriterBell = kTail + 6;
@@ -25,7 +25,7 @@ static_assert(kWriterBell < WeakMachine::kWords);
 
 class ModelMemory {
  public:
-  static constexpr std::size_t kFetchedLines = 1, kMostFetchedLines = 2;
+  static constexpr std::size_t kFetchedLines = 1, kMostFetchedLines = 1;
 
   /// `side`: 0: the writer's, 1: the reader's.
   ModelMemory(Thread& thread, int side, Without without)

@@ -112,6 +112,22 @@ TEST(Ring, WhatIsEnoughIsEnoughForEver) {
   }
 }
 
+TEST(Ring, FetchesAsManyLinesAsTheLastRecordHad) {
+  const std::pair<std::size_t, std::size_t> records[] = {
+      {8, 8}, {600, 10}, {1040, 17}, {4000, ShmMemory::kMostFetchedLines}};
+  for (const auto& [bytes, lines] : records) {
+    Lane lane;
+    for (std::size_t line = 0; line < 100; ++line) lane.word(line * RingShape::kLine) = ~0ull;
+    ASSERT_TRUE(lane.out.reserve(bytes, kShmRingBytes));
+    lane.write(bytes, 1);
+    const std::size_t next = lane.out.offset();
+    for (std::size_t line = 0; line <= lines; ++line) {
+      EXPECT_EQ(lane.word(next + line * RingShape::kLine), 0u) << bytes << ' ' << line;
+    }
+    EXPECT_NE(lane.word(next + (lines + 1) * RingShape::kLine), 0u) << bytes;
+  }
+}
+
 TEST(Ring, BeginsAnewOnceNothingUnreadStandsThere) {
   Lane lane;
   EXPECT_FALSE(lane.out.rewind()) << "it has just begun";
@@ -157,6 +173,9 @@ TEST(Ring, LiesOfTheWriterAreNoRecords) {
     const bool found = lane.in.peek(&mark) == RingReader<ShmMemory>::Found::kPacket;
     EXPECT_EQ(lane.in.finds_whole(&whole), found && mark.left == 0) << lane.word(0);
     if (!found) continue;
+    if (mark.left == 0) {
+      EXPECT_EQ(whole.word(), mark.word());
+    }
     EXPECT_GT(mark.bytes, 0u);
     EXPECT_LE(lane.in.content() + mark.bytes, kShmWaitingLimit);
     lane.in.advance(mark);

@@ -26,7 +26,7 @@ namespace mad {
 template <std::size_t kThreads>
 class WeakMachineOf {
  public:
-  static constexpr std::size_t kWords = 25;
+  static constexpr std::size_t kWords = 21;
 
   /// What a thread knows: of each word the number of the latest store it has seen, of each thread
   /// how many of its accesses came before.
