@@ -35,15 +35,6 @@ int looks_at(std::size_t peers, Driver::Look look) {
 
 }  // namespace
 
-// The writer may wait for the memory that a wrap skips.
-ShmReader::Found ShmDriver::peek(ShmConnection& connection, RingMark* mark) {
-  ShmReader& in = *connection.in;
-  const std::uint64_t begin = in.position();
-  const auto found = in.peek(mark);
-  if (in.position() != begin && connection.kept.empty()) in.give_back(in.position());
-  return found;
-}
-
 std::size_t ShmDriver::poll(Completion* out, std::size_t capacity) {
   end_all_due();
   if (looking_is_due()) look();
@@ -118,6 +109,15 @@ void ShmDriver::drop_packet() {
   if (connection.kept.empty()) in.give_back(in.position());
   connection.idle = 0;
   connection.served = true;
+}
+
+// The writer may wait for the memory that a wrap skips.
+ShmReader::Found ShmDriver::peek(ShmConnection& connection, RingMark* mark) {
+  ShmReader& in = *connection.in;
+  const std::uint64_t begin = in.position();
+  const auto found = in.peek(mark);
+  if (in.position() != begin && connection.kept.empty()) in.give_back(in.position());
+  return found;
 }
 
 // Takes what one peer has sent, a few packets at most so that others have their turn.

@@ -84,7 +84,8 @@ void ShmDriver::widen_for_speed(ShmConnection& connection, std::size_t limit) {
   const bool may =
       (static_cast<std::size_t>(others) + 1) * limit <= options_.memory_limit / kShareForSpeed;
   if (may && widen(connection, limit)) return;
-  connection.lately = limit > kShmWaitingLimit ? kSustained / 2 : 0;  // it keeps what it has
+  // A lane of the waiting limit keeps it as long as a lot is sent.
+  connection.lately = limit > kShmWaitingLimit ? kSustained / 2 : 0;
 }
 
 bool ShmDriver::widen(ShmConnection& connection, std::size_t limit) {
