@@ -55,10 +55,12 @@ struct LinkCaps {
   /// Packets of at most this many bytes leave together, posted between cork() and uncork(); 0:
   /// those do nothing.
   std::size_t cork_bytes = 0;
-  /// Room that post_lent() gives a piece of a packet, which is `piece_bytes` then; 0: it does not
-  /// work.  Where it does the processor copies every packet to where its receiver reads it, so
+  /// Room that post_lent() gives a piece of a packet, which is `piece_bytes` then; 0: it makes no
+  /// pieces.  Where it does the processor copies every packet to where its receiver reads it, so
   /// that who stages it elsewhere copies once more.
   std::size_t lent_bytes = 0;
+  /// Packets of at most this many bytes post_lent() takes whole; 0: it does not work.
+  std::size_t short_bytes = 0;
 
   std::size_t max_write_iov = 0;    // local segments in one post_write()
   std::size_t max_write_bytes = 0;  // bytes of one post_write()
@@ -186,10 +188,11 @@ class Driver {
   /// The facts of a connection that was connected and that disconnect() was not called for.
   virtual const LinkCaps& link(ConnectionId connection) const = 0;
 
-  /// Posts the next piece of a packet: has `writer` write it into the fabric's own memory, which
-  /// has room for LinkCaps::lent_bytes.  ok: it has left, and if bytes are left the next post to
-  /// the connection is the packet's next piece; kAgain: nothing was written; error: nothing ever
-  /// will leave, and `writer` may have written already.
+  /// Posts a short packet, or the next piece of one: has `writer` write it into the fabric's own
+  /// memory, which has room for LinkCaps::lent_bytes, or short_bytes.  ok: it has left, and if
+  /// bytes are left the next post to the connection is the packet's next piece; kAgain: nothing
+  /// leaves, and where there are pieces nothing was written; error: nothing ever will leave, and
+  /// `writer` may have written already.
   virtual Status post_lent(ConnectionId /*connection*/, PacketWriter& /*writer*/) {
     return {StatusCode::kInvalidArgument, "this fabric lends no memory"};
   }

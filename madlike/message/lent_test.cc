@@ -1,4 +1,4 @@
-// Messages that are written into memory which the fabric lends: small ones leave at once or not at
+// Messages that are written into memory of the fabric: small ones leave at once or not at
 // all, heads leave piece by piece, and nothing comes between the pieces.
 #include <gtest/gtest.h>
 
@@ -101,7 +101,7 @@ TEST_F(Lent, SmallMessagesLeaveAtOnceInAPacketEach) {
 /// The same with short frames.
 class LentShort : public Lent {
  protected:
-  LentShort() {
+  explicit LentShort(const LoopbackOptions& options = lending(4)) : Lent(options) {
     p_.b.on_take = [this](const TaggedHeader& header, Segment payload) {
       EXPECT_EQ(header.envelope, kEnvelope);
       EXPECT_EQ(header.flags, 5);
@@ -213,6 +213,58 @@ TEST_F(LentShort, DoNotLeaveWithoutCreditOrBeforeOthers) {
   expect_not(8);
   settle(p_.a, p_.b);
   EXPECT_TRUE(send(8));
+}
+
+/// Short frames of a fabric that makes no pieces, and lets small packets leave together.
+class ShortOnly : public LentShort {
+ protected:
+  ShortOnly() : LentShort(short_only()) {}
+  static LoopbackOptions short_only() {
+    LoopbackOptions options;
+    options.queue_depth = 40;
+    options.cork_bytes = 4096;
+    options.short_bytes = kPiece;
+    return options;
+  }
+};
+
+TEST_F(ShortOnly, LeaveAtOnceUpToTheLimit) {
+  const std::size_t most = kPiece - short_frame_bytes(kTaggedHeaderBytes);
+  expect_not(most + 1);
+  const std::uint64_t credit = p_.to_b.credit.available(), before = packets();
+  ASSERT_TRUE(send(most));
+  EXPECT_EQ(packets(), before + 1);
+  EXPECT_EQ(credit - p_.to_b.credit.available(), most);
+  EXPECT_TRUE(p_.a.messenger->idle());
+  (void)p_.b.messenger->progress();
+  ASSERT_EQ(taken_.size(), 1u);
+  EXPECT_EQ(taken_[0], pattern(most, 5));
+}
+
+// Of many in a row the later ones are better collected.
+TEST_F(ShortOnly, LeaveOneByOneWhereTheyAreFew) {
+  for (int round = 0; round < 3; ++round) {
+    for (std::uint32_t i = 0; i < SendQueue::kAtOnce; ++i) ASSERT_TRUE(send(8));
+    expect_not(8);
+    (void)p_.a.messenger->progress();
+  }
+}
+
+TEST_F(ShortOnly, DoNotLeaveWhereTheFabricTakesNothing) {
+  int sent = 0;
+  for (;; ++sent) {
+    ASSERT_LE(sent, 40);
+    const std::uint64_t credit = p_.to_b.credit.available(), before = built();
+    if (!send(100)) {
+      EXPECT_EQ(p_.to_b.credit.available(), credit);
+      EXPECT_EQ(built(), before);
+      break;
+    }
+    (void)p_.a.messenger->progress();
+  }
+  EXPECT_EQ(sent, 40);
+  while (taken_.size() < 40) (void)p_.b.messenger->progress();
+  EXPECT_TRUE(send(100));
 }
 
 TEST_F(Lent, HeadersGoAlong) {

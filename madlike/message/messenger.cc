@@ -196,7 +196,7 @@ Status Messenger::send(Endpoint& to, std::uint8_t handler, Segment header,
 }
 
 std::size_t Messenger::max_at_once(const Endpoint& to, bool one_run) {
-  const std::size_t most = to.link.lent_bytes;
+  const std::size_t most = to.link.short_bytes;
   return one_run && to.link.most_offered > 0 ? std::min(most, to.link.offered_from) : most;
 }
 

@@ -306,41 +306,46 @@ struct RunPayload {
 
 }  // namespace
 
-// A short frame and its payload, written to one piece of lent memory: only then credit changes.
+// A short frame and its payload, written to one piece of lent memory.
 template <typename Payload>
 class Sender::ShortPacket final : public PacketWriter {
  public:
-  ShortPacket(Endpoint& to, const TaggedHeader& header, const Payload& payload)
+  ShortPacket(std::uint32_t credit, const TaggedHeader& header, const Payload& payload)
       : PacketWriter(short_frame_bytes(bytes_of(header)) + payload.bytes(), payload.run_bytes()),
-        to_(to),
+        credit_(credit),
         header_(header),
         payload_(payload) {}
 
  private:
   void write_next(Segment room) override {
-    const std::uint32_t credit = to_.credit.returnable();
     std::byte* const out = room.begin();
     encode_tagged_header(header_, out);
-    encode_short_frame({out, bytes_of(header_)}, credit, out);
+    encode_short_frame({out, bytes_of(header_)}, credit_, out);
     payload_.write(room.end() - payload_.bytes());
-    to_.credit.spend(payload_.bytes());
-    to_.credit.we_spoke();
-    to_.credit.returned(credit);
   }
 
-  Endpoint& to_;
+  const std::uint32_t credit_;
   const TaggedHeader& header_;
   const Payload& payload_;
 };
 
 template <typename Payload>
 bool Sender::post_short(Endpoint& to, const TaggedHeader& header, const Payload& payload) {
-  ShortPacket<Payload> packet(to, header, payload);
+  const std::uint32_t credit = to.credit.returnable();
+  ShortPacket<Payload> packet(credit, header, payload);
   const std::size_t bytes = packet.left();
-  const bool now = bytes <= to.link.lent_bytes && to.can_start() &&
+  const bool now = bytes <= to.link.short_bytes && to.can_start() &&
                    payload.bytes() <= to.credit.available() &&
                    payload.bytes() <= eager_limit(core_.config, to.link);
-  if (!now || core_.config.checksum || !poster_.post_lent(to, packet, bytes)) return false;
+  if (!now || core_.config.checksum) return false;
+  if (to.link.cork_bytes > 0 &&
+      is_one_of_many(to, bytes_of(header), payload.bytes(), core_.arriving)) {
+    return false;
+  }
+  if (!poster_.post_lent(to, packet, bytes)) return false;
+  to.credit.spend(payload.bytes());
+  to.credit.we_spoke();
+  to.credit.returned(credit);
   core_.counters.staged_bytes += payload.bytes();
   return true;
 }

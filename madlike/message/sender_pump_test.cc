@@ -96,7 +96,7 @@ TEST_F(PumpTest, AMessageWhosePostFailsOnceItIsWrittenFailsOnce) {
     Endpoint to({{0, {}}}, &driver_);
     to.state = greeted();
     to.link = driver_.link(0);
-    to.link.lent_bytes = 512;
+    to.link.lent_bytes = to.link.short_bytes = 512;
     if (queued) driver_.lent_script.emplace_back(StatusCode::kAgain);
     driver_.lent_script.push_back(died);
     OutgoingMessage& message = messages_.emplace_back();
@@ -223,7 +223,7 @@ TEST_F(PumpTest, PacketsOfAPeerAreThoseOfItsLink) {
 
 // Who lends memory is told how long the runs are that are copied there, in every way to leave.
 TEST_F(PumpTest, WhoLendsMemoryKnowsTheRuns) {
-  to_.link.lent_bytes = 512;
+  to_.link.lent_bytes = to_.link.short_bytes = 512;
   to_.credit.grant(4000);
   const auto start = [&](std::uint64_t run_bytes, std::size_t bytes) {
     OutgoingMessage& message = messages_.emplace_back();

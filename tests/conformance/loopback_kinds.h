@@ -29,6 +29,7 @@ inline LoopbackOptions like_tcp() {
 inline LoopbackOptions in_pieces() {
   LoopbackOptions options = like_tcp();
   options.piece_bytes = 1000;
+  options.short_bytes = 600;
   return options;
 }
 

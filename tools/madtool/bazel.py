@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 from typing import List, Sequence, Tuple
 
+from madtool import disk_cache
 from madtool.errors import Failure
 from madtool.log import run_logged
 from madtool.paths import CHECKOUT, cache_root, digest, logs_dir
@@ -18,8 +19,8 @@ def _startup() -> List[str]:
 
 
 def _flags() -> List[str]:
-    # The disk cache is shared by all checkouts, so that a clean clone has its objects at once.
-    return [*_FLAGS, f"--disk_cache={cache_root() / 'bazel-disk'}", f"--jobs={os.cpu_count() or 2}"]
+    # Shared by all checkouts, so that a clean clone has its objects at once.
+    return [*_FLAGS, disk_cache.flag(), f"--jobs={os.cpu_count() or 2}"]
 
 
 def build(targets: Sequence[str], what: str, options: Sequence[str] = ()) -> None:

@@ -105,7 +105,6 @@ Completion LoopbackPort::take_piece(std::size_t most) {
 LoopbackNetwork::LoopbackNetwork(const LoopbackOptions& options)
     : queue_depth_(options.queue_depth),
       cut_bytes_(options.piece_bytes),
-      lent_bytes_(options.lent_bytes),
       state_(std::make_unique<State>()) {
   caps_.name = "loopback";
   caps_.beyond_host = false;
@@ -119,6 +118,7 @@ LoopbackNetwork::LoopbackNetwork(const LoopbackOptions& options)
   link.piece_bytes = options.lent_bytes > 0 ? options.lent_bytes : options.piece_bytes;
   link.cork_bytes = options.cork_bytes;
   link.lent_bytes = options.lent_bytes;
+  link.short_bytes = options.lent_bytes > 0 ? options.lent_bytes : options.short_bytes;
   if (options.remote_write) {
     link.max_write_iov = options.max_write_iov;
     link.max_write_bytes = options.max_write_bytes;
@@ -234,7 +234,8 @@ Status LoopbackDriver::post_lent(ConnectionId id, PacketWriter& writer) {
   }
   Completion received = peer.receive_to(caps().nearest().max_packet_bytes, connection.peer_id);
   const std::size_t left = writer.left();
-  const std::size_t pieces = (left + network_->lent_bytes_ - 1) / network_->lent_bytes_;
+  const std::size_t most = caps().nearest().short_bytes;
+  const std::size_t pieces = (left + most - 1) / most;
   received.bytes.size = (left + pieces - 1) / pieces;
   received.rest = left - received.bytes.size;
   writer.write(received.bytes);

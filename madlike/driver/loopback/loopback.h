@@ -28,6 +28,7 @@ struct LoopbackOptions {
   std::size_t piece_bytes = 0;                     // as in LinkCaps
   std::size_t cork_bytes = 0;                      // as in LinkCaps, but nothing is kept back
   std::size_t lent_bytes = 0;                      // of a piece of lent memory; 0: it lends none
+  std::size_t short_bytes = 0;                     // as in LinkCaps, where none is lent
   std::size_t offered_from = 0, most_offered = 0;  // as in LinkCaps
   bool weighs_offers = false;                      // as in LinkCaps
 };
@@ -50,8 +51,7 @@ class LoopbackNetwork {
   struct State;
   DriverCaps caps_;
   std::size_t queue_depth_;
-  std::size_t cut_bytes_;   // longer packets are handed out in pieces; 0: none
-  std::size_t lent_bytes_;  // 0: none
+  std::size_t cut_bytes_;  // longer packets are handed out in pieces; 0: none
   std::unique_ptr<State> state_;
 };
 

@@ -44,7 +44,9 @@ RdmDriver::RdmDriver(const OfiOptions& options, Door door, std::unique_ptr<RdmFa
   link.prices = caps_.name;
   link.max_iov = kSegmentsCopied;
   link.max_packet_bytes = link.inject_bytes = facts.packet_bytes;
-  if (facts.leaves_by_itself) link.piece_bytes = link.lent_bytes = facts.packet_bytes;
+  if (facts.leaves_by_itself) {
+    link.piece_bytes = link.lent_bytes = link.short_bytes = facts.packet_bytes;
+  }
   receives_.replenish(fabric_->endpoint(), 0);
 }
 

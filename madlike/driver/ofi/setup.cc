@@ -53,7 +53,7 @@ OfiDriver::OfiDriver(const OfiOptions& options, std::unique_ptr<OfiFabric> fabri
   const std::size_t most_iov = std::min(info.tx_attr->iov_limit, OfiIovs::kMost);
   if (facts.by_device) {
     link.max_iov = kSegmentsCopied;
-    link.inject_bytes = link.piece_bytes = link.lent_bytes = facts.packet_bytes;
+    link.inject_bytes = link.piece_bytes = link.lent_bytes = link.short_bytes = facts.packet_bytes;
     link.max_write_iov = std::min(most_iov, StagedWrite::kMostSegments);
     link.write_runs_from = kWriteRunsFrom;
     link.write_whole_from = written_whole_from(options.registered_from, link.max_write_bytes);

@@ -75,7 +75,7 @@ ShmDriver::ShmDriver(const ShmOptions& options, const DoorSecret& secret, ShmSeg
   link.max_packet_bytes = kShmPieceBytes;
   link.inject_bytes = kShmPieceBytes;
   link.piece_bytes = kShmPieceBytes;
-  link.lent_bytes = kShmPieceBytes;
+  link.lent_bytes = link.short_bytes = kShmPieceBytes;
   if (!reads_memory()) return;
   caps_.remote_write = true;
   caps_.scattered_writes = true;

@@ -23,6 +23,7 @@ class TcpDriver final : public DoorDriver<TcpConnection> {
   ~TcpDriver() override;
 
   Status post_send(ConnectionId connection, SegmentList packet, void* context) override;
+  Status post_lent(ConnectionId connection, PacketWriter& writer) override;
   void cork(ConnectionId connection) override;
   void uncork(ConnectionId connection) override;
   Status post_write(ConnectionId connection, SegmentList packet, const ExposureToken& token,
@@ -82,6 +83,7 @@ class TcpDriver final : public DoorDriver<TcpConnection> {
   void wait_to_send(TcpConnection& connection);
   Status post(TcpConnection& connection, const TcpRecord& record, SegmentList packet,
               Completion::Kind kind, void* context);
+  Status broken(const TcpConnection& connection);
 
   TcpOptions options_;
   const TcpInbox::Limits limits_;

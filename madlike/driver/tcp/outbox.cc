@@ -91,6 +91,28 @@ TcpOutbox::Outcome TcpOutbox::send(int socket, const TcpRecord& record, SegmentL
   return waits ? Outcome::kWaits : Outcome::kSent;
 }
 
+// What waits goes first, and what is corked is to leave together.
+TcpOutbox::Outcome TcpOutbox::send_short(int socket, PacketWriter& packet) {
+  if (broken_) return Outcome::kBroken;
+  if (count_ > 0 || corked_) return Outcome::kFull;
+  alignas(TcpRecord::kAlignment) std::array<std::byte, TcpRecord::kFixedBytes + kShortBytes>
+      whole;  // not cleared
+  TcpRecord record;
+  record.bytes = static_cast<std::uint32_t>(packet.left());
+  encode_record(record, whole.data());
+  Segment bytes{whole.data() + TcpRecord::kFixedBytes, record.bytes};
+  packet.write(bytes);
+  std::memset(bytes.end(), 0, record.padding_bytes());
+  const iovec one{whole.data(), record.all_bytes()};
+  const std::size_t taken = write(socket, &one, 1);
+  if (broken_) return Outcome::kBroken;
+  if (taken == one.iov_len) return Outcome::kSent;
+  if (taken == 0) return Outcome::kFull;
+  full_ = true;
+  add_copy(record, {&bytes, 1}, taken);
+  return Outcome::kWaits;
+}
+
 // The first long segment is to be as far from the begin of a line in what is sent as in memory, and
 // what is sent then ends with a line.  A segment that fillers cannot move there gets none.
 TcpOutbox::Fill TcpOutbox::fill_for(const TcpRecord& record, SegmentList bytes) {

@@ -25,6 +25,8 @@ class TcpOutbox {
   static constexpr std::size_t kMaxSegments = 256;
   /// Records of at most so many bytes are copied when they have to wait.
   static constexpr std::size_t kCopyBytes = 512;
+  /// Packets of at most so many bytes send_short() takes: payload of 8 KiB with its headers.
+  static constexpr std::size_t kShortBytes = 8 * 1024 + 64;
   /// Records of at most so many bytes a cork keeps back: payload of 64 KiB with its headers.
   static constexpr std::size_t kCorkBytes = 65 * 1024;
   /// Of these, records of at most so many bytes are copied; the segments of others stay in place.
@@ -52,6 +54,9 @@ class TcpOutbox {
 
   /// `bytes` has at most kMaxSegments segments.  `tell` is told if it waits; null: nobody is.
   Outcome send(int socket, const TcpRecord& record, SegmentList bytes, const Finished* tell);
+  /// A packet of at most kShortBytes, which nobody is told of.  kWaits: the rest of it does; kFull:
+  /// it may have been written.
+  Outcome send_short(int socket, PacketWriter& packet);
   void cork() { corked_ = true; }
   void uncork() { corked_ = false; }
   /// What waits should be flushed, for it has not met a full socket yet.

@@ -85,6 +85,112 @@ TEST_F(TcpOutboxTest, WhatDoesNotFitFollowsInOrder) {
   }
 }
 
+/// Writes these bytes.
+class ShortWriter final : public PacketWriter {
+ public:
+  explicit ShortWriter(const Bytes& bytes) : PacketWriter(bytes.size()), bytes_(bytes) {}
+
+ private:
+  void write_next(Segment room) override {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(room.data) % 8, 0u);
+    std::copy_n(bytes_.begin(), room.size, room.begin());
+  }
+
+  const Bytes& bytes_;
+};
+
+class TcpShortPackets : public TcpNarrowSocket {
+ protected:
+  TcpOutbox::Outcome send(const Bytes& bytes) {
+    ShortWriter writer(bytes);
+    return outbox_.send_short(near(), writer);
+  }
+  /// Of a packet of these bytes.
+  void expect_packet(const Bytes& bytes) {
+    TcpRecord record;
+    record.bytes = static_cast<std::uint32_t>(bytes.size());
+    expect(record, bytes);
+  }
+  void flush() {
+    (void)outbox_.flush(near(), &finished_);
+    read_all();
+  }
+
+  TcpOutbox outbox_;
+  std::vector<TcpOutbox::Finished> finished_;
+};
+
+TEST_F(TcpShortPackets, LeaveAtOnce) {
+  const int large = 1 << 20;
+  ASSERT_EQ(setsockopt(near(), SOL_SOCKET, SO_SNDBUF, &large, sizeof(large)), 0);
+  for (const std::size_t size : {std::size_t{1}, std::size_t{13}, std::size_t{1024},
+                                 TcpOutbox::kShortBytes - 1, TcpOutbox::kShortBytes}) {
+    const Bytes bytes = pattern(size, 3);
+    EXPECT_EQ(send(bytes), TcpOutbox::Outcome::kSent);
+    EXPECT_TRUE(outbox_.empty());
+    expect_packet(bytes);
+    read_all();
+    EXPECT_EQ(read_, expected_) << size;
+  }
+}
+
+TEST_F(TcpShortPackets, DoNotOvertakeWhatWaitsNorWhatIsCorked) {
+  Bytes first(40, std::byte{1});
+  const Bytes second(50, std::byte{2});
+  const Segment segment{first.data(), first.size()};
+  TcpRecord record;
+  record.bytes = static_cast<std::uint32_t>(first.size());
+  outbox_.cork();
+  EXPECT_EQ(send(second), TcpOutbox::Outcome::kFull);
+  ASSERT_EQ(outbox_.send(near(), record, {&segment, 1}, nullptr), TcpOutbox::Outcome::kWaits);
+  outbox_.uncork();
+  EXPECT_EQ(send(second), TcpOutbox::Outcome::kFull);
+  expect(record, first);
+  flush();
+  EXPECT_EQ(read_, expected_);
+  EXPECT_EQ(send(second), TcpOutbox::Outcome::kSent);
+  expect_packet(second);
+  read_all();
+  EXPECT_EQ(read_, expected_);
+}
+
+// Each has left, or waits in part, or has not left at all; nobody is told of the part that waits.
+TEST_F(TcpShortPackets, LeaveWholeOrNotAtAllWhereTheSocketIsFull) {
+  std::mt19937 random(11);
+  std::size_t waited = 0, refused = 0;
+  for (unsigned i = 0; i < 4000; ++i) {
+    const Bytes bytes = pattern(1 + random() % 3000, i);
+    const TcpOutbox::Outcome outcome = send(bytes);
+    ASSERT_NE(outcome, TcpOutbox::Outcome::kBroken);
+    EXPECT_EQ(outcome == TcpOutbox::Outcome::kWaits, !outbox_.empty());
+    if (outcome == TcpOutbox::Outcome::kFull) {
+      ++refused;
+    } else {
+      expect_packet(bytes);
+    }
+    if (outcome == TcpOutbox::Outcome::kWaits) {
+      ++waited;
+      EXPECT_EQ(send(bytes), TcpOutbox::Outcome::kFull) << "it would overtake";
+    }
+    if (outcome != TcpOutbox::Outcome::kSent) read(1 + random() % 6000);
+    if (!outbox_.empty()) (void)outbox_.flush(near(), &finished_);
+    while (!outbox_.empty()) flush();
+  }
+  read_all();
+  EXPECT_TRUE(read_ == expected_);
+  EXPECT_GT(refused, 0u);
+  RecordProperty("waited", static_cast<int>(waited));  // up to the kernel
+  EXPECT_TRUE(finished_.empty());
+}
+
+TEST_F(TcpShortPackets, AreRefusedByABrokenSocket) {
+  close(pair_[1]);
+  pair_[1] = -1;
+  const Bytes bytes(8);
+  EXPECT_EQ(send(bytes), TcpOutbox::Outcome::kBroken);
+  EXPECT_EQ(send(bytes), TcpOutbox::Outcome::kBroken);
+}
+
 // Whether they leave at once, later or bit by bit, and whatever is between them.
 TEST_F(TcpOutboxTest, LongSegmentsBeginInALineOfWhatIsSentWhereTheyDoInOneOfMemory) {
   struct Sent {

@@ -18,6 +18,27 @@ Status TcpDriver::post_send(ConnectionId id, SegmentList packet, void* context) 
   return post(*found, record, packet, Completion::Kind::kSent, context);
 }
 
+// Nobody is told of what the socket leaves of it, which goes with the next turn.
+Status TcpDriver::post_lent(ConnectionId id, PacketWriter& writer) {
+  TcpConnection* const found = find(id);
+  if (!found || found->state != State::kConnected) return not_connected(found);
+  if (writer.left() > TcpOutbox::kShortBytes) {
+    return Status(StatusCode::kInvalidArgument, "no short packet of " + caps_.name);
+  }
+  switch (found->outbox.send_short(found->socket.fd(), writer)) {
+    case TcpOutbox::Outcome::kSent:
+      return {};
+    case TcpOutbox::Outcome::kWaits:
+      wait_to_send(*found);
+      return {};
+    case TcpOutbox::Outcome::kFull:
+      return StatusCode::kAgain;
+    case TcpOutbox::Outcome::kBroken:
+      break;
+  }
+  return broken(*found);
+}
+
 Status TcpDriver::post_write(ConnectionId id, SegmentList packet, const ExposureToken& token,
                              std::uint64_t offset, void* context) {
   TcpConnection* const found = find(id);
@@ -51,6 +72,10 @@ Status TcpDriver::post(TcpConnection& connection, const TcpRecord& record, Segme
     case TcpOutbox::Outcome::kBroken:
       break;
   }
+  return broken(connection);
+}
+
+Status TcpDriver::broken(const TcpConnection& connection) {
   look_soon_ = true;  // its end follows what came before
   return {StatusCode::kPeerFailed,
           "the connection to " + to_text(connection.peer.socket) + " broke"};

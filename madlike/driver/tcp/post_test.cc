@@ -18,6 +18,15 @@ class TcpPost : public TcpRawPeer {
 
 constexpr ConnectionId kNobody = 4711;
 
+/// A packet of zeros.
+class Zeros final : public PacketWriter {
+ public:
+  explicit Zeros(std::size_t bytes) : PacketWriter(bytes) {}
+
+ private:
+  void write_next(Segment room) override { std::fill_n(room.begin(), room.size, std::byte{0}); }
+};
+
 TEST_F(TcpPost, PacketsAndWritesUpToTheLimitsAreTakenAndNoOthers) {
   enter();
   const DriverCaps& caps = engine_->caps();
@@ -61,6 +70,20 @@ TEST_F(TcpPost, NothingIsPostedToAConnectionThatDoesNotStand) {
   for (const bool write : {false, true}) {
     EXPECT_EQ(post(write, connection_, packet).code(), StatusCode::kClosed);
   }
+}
+
+TEST_F(TcpPost, ShortPacketsUpToTheLimitAreTakenOfConnectionsThatStand) {
+  enter();
+  const std::size_t most = engine_->link(connection_).short_bytes;
+  Zeros longest(most), too_long(most + 1), to_nobody(8), late(8);
+  EXPECT_EQ(engine_->post_lent(connection_, too_long).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(engine_->post_lent(kNobody, to_nobody).code(), StatusCode::kClosed);
+  EXPECT_EQ(read_some(1000), 0u) << "what is refused may not leave";
+  EXPECT_TRUE(engine_->post_lent(connection_, longest).ok());
+  EXPECT_EQ(longest.left(), 0u);
+  EXPECT_GT(read_some(1000), 0u);
+  engine_->disconnect(connection_);
+  EXPECT_EQ(engine_->post_lent(connection_, late).code(), StatusCode::kClosed);
 }
 
 // Memory would stay exposed, though nobody can write there.

@@ -28,6 +28,7 @@ TcpDriver::TcpDriver(const TcpOptions& options, Door door)
   link.inject_bytes = std::min(TcpOutbox::kCopyBytes, link.max_packet_bytes);
   link.piece_bytes = limits_.piece_bytes;
   link.cork_bytes = std::min(TcpOutbox::kCorkBytes, link.max_packet_bytes);
+  link.short_bytes = std::min(TcpOutbox::kShortBytes, link.max_packet_bytes);
   link.max_write_iov = link.max_iov;
   link.max_write_bytes = kMaxWriteBytes;
   link.write_runs_from = 0;

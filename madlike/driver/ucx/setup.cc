@@ -81,7 +81,8 @@ void UcxDriver::add_kind(UcxTransport transport) {
   link.max_write_iov = limits.max_iov;
   link.max_write_bytes = limits.max_message_bytes - sizeof(UcxHeader);
   if (limits.lends) {
-    link.piece_bytes = link.lent_bytes = limits.max_message_bytes - sizeof(UcxPieceHeader);
+    link.piece_bytes = link.lent_bytes = link.short_bytes =
+        limits.max_message_bytes - sizeof(UcxPieceHeader);
   }
   if (transport == UcxTransport::kTcp) link.write_runs_from = 0;
   if (limits.max_put_bytes > 0) {
