@@ -1,26 +1,16 @@
 #include "madlike/base/copy_bytes.h"
 
-#include <cstdint>
-
 #include "madlike/base/copy_long.h"
 
 namespace mad {
 namespace {
 
-constexpr std::uintptr_t kPage = 4096;
-// So little ahead of the source in its page, a destination makes AMD's string instruction take up
-// to 30 times as long as vectors (ADR 71).
-constexpr std::uintptr_t kClose = 64;
-// But not where it is ahead by a multiple of this.
-constexpr std::uintptr_t kHalfLine = 32;
+// What was measured; copies that are longer than the caches are the C library's business.
+constexpr std::size_t kMostByVectors = std::size_t{4} << 20;
 
-bool is_slow(const void* to, const void* from) {
-  const auto ahead =
-      (reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from)) % kPage;
-  return ahead < kClose && ahead % kHalfLine != 0;
-}
-
-// Instead of the C library's copy, where that is by such an instruction; null elsewhere.
+// Instead of the C library's copy, where that is by a string instruction that takes up to 30 times
+// as long as vectors for some pairs of addresses (ADR 71), and often twice as long where another
+// core has just read the lines that are written (ADR 75); null elsewhere.
 LongCopy* instead() {
 #ifdef __x86_64__
   if (__builtin_cpu_is("amd")) return copy_avx2();
@@ -32,7 +22,7 @@ LongCopy* instead() {
 
 void copy_long(void* to, const void* from, std::size_t bytes) {
   static LongCopy* const kInstead = instead();
-  if (kInstead != nullptr && is_slow(to, from)) {
+  if (kInstead != nullptr && bytes <= kMostByVectors) {
     kInstead(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
   } else {
     std::memcpy(to, from, bytes);
