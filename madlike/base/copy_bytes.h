@@ -13,7 +13,8 @@ constexpr std::size_t kLongCopy = 2048;
 /// For more than kLongCopy bytes.
 void copy_long(void* to, const void* from, std::size_t bytes);
 
-/// Copies like memcpy, but not by the string instruction of processors where that is slow.  Both may be null where there is nothing to copy.
+/// Copies like memcpy, but not by the string instruction of processors where that is slow.  Both
+/// may be null where there is nothing to copy.
 [[gnu::always_inline]] inline void copy_bytes(void* to, const void* from, std::size_t bytes) {
   if (bytes > kLongCopy) {
     copy_long(to, from, bytes);

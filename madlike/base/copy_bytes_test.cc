@@ -47,6 +47,19 @@ TEST(CopyBytes, CopiesAllLengths) {
   }
 }
 
+// Beyond some length it is the C library that copies.
+TEST(CopyBytes, CopiesWhatIsLongerThanCaches) {
+  constexpr std::size_t kCaches = std::size_t{4} << 20;
+  for (const std::size_t bytes : {kCaches, kCaches + 1}) {
+    const std::vector<std::byte> source = numbered(bytes + 8);
+    std::vector<std::byte> place(bytes + 24, kUntouched);
+    copy_bytes(place.data() + 9, source.data() + 8, bytes);
+    EXPECT_TRUE(std::equal(place.begin() + 9, place.end() - 15, source.begin() + 8));
+    EXPECT_EQ(place[8], kUntouched);
+    EXPECT_EQ(place[bytes + 9], kUntouched);
+  }
+}
+
 // Every distance in the page up to a few lines, and others.
 TEST(CopyBytes, CopiesToEveryPlaceOfAPage) {
   constexpr std::size_t kPage = 4096, kBytes = 3 * kPage;

@@ -196,12 +196,18 @@ Status Messenger::send(Endpoint& to, std::uint8_t handler, Segment header,
 }
 
 std::size_t Messenger::max_at_once(const Endpoint& to, bool one_run) {
-  const std::size_t most = to.link.short_bytes;
+  const std::size_t most = to.link.lent_bytes;
   return one_run && to.link.most_offered > 0 ? std::min(most, to.link.offered_from) : most;
 }
 
+std::size_t Messenger::max_short(const Endpoint& to, bool one_run) {
+  return to.link.lent_bytes > 0 ? max_at_once(to, one_run) : to.link.short_bytes;
+}
+
+bool Messenger::is_lent(const Endpoint& to) { return to.link.lent_bytes > 0; }
+
 bool Messenger::waits_for_credit(const Endpoint& to, std::uint64_t bytes) {
-  return bytes <= to.link.lent_bytes && to.state.may_send() && to.credit.is_short_of(bytes);
+  return bytes <= to.link.short_bytes && to.state.may_send() && to.credit.is_short_of(bytes);
 }
 
 Status Messenger::send_at_once(Endpoint& to, std::uint8_t handler, Segment header,

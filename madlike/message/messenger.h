@@ -254,9 +254,12 @@ class Messenger {
   /// follows when that is so; error: nothing was sent, nothing follows.
   Status send(Endpoint& to, std::uint8_t handler, Segment header, OutgoingMessage& message);
 
-  /// Bytes that a message to this peer may have at most, its headers with it, for send_at_once()
-  /// and send_short(); of one run, they are as many as are not better offered to it.
+  /// Bytes that a message to this peer may have at most, its headers with it, for send_at_once(),
+  /// and for send_short(); of one run, they are as many as are not better offered to it.
   static std::size_t max_at_once(const Endpoint& to, bool one_run);
+  static std::size_t max_short(const Endpoint& to, bool one_run);
+  /// Whether packets to this peer are written into memory of the fabric, whatever their length.
+  static bool is_lent(const Endpoint& to);
 
   /// Whether a message with `bytes` of payload could leave at once if the peer had given back
   /// credit that it granted, which progress() may bring.

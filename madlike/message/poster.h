@@ -45,7 +45,8 @@ class Poster {
   /// shares: how many bytes, or 0.  Does not finish the message.
   std::size_t get(Endpoint& from, const ExposureToken& memory, std::uint64_t offset, Segment place,
                   OutgoingMessage& message);
-  /// Has `packet`, of `bytes`, written to lent memory.  False: it was not, as send() has it.
+  /// Has `packet`, of `bytes`, written to memory of the fabric.  False: it was not, as send() has
+  /// it.
   [[gnu::always_inline]] inline bool post_lent(Endpoint& to, PacketWriter& packet,
                                                std::size_t bytes) {
     const Status posted = to.driver->post_lent(to.state.connection(), packet);

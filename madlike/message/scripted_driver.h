@@ -51,11 +51,11 @@ class ScriptedDriver final : public Driver {
       status = lent_script.front();
       lent_script.pop_front();
     }
-    if (status.again()) return status;
+    if (status.again() && !writes_in_vain) return status;
     lent_run_bytes = writer.run_bytes();
     accepted.emplace_back(std::min<std::size_t>(writer.left(), 512));
     writer.write({accepted.back().data(), accepted.back().size()});
-    if (status.error()) accepted.pop_back();
+    if (!status.ok()) accepted.pop_back();
     return status;
   }
   Result<ExposureToken> expose(ConnectionId, Segment) override { return ExposureToken{}; }
@@ -83,6 +83,7 @@ class ScriptedDriver final : public Driver {
 
   std::deque<Status> script;
   std::deque<Status> lent_script;  // of posts to lent memory
+  bool writes_in_vain = false;     // post_lent() has it written also where it says kAgain
   std::vector<std::vector<std::byte>> accepted;
   void* context = nullptr;  // of the last post
   std::uint64_t written_to = 0;

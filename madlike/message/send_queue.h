@@ -35,6 +35,10 @@ struct SendQueue {
     return is_posting() || !first_frames.empty() || !streaming.empty();
   }
 
+  /// Whether count_small() of the next one would say so.
+  bool next_is_one_of_many(std::uint64_t turn, bool soon) const {
+    return (turn_ == turn ? sent_of_turn_ : 0) >= (soon ? 1 : kAtOnce);
+  }
   /// Another small message is sent: whether it is one of many.  `soon`: the second one is, since a
   /// turn of progress follows that it may wait for.
   bool count_small(std::uint64_t turn, bool soon) {

@@ -306,7 +306,7 @@ struct RunPayload {
 
 }  // namespace
 
-// A short frame and its payload, written to one piece of lent memory.
+// A short frame and its payload, written to memory of the fabric.
 template <typename Payload>
 class Sender::ShortPacket final : public PacketWriter {
  public:
@@ -338,11 +338,10 @@ bool Sender::post_short(Endpoint& to, const TaggedHeader& header, const Payload&
                    payload.bytes() <= to.credit.available() &&
                    payload.bytes() <= eager_limit(core_.config, to.link);
   if (!now || core_.config.checksum) return false;
-  if (to.link.cork_bytes > 0 &&
-      is_one_of_many(to, bytes_of(header), payload.bytes(), core_.arriving)) {
-    return false;
-  }
+  const bool counts = bytes <= to.link.cork_bytes;
+  if (counts && to.queue.next_is_one_of_many(core_.turn, core_.arriving)) return false;
   if (!poster_.post_lent(to, packet, bytes)) return false;
+  if (counts) (void)to.queue.count_small(core_.turn, core_.arriving);
   to.credit.spend(payload.bytes());
   to.credit.we_spoke();
   to.credit.returned(credit);

@@ -244,6 +244,28 @@ TEST_F(PumpTest, WhoLendsMemoryKnowsTheRuns) {
   EXPECT_EQ(driver_.lent_run_bytes, 40u);
 }
 
+// A fabric may find out that it has no room when it has a short packet written.
+TEST_F(PumpTest, AShortPacketThatDidNotLeaveCostsNoCreditAndLeavesLater) {
+  to_.link.short_bytes = 512;
+  to_.credit.grant(4000);
+  to_.credit.charge(100);
+  to_.credit.release(100);
+  driver_.writes_in_vain = true;
+  driver_.lent_script.assign(1, StatusCode::kAgain);
+  std::vector<std::byte> payload(64, std::byte{1});
+  const TaggedHeader header{{7, 3, 99}, 0};
+  const Segment run{payload.data(), payload.size()};
+  EXPECT_FALSE(sender_.send_short(to_, header, run));
+  EXPECT_EQ(to_.credit.available(), 4000u);
+  EXPECT_EQ(to_.credit.to_return(), 100u);
+  EXPECT_EQ(core_.counters.staged_bytes, 0u);
+  EXPECT_TRUE(driver_.accepted.empty());
+  EXPECT_TRUE(sender_.send_short(to_, header, run));
+  EXPECT_EQ(to_.credit.available(), 4000u - 64);
+  EXPECT_EQ(to_.credit.to_return(), 0u);
+  EXPECT_EQ(driver_.accepted.size(), 1u);
+}
+
 // Its packets come back with completions of the driver, which wake up who sleeps.
 TEST_F(PumpTest, AStreamWhoseShareIsWithTheDriverKeepsNobodyAwake) {
   stream(40);

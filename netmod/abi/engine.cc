@@ -286,6 +286,7 @@ Status mad_engine::send_tagged(mad_peer& to, const mad::TaggedHeader& header, bo
 }
 
 // It needs no plan, but to say what was asked for: all of it is copied to where it leaves from.
+// Where no memory is lent, who asked for a path gets it.
 bool mad_engine::send_short(mad_peer& to, const mad::TaggedHeader& header,
                             const mad::Payload& layout, mad_path path) {
   if (layout.bytes == 0) return send_short(to, header, mad::Segment(), path);
@@ -293,8 +294,8 @@ bool mad_engine::send_short(mad_peer& to, const mad::TaggedHeader& header,
   const mad::BlockProgram& program = layout.program();
   const bool one_run = program.shape().is_one_run(layout.count);
   const bool may_be = trace_ == nullptr && path != MAD_PATH_PACK &&
-                      layout.bytes < mad::Messenger::max_at_once(*to.endpoint, one_run);
-  if (!may_be) return false;
+                      layout.bytes < mad::Messenger::max_short(*to.endpoint, one_run);
+  if (!may_be || (path != MAD_PATH_AUTO && !mad::Messenger::is_lent(*to.endpoint))) return false;
   const mad::LayoutPayload payload(program, layout.base, layout.count);
   if (!messenger_->send_short(*to.endpoint, header, payload)) return false;
   const mad::Path taken =

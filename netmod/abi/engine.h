@@ -331,8 +331,7 @@ struct mad_engine final : private mad::MessageEvents {
     const mad::Payload payload{run.data, run.size, nullptr, run.size};
     return tagged_.send_to_self(header, false, payload, nullptr).ok();
   }
-  const bool may_be =
-      trace_ == nullptr && run.size < mad::Messenger::max_at_once(*to.endpoint, true);
+  const bool may_be = trace_ == nullptr && run.size < mad::Messenger::max_short(*to.endpoint, true);
   if (!may_be || !messenger_->send_short(*to.endpoint, header, run)) return false;
   count_send(mad::Path::kContiguous, path, run.size);
   return true;
@@ -341,7 +340,7 @@ struct mad_engine final : private mad::MessageEvents {
 inline bool mad_engine::send_short(mad_peer& to, const mad::TaggedHeader& header,
                                    const mad::WholePayload& payload) {
   const bool may_be = !is_self(to) && trace_ == nullptr &&
-                      payload.bytes() < mad::Messenger::max_at_once(*to.endpoint, true);
+                      payload.bytes() < mad::Messenger::max_short(*to.endpoint, true);
   if (!may_be || !messenger_->send_short(*to.endpoint, header, payload)) return false;
   count_send(mad::Path::kContiguous, MAD_PATH_AUTO, payload.bytes());
   return true;

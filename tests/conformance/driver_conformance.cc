@@ -45,6 +45,7 @@ TEST_P(DriverConformance, WhatALinkCanDoIsSane) {
     EXPECT_EQ(caps.remote_write, link.max_write_bytes > 0);
     EXPECT_TRUE(link.lent_bytes == 0 || link.lent_bytes == link.piece_bytes);
     EXPECT_TRUE(link.lent_bytes == 0 || link.lent_bytes == link.short_bytes);
+    EXPECT_TRUE(link.lent_bytes > 0 || link.short_bytes <= link.max_packet_bytes);
     EXPECT_FALSE(link.prefers_writes(SIZE_MAX) && !caps.remote_write);
     EXPECT_FALSE(link.prefers_writes(1) && !link.prefers_writes(2)) << "longer runs are no worse";
   }

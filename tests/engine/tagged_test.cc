@@ -304,6 +304,11 @@ TEST_P(Tagged, EachFindsThoseThatWait) {
   EXPECT_EQ(in[2], 'x');
 }
 
+// Whether short messages may leave without an operation.
+bool takes_short_packets(const std::string& fabric) {
+  return fabric == "shm" || fabric == "ucx:posix,cma" || fabric == "tcp";
+}
+
 TEST_P(Tagged, WithoutASlotTheyLeaveAtOnceOrNotAtAll) {
   const Bytes out = pattern(1 << 20, 4);
   const mad_envelope to = envelope(0, 1);
@@ -314,15 +319,15 @@ TEST_P(Tagged, WithoutASlotTheyLeaveAtOnceOrNotAtAll) {
   EXPECT_EQ(send(8, MAD_SYNCHRONOUS), MAD_NOT_NOW);
   EXPECT_EQ(send(out.size(), 0), MAD_NOT_NOW);
   const int result = send(8, 0);
-  const bool lends = std::string(GetParam()) == "shm" || std::string(GetParam()) == "ucx:posix,cma";
-  EXPECT_EQ(result, lends ? MAD_SUCCESS : MAD_NOT_NOW);
+  const bool leaves = takes_short_packets(GetParam());
+  EXPECT_EQ(result, leaves ? MAD_SUCCESS : MAD_NOT_NOW);
   Bytes in(8);
   Operation received, sent;
   if (result == MAD_NOT_NOW) {
     a.send_tagged(to_b, to, out.data(), 8, nullptr, MAD_PATH_AUTO, &sent);
   }
   b.receive_tagged(to, in.data(), 8, nullptr, MAD_PATH_AUTO, &received);
-  ASSERT_TRUE(both_until([&] { return received.done && (sent.done || lends); }));
+  ASSERT_TRUE(both_until([&] { return received.done && (sent.done || leaves); }));
   EXPECT_TRUE(std::equal(in.begin(), in.end(), out.begin()));
   EXPECT_EQ(b.counters().waiting_messages, 0u) << "nothing was sent twice";
 }
@@ -335,15 +340,15 @@ TEST_P(Tagged, OneRunLeavesTheShortWayOrNotAtAll) {
   };
   EXPECT_EQ(send(8, MAD_SYNCHRONOUS), MAD_NOT_NOW);
   EXPECT_EQ(send(out.size(), 0), MAD_NOT_NOW);
-  const bool lends = std::string(GetParam()) == "shm" || std::string(GetParam()) == "ucx:posix,cma";
-  const int expected = lends ? MAD_SUCCESS : MAD_NOT_NOW;
+  const bool leaves = takes_short_packets(GetParam());
+  const int expected = leaves ? MAD_SUCCESS : MAD_NOT_NOW;
   EXPECT_EQ(send(24, 5), expected);
   EXPECT_EQ(mad_tagged_send_short(to_b, &to, 0, nullptr, nullptr, 0, nullptr), expected);
   Operation at_least;
   a.send_tagged(to_b, to, out.data(), 1, nullptr, MAD_PATH_AUTO, &at_least);
   Bytes in(24);
   Operation received[3];
-  for (int i = lends ? 0 : 2; i < 3; ++i) {
+  for (int i = leaves ? 0 : 2; i < 3; ++i) {
     b.receive_tagged(to, in.data(), in.size(), nullptr, MAD_PATH_AUTO, &received[i]);
     ASSERT_TRUE(both_until([&] { return received[i].done; }));
     if (i > 0) continue;
@@ -368,7 +373,7 @@ TEST_P(Tagged, WhatAFunctionWritesLeavesTheShortWayOrNotAtAll) {
     std::copy(bytes.begin(), bytes.end(), static_cast<std::byte*>(out));
     ++what.written;
   };
-  const bool lends = std::string(GetParam()) == "shm" || std::string(GetParam()) == "ucx:posix,cma";
+  const bool leaves = takes_short_packets(GetParam());
   const mad_envelope to = envelope(3, 1);
   const Pattern most{1 << 20, 0}, some{77, 0}, none{0, 0};
   const std::uint64_t before = a.counters().sends[MAD_PATH_AUTO];
@@ -389,9 +394,9 @@ TEST_P(Tagged, WhatAFunctionWritesLeavesTheShortWayOrNotAtAll) {
             MAD_NOT_NOW);
   EXPECT_EQ(most.written + some.written, 0) << "what does not leave is not written";
   for (const Pattern* const what : {&some, &none}) {
-    ASSERT_EQ(send(*what, 5, write), lends ? MAD_SUCCESS : MAD_NOT_NOW);
-    EXPECT_EQ(what->written, lends ? 1 : 0);
-    if (!lends) continue;
+    ASSERT_EQ(send(*what, 5, write), leaves ? MAD_SUCCESS : MAD_NOT_NOW);
+    EXPECT_EQ(what->written, leaves ? 1 : 0);
+    if (!leaves) continue;
     Bytes in(what->bytes);
     Operation received;
     b.receive_tagged(to, in.data(), in.size(), nullptr, MAD_PATH_AUTO, &received);
@@ -400,7 +405,7 @@ TEST_P(Tagged, WhatAFunctionWritesLeavesTheShortWayOrNotAtAll) {
     EXPECT_EQ(received.arrival.flags, 5);
     EXPECT_EQ(in, pattern(what->bytes, 8));
   }
-  EXPECT_EQ(a.counters().sends[MAD_PATH_AUTO] - before, lends ? 1u : 0u);
+  EXPECT_EQ(a.counters().sends[MAD_PATH_AUTO] - before, leaves ? 1u : 0u);
   EXPECT_EQ(b.counters().waiting_messages, 0u);
 }
 
@@ -408,7 +413,7 @@ TEST_P(Tagged, WhatTravelsAlongLeavesTheShortWayOrNotAtAll) {
   const std::uint64_t note[2] = {11, 12};
   const Bytes value = pattern(MAD_VALUE_MAX, 7), out = pattern(33, 6);
   const mad_envelope to = envelope(3, 1);
-  const bool lends = std::string(GetParam()) == "shm" || std::string(GetParam()) == "ucx:posix,cma";
+  const bool leaves = takes_short_packets(GetParam());
   const auto send = [&](const mad_extension& extension) {
     return mad_tagged_send_short(to_b, &to, 0, &extension, out.data(), out.size(), nullptr);
   };
@@ -417,8 +422,8 @@ TEST_P(Tagged, WhatTravelsAlongLeavesTheShortWayOrNotAtAll) {
   for (const std::uint64_t* const its_note : {static_cast<const std::uint64_t*>(nullptr), note}) {
     for (const std::size_t bytes : {0, 1, 8, 9, MAD_VALUE_MAX}) {
       const mad_extension extension{its_note, value.data(), bytes};
-      ASSERT_EQ(send(extension), lends ? MAD_SUCCESS : MAD_NOT_NOW) << bytes;
-      if (!lends) continue;
+      ASSERT_EQ(send(extension), leaves ? MAD_SUCCESS : MAD_NOT_NOW) << bytes;
+      if (!leaves) continue;
       Bytes in(out.size());
       Operation received;
       b.receive_tagged(to, in.data(), in.size(), nullptr, MAD_PATH_AUTO, &received);
@@ -438,12 +443,12 @@ TEST_P(Tagged, LayoutsLeaveTheShortWayOrNotAtAll) {
   const TypeHandle columns(test::blocks(10, 4, 8)), rows(test::blocks(10, 8, 16));
   const Bytes out = pattern(10 * 16, 6);
   const mad_envelope to = envelope(3, 1);
-  const bool lends = std::string(GetParam()) == "shm" || std::string(GetParam()) == "ucx:posix,cma";
+  const bool leaves = takes_short_packets(GetParam());
   const int sent = mad_tagged_send_short(to_b, &to, 0, nullptr, out.data(), 2, columns.get());
-  EXPECT_EQ(sent, lends ? MAD_SUCCESS : MAD_NOT_NOW);
-  EXPECT_EQ(a.counters().sends[MAD_PATH_PIPELINE], lends ? 1u : 0u);
+  EXPECT_EQ(sent, leaves ? MAD_SUCCESS : MAD_NOT_NOW);
+  EXPECT_EQ(a.counters().sends[MAD_PATH_PIPELINE], leaves ? 1u : 0u);
   Operation received, sends;
-  if (!lends) a.send_tagged(to_b, to, out.data(), 2, columns.get(), MAD_PATH_AUTO, &sends);
+  if (!leaves) a.send_tagged(to_b, to, out.data(), 2, columns.get(), MAD_PATH_AUTO, &sends);
   Bytes in(10 * 16);
   b.receive_tagged(to, in.data(), 1, rows.get(), MAD_PATH_AUTO, &received);
   ASSERT_TRUE(both_until([&] { return received.done; }));
@@ -468,10 +473,10 @@ TEST_P(Tagged, APeerIsFullUntilItsWordThatItTookThemIsRead) {
     ++sent;
     ASSERT_TRUE(both_until([&] { return b.counters().waiting_messages == sent; }));
   }
-  const bool lends = std::string(GetParam()) == "shm" || std::string(GetParam()) == "ucx:posix,cma";
-  EXPECT_EQ(sent > 0, lends);
+  const bool leaves = takes_short_packets(GetParam());
+  EXPECT_EQ(sent > 0, leaves);
   EXPECT_LT(sent, 1000u) << "nobody received any";
-  EXPECT_EQ(mad_peer_is_full(to_b, out.size()), lends ? 1 : 0);
+  EXPECT_EQ(mad_peer_is_full(to_b, out.size()), leaves ? 1 : 0);
   EXPECT_EQ(mad_peer_is_full(to_b, UINT64_MAX), 0) << "it never has room for that";
   Bytes in(out.size());
   for (std::uint64_t i = 0; i < sent; ++i) {
@@ -479,9 +484,9 @@ TEST_P(Tagged, APeerIsFullUntilItsWordThatItTookThemIsRead) {
     b.receive_tagged(to, in.data(), in.size(), nullptr, MAD_PATH_AUTO, &received);
     ASSERT_TRUE(progress_until({&b}, [&] { return received.done; }));
   }
-  EXPECT_EQ(mad_peer_is_full(to_b, out.size()), lends ? 1 : 0) << "nobody looked";
+  EXPECT_EQ(mad_peer_is_full(to_b, out.size()), leaves ? 1 : 0) << "nobody looked";
   ASSERT_TRUE(both_until([&] { return mad_peer_is_full(to_b, out.size()) == 0; }));
-  EXPECT_EQ(at_once() == MAD_SUCCESS, lends);
+  EXPECT_EQ(at_once() == MAD_SUCCESS, leaves);
 }
 
 // What waits for a message of the dead is its owner's affair; what had come of one is still there.

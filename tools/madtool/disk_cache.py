@@ -33,18 +33,21 @@ def trim(where: Path, most: int, kept: int) -> int:
     for _, bytes_of_it, path in sorted(found):
         if size - gone <= kept:
             break
-        path.unlink(missing_ok=True)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError:  # another user's; what can go goes
+            continue
         gone += bytes_of_it
     return gone
 
 
 def _objects(where: Path) -> Iterator[Tuple[float, int, Path]]:
-    """When each was used last, its bytes, and its name."""
+    """When each was used last, which most file systems know to a day, its bytes, and its name."""
     for directory, _, names in os.walk(where):
         for name in names:
             path = Path(directory) / name
             try:
                 stat = path.stat()
-            except FileNotFoundError:  # another process trims, too
+            except OSError:  # another process trims, too
                 continue
             yield max(stat.st_atime, stat.st_mtime), stat.st_size, path

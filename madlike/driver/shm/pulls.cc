@@ -32,7 +32,7 @@ LinkCaps ShmDriver::link_of(const ShmConnection& connection) const {
   if (connection.we_read && connection.they_read) link.write_runs_from = kRunsFrom;
   if (connection.they_read) {
     link.offered_from = reads_all() ? kOfferedFrom : kWeighedFrom;
-    link.most_offered = kMostPull;
+    link.most_offered = kMostOffered;
   }
   link.weighs_offers = !reads_all();
   link.offers_are_weighed = connection.they_read && connection.they_weigh;
@@ -92,7 +92,7 @@ Status ShmDriver::read_offered(ConnectionId id, std::uint64_t address, std::uint
                                ScatteredMemory& memory) {
   ShmConnection* const found = find(id);
   if (!found || found->state != State::kConnected) return not_connected(found);
-  if (!found->we_read || bytes > kMostPull) {
+  if (!found->we_read || bytes > kMostOffered) {
     return {StatusCode::kInvalidArgument, "shm: the peer offers what no engine reads"};
   }
   const Segment run{reinterpret_cast<void*>(address), static_cast<std::size_t>(bytes)};

@@ -83,7 +83,7 @@ class TcpDriver final : public DoorDriver<TcpConnection> {
   void wait_to_send(TcpConnection& connection);
   Status post(TcpConnection& connection, const TcpRecord& record, SegmentList packet,
               Completion::Kind kind, void* context);
-  Status broken(const TcpConnection& connection);
+  Status broke(const TcpConnection& connection);
 
   TcpOptions options_;
   const TcpInbox::Limits limits_;

@@ -1,10 +1,12 @@
 #include "madlike/driver/tcp/outbox.h"
 
 #include <errno.h>
+#include <linux/sock_diag.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace mad {
 namespace {
@@ -32,6 +34,18 @@ constexpr std::size_t kMaxOwn = 4;
 
 constexpr std::uint32_t kMostSkips = 7;
 
+// What the system needs at most for a piece of the stream, beside its bytes.
+constexpr std::size_t kSystemBytes = 1024;
+
+// Bytes that may be queued there before the socket is full; 0 also where the system does not tell.
+std::size_t room_of(int socket) {
+  std::array<std::uint32_t, SK_MEMINFO_VARS> memory{};
+  socklen_t size = sizeof(memory);
+  if (getsockopt(socket, SOL_SOCKET, SO_MEMINFO, memory.data(), &size) != 0) return 0;
+  const std::uint32_t all = memory[SK_MEMINFO_SNDBUF], used = memory[SK_MEMINFO_WMEM_QUEUED];
+  return all > used ? all - used : 0;
+}
+
 // Memory that each place of an outbox keeps; of more than that the whole outbox keeps one.
 constexpr std::size_t kRestingBytes = 1024;
 
@@ -53,6 +67,7 @@ void skip(std::vector<Segment>& segments, std::size_t* first, std::size_t taken)
 // How many bytes the socket took; 0: none now, or broken_.
 std::size_t TcpOutbox::write(int socket, const iovec* segments, std::size_t count) {
   constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
+  room_ = 0;
   msghdr message{};
   message.msg_iov = const_cast<iovec*>(segments);
   message.msg_iovlen = count;
@@ -91,25 +106,41 @@ TcpOutbox::Outcome TcpOutbox::send(int socket, const TcpRecord& record, SegmentL
   return waits ? Outcome::kWaits : Outcome::kSent;
 }
 
-// What waits goes first, and what is corked is to leave together.
+// The socket is asked rarely: what it had room for when it was asked last, less what it got since.
+bool TcpOutbox::has_room(int socket, std::size_t bytes) {
+  if (room_ < bytes) room_ = room_of(socket);
+  return room_ >= bytes;
+}
+
+// What waits goes first, and what is corked is to leave together.  A message is complete when its
+// packet has left this process (ADR 27): so there has to be room for all of it.
 TcpOutbox::Outcome TcpOutbox::send_short(int socket, PacketWriter& packet) {
+  static_assert(kShortBytes % TcpRecord::kAlignment == 0, "padding has room");
   if (broken_) return Outcome::kBroken;
-  if (count_ > 0 || corked_) return Outcome::kFull;
-  alignas(TcpRecord::kAlignment) std::array<std::byte, TcpRecord::kFixedBytes + kShortBytes>
-      whole;  // not cleared
   TcpRecord record;
   record.bytes = static_cast<std::uint32_t>(packet.left());
+  const std::size_t all = record.all_bytes();
+  if (count_ > 0 || corked_ || !has_room(socket, all + kSystemBytes)) return Outcome::kFull;
+  alignas(TcpRecord::kAlignment) std::array<std::byte, TcpRecord::kFixedBytes + kShortBytes>
+      whole;  // not cleared
   encode_record(record, whole.data());
   Segment bytes{whole.data() + TcpRecord::kFixedBytes, record.bytes};
   packet.write(bytes);
   std::memset(bytes.end(), 0, record.padding_bytes());
-  const iovec one{whole.data(), record.all_bytes()};
+  const iovec one{whole.data(), all};
+  const std::size_t room = room_ - all - kSystemBytes;
   const std::size_t taken = write(socket, &one, 1);
   if (broken_) return Outcome::kBroken;
-  if (taken == one.iov_len) return Outcome::kSent;
   if (taken == 0) return Outcome::kFull;
+  room_ = room;
+  if (taken == all) return Outcome::kSent;
   full_ = true;
-  add_copy(record, {&bytes, 1}, taken);
+  try {
+    add_copy(record, {&bytes, 1}, taken);
+  } catch (const std::bad_alloc&) {  // nothing can follow half a record
+    broken_ = true;
+    return Outcome::kBroken;
+  }
   return Outcome::kWaits;
 }
 

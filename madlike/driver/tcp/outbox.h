@@ -23,7 +23,7 @@ class TcpOutbox {
  public:
   static constexpr std::size_t kDepth = 16;  // records that may wait
   static constexpr std::size_t kMaxSegments = 256;
-  /// Records of at most so many bytes are copied when they have to wait.
+  /// Records of send() of at most so many bytes are copied when they have to wait.
   static constexpr std::size_t kCopyBytes = 512;
   /// Packets of at most so many bytes send_short() takes: payload of 8 KiB with its headers.
   static constexpr std::size_t kShortBytes = 8 * 1024 + 64;
@@ -54,8 +54,8 @@ class TcpOutbox {
 
   /// `bytes` has at most kMaxSegments segments.  `tell` is told if it waits; null: nobody is.
   Outcome send(int socket, const TcpRecord& record, SegmentList bytes, const Finished* tell);
-  /// A packet of at most kShortBytes, which nobody is told of.  kWaits: the rest of it does; kFull:
-  /// it may have been written.
+  /// A packet of at most kShortBytes, which nobody is told of.  kFull: it may have been written.
+  /// kWaits: the system ran out of memory in the middle of it, and the rest waits.
   Outcome send_short(int socket, PacketWriter& packet);
   void cork() { corked_ = true; }
   void uncork() { corked_ = false; }
@@ -96,6 +96,7 @@ class TcpOutbox {
                          std::size_t taken);
   static Fill fill_for(const TcpRecord& record, SegmentList bytes);
   void pop(std::vector<Finished>* finished);
+  bool has_room(int socket, std::size_t bytes);
   std::size_t write(int socket, const iovec* segments, std::size_t count);
   std::size_t write_small(int socket, const TcpRecord& record, SegmentList bytes);
   std::size_t write_large(int socket, const TcpRecord& record, const Fill& fill, SegmentList bytes);
@@ -105,9 +106,10 @@ class TcpOutbox {
   std::size_t first_ = 0;
   std::size_t count_ = 0;
   bool corked_ = false;
-  bool full_ = false;        // the socket took less than it was offered
-  std::size_t kept_ = 0;     // bytes added while it was not full
-  std::size_t copied_ = 0;   // of them, copied
+  std::size_t room_ = 0;    // bytes of system memory that the socket has for what is sent, at least
+  bool full_ = false;       // the socket took less than it was offered
+  std::size_t kept_ = 0;    // bytes added while it was not full
+  std::size_t copied_ = 0;  // of them, copied
   std::uint32_t skips_ = 0;  // turns between the last two attempts that moved nothing
   std::uint32_t skips_left_ = 0;
   bool broken_ = false;

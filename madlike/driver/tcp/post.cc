@@ -18,11 +18,10 @@ Status TcpDriver::post_send(ConnectionId id, SegmentList packet, void* context) 
   return post(*found, record, packet, Completion::Kind::kSent, context);
 }
 
-// Nobody is told of what the socket leaves of it, which goes with the next turn.
 Status TcpDriver::post_lent(ConnectionId id, PacketWriter& writer) {
   TcpConnection* const found = find(id);
   if (!found || found->state != State::kConnected) return not_connected(found);
-  if (writer.left() > TcpOutbox::kShortBytes) {
+  if (writer.left() > found->link.short_bytes || writer.left() == 0) {
     return Status(StatusCode::kInvalidArgument, "no short packet of " + caps_.name);
   }
   switch (found->outbox.send_short(found->socket.fd(), writer)) {
@@ -36,7 +35,7 @@ Status TcpDriver::post_lent(ConnectionId id, PacketWriter& writer) {
     case TcpOutbox::Outcome::kBroken:
       break;
   }
-  return broken(*found);
+  return broke(*found);
 }
 
 Status TcpDriver::post_write(ConnectionId id, SegmentList packet, const ExposureToken& token,
@@ -72,10 +71,10 @@ Status TcpDriver::post(TcpConnection& connection, const TcpRecord& record, Segme
     case TcpOutbox::Outcome::kBroken:
       break;
   }
-  return broken(connection);
+  return broke(connection);
 }
 
-Status TcpDriver::broken(const TcpConnection& connection) {
+Status TcpDriver::broke(const TcpConnection& connection) {
   look_soon_ = true;  // its end follows what came before
   return {StatusCode::kPeerFailed,
           "the connection to " + to_text(connection.peer.socket) + " broke"};

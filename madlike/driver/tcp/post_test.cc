@@ -75,7 +75,8 @@ TEST_F(TcpPost, NothingIsPostedToAConnectionThatDoesNotStand) {
 TEST_F(TcpPost, ShortPacketsUpToTheLimitAreTakenOfConnectionsThatStand) {
   enter();
   const std::size_t most = engine_->link(connection_).short_bytes;
-  Zeros longest(most), too_long(most + 1), to_nobody(8), late(8);
+  Zeros none(0), longest(most), too_long(most + 1), to_nobody(8), late(8);
+  EXPECT_EQ(engine_->post_lent(connection_, none).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(engine_->post_lent(connection_, too_long).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(engine_->post_lent(kNobody, to_nobody).code(), StatusCode::kClosed);
   EXPECT_EQ(read_some(1000), 0u) << "what is refused may not leave";

@@ -55,6 +55,7 @@ void TcpDriver::set_state(TcpConnection& connection, State state) {
     standing_.erase(std::find(standing_.begin(), standing_.end(), &connection));
   } else {
     standing_.push_back(&connection);
+    sending_.reserve(standing_.size());       // a message that left in part is not to fail
     readable_.reserve(standing_.capacity());  // polls allocate nothing
   }
 }
