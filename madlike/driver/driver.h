@@ -42,6 +42,10 @@ struct LinkCaps {
     return write_runs_from != kNever && run_bytes >= write_runs_from;
   }
 
+  /// Payload in runs that is written as a whole while that is faster has at most so many bytes: one
+  /// write.
+  std::size_t most_in_runs() const { return std::min(most_offered, max_write_bytes); }
+
   std::string prices;    // the fabric whose price list it is planned with
   std::size_t kind = 0;  // its index in DriverCaps::links
 

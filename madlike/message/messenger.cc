@@ -207,7 +207,7 @@ std::size_t Messenger::max_short(const Endpoint& to, bool one_run) {
 bool Messenger::is_lent(const Endpoint& to) { return to.link.lent_bytes > 0; }
 
 bool Messenger::waits_for_credit(const Endpoint& to, std::uint64_t bytes) {
-  return bytes <= to.link.short_bytes && to.state.may_send() && to.credit.is_short_of(bytes);
+  return bytes <= to.link.lent_bytes && to.state.may_send() && to.credit.is_short_of(bytes);
 }
 
 Status Messenger::send_at_once(Endpoint& to, std::uint8_t handler, Segment header,

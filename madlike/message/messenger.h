@@ -261,8 +261,8 @@ class Messenger {
   /// Whether packets to this peer are written into memory of the fabric, whatever their length.
   static bool is_lent(const Endpoint& to);
 
-  /// Whether a message with `bytes` of payload could leave at once if the peer had given back
-  /// credit that it granted, which progress() may bring.
+  /// Whether a message with `bytes` of payload could leave at once, to lent memory, if the peer had
+  /// given back credit that it granted, which progress() may bring.
   static bool waits_for_credit(const Endpoint& to, std::uint64_t bytes);
 
   /// Sends a message with payload if all of it can leave at once, in one packet.  kAgain: nothing

@@ -1,6 +1,7 @@
 #include "madlike/message/progress.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 
 namespace mad {
@@ -9,6 +10,8 @@ namespace {
 constexpr int kPollsPerDriver = 4;
 // Of so many turns in a row at least one polls all fabrics.
 constexpr std::uint32_t kTurnsWithoutAll = 16;
+// What peers offer is read at once, but from one place of a turn not for longer than this.
+constexpr std::chrono::microseconds kMostReading{200};
 // Turns that a driver which refused a post has to say that the connection ended, after what
 // arrived before; drivers may look for that rarely.
 constexpr std::uint32_t kRefusedTurns = 20000;
@@ -100,7 +103,12 @@ std::size_t Progress::poll_fabrics() {
 std::size_t Progress::take_in_place(std::size_t fabric, bool* waited_for) {
   Driver& driver = peers_.driver(fabric);
   ConnectionId connection = 0;
+  const auto reading = core_.reading;
   for (std::size_t taken = 0;; ++taken) {
+    if (core_.reading - reading > kMostReading) {
+      *waited_for = false;  // others have their turn
+      return taken;
+    }
     const bool waits = taken == 0 && core_.active.empty();
     const Segment packet =
         driver.next_packet(&connection, waits ? Driver::Look::kBriefly : Driver::Look::kOnce);

@@ -456,7 +456,7 @@ bool Receiver::is_better_written(IncomingMessage& message) const {
   const std::uint64_t bytes = message.accepted;
   const bool whole = message.received == 0 && bytes == message.payload_bytes;
   if (!whole || !message.wants_window || !OfferReader::weighs(from, bytes) ||
-      bytes > from.link.most_offered) {
+      bytes > from.link.most_in_runs()) {
     return false;
   }
   OfferTimes& times = from.offers.of(bytes, true);

@@ -175,9 +175,10 @@ bool Sender::may_be_written_whole(const Endpoint& to, const OutgoingMessage& mes
   return !to.link.offers_are_weighed || is_offered_in_runs(to, message);
 }
 
-// Whether the peer finds out if it is faster to have it written.  What is one run has offers.
+// Whether the peer finds out if it is faster to have it written.  What is one run has offers, and
+// the time of more than one write says too little.
 bool Sender::is_offered_in_runs(const Endpoint& to, const OutgoingMessage& message) {
-  return message.run == nullptr && message.payload_bytes <= to.link.most_offered;
+  return message.run == nullptr && message.payload_bytes <= to.link.most_in_runs();
 }
 
 // Whether none of it leaves until its receiver has said where it may be written.

@@ -643,7 +643,7 @@ MAD_API int mad_tagged_send_short(mad_peer* peer, const mad_envelope* envelope, 
                                   const mad_extension* extension, const void* base, uint64_t count,
                                   const mad_type* type);
 /* The same for `bytes` bytes that are not in memory yet: if they can leave, `write` is called,
- * once, and writes all of them to `out`, which may have any alignment.  It is not to call libmad.
+ * and writes all of them to `out`, which may have any alignment.  It is not to call libmad.
  * MAD_NOT_NOW: they have not left, though it may have been called; always for a message to oneself.
  */
 typedef void (*mad_writer)(const void* context, void* out);

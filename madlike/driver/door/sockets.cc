@@ -155,6 +155,7 @@ void tcp_configure(int socket, std::chrono::milliseconds silence_timeout) {
   };
   set(IPPROTO_TCP, TCP_NODELAY, 1);
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_NOTSENT_LOWAT, -1);  // a host's own may be less than the buffer
   if (const auto seconds = static_cast<int>((silence_timeout.count() + 999) / 1000)) {
     const int idle = std::max(1, seconds / 2);
     const int interval = std::max(1, (seconds - idle) / kProbes);

@@ -34,8 +34,11 @@ constexpr std::size_t kMaxOwn = 4;
 
 constexpr std::uint32_t kMostSkips = 7;
 
-// What the system needs at most for a piece of the stream, beside its bytes.
-constexpr std::size_t kSystemBytes = 1024;
+// What the system needs, about, for a packet beside its bytes, and what is left to it for what it
+// does with the stream.
+constexpr std::size_t kSystemBytes = 2048, kReserve = 16 * 1024;
+// A buffer may shrink when the system lacks memory.
+constexpr std::size_t kMostRoom = 256 * 1024;
 
 // Bytes that may be queued there before the socket is full; 0 also where the system does not tell.
 std::size_t room_of(int socket) {
@@ -43,7 +46,7 @@ std::size_t room_of(int socket) {
   socklen_t size = sizeof(memory);
   if (getsockopt(socket, SOL_SOCKET, SO_MEMINFO, memory.data(), &size) != 0) return 0;
   const std::uint32_t all = memory[SK_MEMINFO_SNDBUF], used = memory[SK_MEMINFO_WMEM_QUEUED];
-  return all > used ? all - used : 0;
+  return all > used + kReserve ? std::min<std::size_t>(all - used - kReserve, kMostRoom) : 0;
 }
 
 // Memory that each place of an outbox keeps; of more than that the whole outbox keeps one.

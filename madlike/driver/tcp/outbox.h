@@ -54,8 +54,9 @@ class TcpOutbox {
 
   /// `bytes` has at most kMaxSegments segments.  `tell` is told if it waits; null: nobody is.
   Outcome send(int socket, const TcpRecord& record, SegmentList bytes, const Finished* tell);
-  /// A packet of at most kShortBytes, which nobody is told of.  kFull: it may have been written.
-  /// kWaits: the system ran out of memory in the middle of it, and the rest waits.
+  /// A packet of at most kShortBytes.  kFull: nothing left, though it may have been written;
+  /// kWaits: the system took a part after all, and the rest waits, of which nobody is told;
+  /// kBroken: it may have been written.
   Outcome send_short(int socket, PacketWriter& packet);
   void cork() { corked_ = true; }
   void uncork() { corked_ = false; }

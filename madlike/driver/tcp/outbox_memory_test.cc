@@ -135,20 +135,23 @@ TEST_F(TcpOutboxMemory, ShortPacketsLeaveOnlyWhereThereIsRoomForAllOfThem) {
     read_all();
     return outcome;
   };
-  queued_bytes = buffer_bytes - 1500;
+  queued_bytes = buffer_bytes - 16 * 1024 - 3000;
   EXPECT_EQ(send(), TcpOutbox::Outcome::kFull);
   queued_bytes = buffer_bytes + 1;
   EXPECT_EQ(send(), TcpOutbox::Outcome::kFull);
   const std::uint32_t known = std::exchange(buffer_bytes, 0);
   EXPECT_EQ(send(), TcpOutbox::Outcome::kFull) << "nothing is known";
   buffer_bytes = known;
-  queued_bytes = buffer_bytes - 10000;
+  queued_bytes = buffer_bytes - 16 * 1024 - 15000;
   times_asked = 0;
   for (int i = 0; i < 4; ++i) EXPECT_EQ(send(), TcpOutbox::Outcome::kSent);
   EXPECT_EQ(times_asked, 1) << "it is asked again when it may be full";
   EXPECT_EQ(send(), TcpOutbox::Outcome::kSent);
   EXPECT_EQ(times_asked, 2);
   queued_bytes = 0;
+  send_error = EAGAIN;
+  EXPECT_EQ(send(), TcpOutbox::Outcome::kFull) << "it takes nothing all the same";
+  send_error = 0;
   for (int i = 0; i < 5; ++i) {
     TcpRecord record;
     record.bytes = static_cast<std::uint32_t>(bytes.size());

@@ -1,10 +1,15 @@
 #include "madlike/driver/tcp/outbox.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <random>
 #include <utility>
 
+#include "madlike/driver/door/sockets.h"
 #include "madlike/driver/tcp/narrow_socket.h"
 
 namespace mad {
@@ -101,6 +106,11 @@ class ShortWriter final : public PacketWriter {
 
 class TcpShortPackets : public TcpNarrowSocket {
  protected:
+  void SetUp() override {
+    TcpNarrowSocket::SetUp();
+    const int large = 1 << 20;
+    ASSERT_EQ(setsockopt(near(), SOL_SOCKET, SO_SNDBUF, &large, sizeof(large)), 0);
+  }
   TcpOutbox::Outcome send(const Bytes& bytes) {
     ShortWriter writer(bytes);
     return outbox_.send_short(near(), writer);
@@ -121,8 +131,6 @@ class TcpShortPackets : public TcpNarrowSocket {
 };
 
 TEST_F(TcpShortPackets, LeaveAtOnce) {
-  const int large = 1 << 20;
-  ASSERT_EQ(setsockopt(near(), SOL_SOCKET, SO_SNDBUF, &large, sizeof(large)), 0);
   for (const std::size_t size : {std::size_t{1}, std::size_t{13}, std::size_t{1024},
                                  TcpOutbox::kShortBytes - 1, TcpOutbox::kShortBytes}) {
     const Bytes bytes = pattern(size, 3);
@@ -154,25 +162,68 @@ TEST_F(TcpShortPackets, DoNotOvertakeWhatWaitsNorWhatIsCorked) {
   EXPECT_EQ(read_, expected_);
 }
 
-// What the system says of a socket of this kind is not what it takes.
-TEST_F(TcpShortPackets, LeaveWholeOrNotAtAllWhereTheSocketIsFull) {
-  std::mt19937 random(11);
-  std::size_t refused = 0;
-  for (unsigned i = 0; i < 4000; ++i) {
-    const Bytes bytes = pattern(1 + random() % 3000, i);
-    const TcpOutbox::Outcome outcome = send(bytes);
-    EXPECT_TRUE(outbox_.empty());
-    if (outcome == TcpOutbox::Outcome::kFull) {
-      ++refused;
-      read(1 + random() % 6000);
-    } else {
-      ASSERT_EQ(outcome, TcpOutbox::Outcome::kSent);
-      expect_packet(bytes);
+/// Two ends of a connection over the loopback interface, as the driver's are.
+class TcpEnds {
+ public:
+  explicit TcpEnds(int receive_bytes) {
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    if (receive_bytes > 0) {
+      EXPECT_EQ(setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof(int)), 0);
     }
+    EXPECT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(listen(listener, 1), 0);
+    EXPECT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    near = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(connect(near, reinterpret_cast<sockaddr*>(&address), size), 0);
+    far = accept(listener, nullptr, nullptr);
+    EXPECT_GE(far, 0);
+    close(listener);
+    tcp_configure(near, std::chrono::seconds(0));
   }
-  read_all();
-  EXPECT_TRUE(read_ == expected_);
-  EXPECT_GT(refused, 0u);
+  ~TcpEnds() {
+    close(near);
+    close(far);
+  }
+  int near = -1, far = -1;
+};
+
+// None waits in part, however full the socket is: a message would seem to have left.
+TEST(TcpShortPacket, OfARealSocketLeavesWholeOrNotAtAll) {
+  for (const int receive_bytes : {0, 8 * 1024, 64 * 1024}) {
+    TcpEnds ends(receive_bytes);
+    TcpOutbox outbox;
+    std::mt19937 random(13);
+    std::size_t refused = 0, sent = 0, read = 0;
+    Bytes in(1 << 20);
+    for (unsigned i = 0; i < 6000; ++i) {
+      const bool is_long = random() % 2 == 0;
+      const Bytes bytes = pattern(1 + random() % (is_long ? TcpOutbox::kShortBytes : 40), i);
+      ShortWriter writer(bytes);
+      const TcpOutbox::Outcome outcome = outbox.send_short(ends.near, writer);
+      ASSERT_TRUE(outcome == TcpOutbox::Outcome::kSent || outcome == TcpOutbox::Outcome::kFull)
+          << i;
+      TcpRecord record;
+      record.bytes = static_cast<std::uint32_t>(bytes.size());
+      if (outcome == TcpOutbox::Outcome::kSent) {
+        sent += record.all_bytes();
+        continue;
+      }
+      ++refused;
+      const ssize_t got = recv(ends.far, in.data(), random() % in.size(), MSG_DONTWAIT);
+      if (got > 0) read += static_cast<std::size_t>(got);
+    }
+    EXPECT_GT(refused, 0u);
+    while (read < sent) {
+      const ssize_t got = recv(ends.far, in.data(), in.size(), 0);
+      ASSERT_GT(got, 0);
+      read += static_cast<std::size_t>(got);
+    }
+    EXPECT_EQ(read, sent);
+  }
 }
 
 TEST_F(TcpShortPackets, AreRefusedByABrokenSocket) {
