@@ -26,8 +26,10 @@ struct ArrivalMark {
   std::uint64_t written = 0;  // by remote writes, also those for which we read a peer's memory
 };
 
-/// Payload is weighed in three classes of lengths: shorter than this, and than that, and longer.
-constexpr std::uint64_t kMiddlePayload = 64 * 1024, kLongPayload = 256 * 1024;
+/// Payload is weighed in four classes of lengths: shorter than each of these, and longer, which
+/// leaves all caches.
+constexpr std::uint64_t kMiddlePayload = 64 * 1024, kLongPayload = 256 * 1024,
+                        kHugePayload = 8 * 1024 * 1024;
 
 /// What a word to a process that waits for it takes at most, there and back.
 constexpr std::chrono::microseconds kMostOfAWord{2};
@@ -213,14 +215,15 @@ template <typename Each>
 class ByLength {
  public:
   Each& of(std::uint64_t bytes, bool in_runs = false) {
-    return each_[in_runs][(bytes >= kMiddlePayload) + (bytes >= kLongPayload)];
+    return each_[in_runs]
+                [(bytes >= kMiddlePayload) + (bytes >= kLongPayload) + (bytes >= kHugePayload)];
   }
   const Each& of(std::uint64_t bytes, bool in_runs = false) const {
     return const_cast<ByLength*>(this)->of(bytes, in_runs);
   }
 
  private:
-  std::array<std::array<Each, 3>, 2> each_;
+  std::array<std::array<Each, 4>, 2> each_;
 };
 
 }  // namespace mad

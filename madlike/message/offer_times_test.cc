@@ -298,10 +298,13 @@ TEST(SentSince, ThatItsSenderIsBusyIs) {
 
 TEST(ByLengthTest, ShortOnesAreApartFromLongOnes) {
   ByLength<int> counts{};
-  for (const std::uint64_t bytes : {1u, 65535u, 65536u, 262143u, 262144u, 1u << 30}) {
+  for (const std::uint64_t bytes :
+       {1u, 65535u, 65536u, 262143u, 262144u, (8u << 20) - 1, 8u << 20, 1u << 30}) {
     ++counts.of(bytes);
   }
-  for (const std::uint64_t bytes : {2u, 65537u, 262145u}) EXPECT_EQ(counts.of(bytes), 2) << bytes;
+  for (const std::uint64_t bytes : {2u, 65537u, 262145u, (8u << 20) + 1}) {
+    EXPECT_EQ(counts.of(bytes), 2) << bytes;
+  }
 }
 
 /// A sender and what became of its offers.

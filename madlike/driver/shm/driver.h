@@ -62,8 +62,8 @@ class ShmDriver final : public ConnectedDriver<ShmConnection> {
  private:
   /// Bytes of one write: so long one poll may take for a peer.
   static constexpr std::size_t kMostPull = std::size_t{1} << 20;
-  /// Bytes of an offer, which is read at once, in some 0.2 to 0.4 ms.
-  static constexpr std::size_t kMostOffered = std::size_t{4} << 20;
+  /// Bytes of an offer, which is read at once, in 1 to 3 ms.
+  static constexpr std::size_t kMostOffered = std::size_t{16} << 20;
   // Runs that a write is read to at once.
   static constexpr std::size_t kMaxRuns = 128;
   bool reads_memory() const { return *options_.single_copy != ShmOptions::SingleCopy::kNever; }

@@ -29,7 +29,7 @@ struct ShmOptions {
   /// sender's core is free.
   enum class SingleCopy {
     kNever,
-    kIfFaster,  // as kAlways, of up to 4 MiB, in runs 1 MiB, while that turns out to be faster
+    kIfFaster,  // as kAlways, of up to 16 MiB, in runs 1 MiB, while that turns out to be faster
     kAlways     // contiguous payload, and that in runs of 4 KiB and more
   };
   /// Empty: as MAD_SHM_SINGLE_COPY of the environment says: 0, 1, or unset.

@@ -63,7 +63,7 @@ TEST(ShmSetup, SingleCopyIsAsTheEnvironmentSays) {
   const LinkCaps unset = link_of_two();
   EXPECT_EQ(unset.write_runs_from, 4096u);
   EXPECT_EQ(unset.offered_from, 16u * 1024);
-  EXPECT_EQ(unset.most_offered, 4u * 1024 * 1024);
+  EXPECT_EQ(unset.most_offered, 16u * 1024 * 1024);
   EXPECT_TRUE(unset.weighs_offers && unset.offers_are_weighed);
   ASSERT_EQ(setenv(variable, "1", 1), 0);
   const LinkCaps always = link_of_two();
