@@ -237,8 +237,9 @@ TEST_P(Goodbye, CloseDeliversWhatWasSent) {
 }
 
 TEST_P(Goodbye, CloseGivesEverySlotBack) {
-  const auto data = pattern(2000000, 1);
-  Bytes memory(2000000);
+  constexpr std::size_t kMoreThanIsOffered = 20000000;
+  const auto data = pattern(kMoreThanIsOffered, 1);
+  Bytes memory(data.size());
   Operation sent, received;
   {
     Node a(GetParam()), b(GetParam());
