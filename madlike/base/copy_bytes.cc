@@ -9,8 +9,8 @@ namespace {
 constexpr std::size_t kMostByVectors = std::size_t{4} << 20;
 
 // Instead of the C library's copy, where that is by a string instruction that takes up to 30 times
-// as long as vectors for some pairs of addresses (ADR 71), and often twice as long where another
-// core has just read the lines that are written (ADR 75); null elsewhere.
+// as long as vectors for some pairs of addresses (ADR 71), and often twice as long between two
+// cores that share a ring (ADR 75); null elsewhere.
 LongCopy* instead() {
 #ifdef __x86_64__
   if (__builtin_cpu_is("amd")) return copy_avx2();

@@ -26,8 +26,7 @@ struct ArrivalMark {
   std::uint64_t written = 0;  // by remote writes, also those for which we read a peer's memory
 };
 
-/// Payload is weighed in four classes of lengths: shorter than each of these, and longer, which
-/// leaves all caches.
+/// Payload is weighed in four classes of lengths: shorter than each of these, and longer.
 constexpr std::uint64_t kMiddlePayload = 64 * 1024, kLongPayload = 256 * 1024,
                         kHugePayload = 8 * 1024 * 1024;
 

@@ -35,16 +35,16 @@ struct SendQueue {
     return is_posting() || !first_frames.empty() || !streaming.empty();
   }
 
-  /// Whether count_small() of the next one would say so.
-  bool next_is_one_of_many(std::uint64_t turn, bool soon) const {
+  /// Whether another small message is one of many.  `soon`: the second one is, since a turn of
+  /// progress follows that it may wait for.
+  bool is_one_of_many(std::uint64_t turn, bool soon) const {
     return (turn_ == turn ? sent_of_turn_ : 0) >= (soon ? 1 : kAtOnce);
   }
-  /// Another small message is sent: whether it is one of many.  `soon`: the second one is, since a
-  /// turn of progress follows that it may wait for.
-  bool count_small(std::uint64_t turn, bool soon) {
+  /// Another small message is sent.
+  void count_small(std::uint64_t turn) {
     if (turn_ != turn) sent_of_turn_ = 0;
     turn_ = turn;
-    return ++sent_of_turn_ > (soon ? 1 : kAtOnce);
+    ++sent_of_turn_;
   }
   /// A message was queued, as one of many or not.  Whether the queue is to be sent now.
   bool count_queued(bool one_of_many) {

@@ -6,18 +6,26 @@
 namespace mad {
 namespace {
 
+// Another small message is sent: whether it is one of many.
+bool another(SendQueue& queue, std::uint64_t turn, bool soon) {
+  const bool is_one = queue.is_one_of_many(turn, soon);
+  EXPECT_EQ(queue.is_one_of_many(turn, soon), is_one) << "asking changes nothing";
+  queue.count_small(turn);
+  return is_one;
+}
+
 TEST(SendQueue, ManySmallMessagesOfATurnAreCollected) {
   SendQueue queue;
-  for (std::uint32_t i = 0; i < SendQueue::kAtOnce; ++i) EXPECT_FALSE(queue.count_small(1, false));
-  EXPECT_TRUE(queue.count_small(1, false));
-  EXPECT_FALSE(queue.count_small(2, false)) << "of another turn";
+  for (std::uint32_t i = 0; i < SendQueue::kAtOnce; ++i) EXPECT_FALSE(another(queue, 1, false));
+  EXPECT_TRUE(another(queue, 1, false));
+  EXPECT_FALSE(another(queue, 2, false)) << "of another turn";
 }
 
 TEST(SendQueue, AnswersToWhatArrivesAreCollectedButTheFirst) {
   SendQueue queue;
-  EXPECT_FALSE(queue.count_small(1, true));
-  EXPECT_TRUE(queue.count_small(1, true));
-  EXPECT_FALSE(queue.count_small(1, false)) << "nothing that it may wait for follows";
+  EXPECT_FALSE(another(queue, 1, true));
+  EXPECT_TRUE(another(queue, 1, true));
+  EXPECT_FALSE(another(queue, 1, false)) << "nothing that it may wait for follows";
 }
 
 TEST(SendQueue, WhatIsCollectedLeavesWhenItIsEnoughOrSomethingElseFollows) {

@@ -126,7 +126,9 @@ bool Sender::is_one_of_many(Endpoint& to, std::size_t header, std::uint64_t payl
   const std::uint64_t head =
       std::min<std::uint64_t>({payload, to.credit.available(), eager_limit(core_.config, to.link)});
   if (kFrameBytes + padded_bytes(header) + head > to.link.cork_bytes) return false;
-  return to.queue.count_small(core_.turn, soon);
+  const bool is_one = to.queue.is_one_of_many(core_.turn, soon);
+  to.queue.count_small(core_.turn);
+  return is_one;
 }
 
 // Builds and posts the first frame; false when no packet can be had.
@@ -339,10 +341,10 @@ bool Sender::post_short(Endpoint& to, const TaggedHeader& header, const Payload&
                    payload.bytes() <= to.credit.available() &&
                    payload.bytes() <= eager_limit(core_.config, to.link);
   if (!now || core_.config.checksum) return false;
-  const bool counts = bytes <= to.link.cork_bytes;
-  if (counts && to.queue.next_is_one_of_many(core_.turn, core_.arriving)) return false;
+  const bool collects = bytes <= to.link.cork_bytes;
+  if (collects && to.queue.is_one_of_many(core_.turn, core_.arriving)) return false;
   if (!poster_.post_lent(to, packet, bytes)) return false;
-  if (counts) (void)to.queue.count_small(core_.turn, core_.arriving);
+  if (collects) to.queue.count_small(core_.turn);
   to.credit.spend(payload.bytes());
   to.credit.we_spoke();
   to.credit.returned(credit);

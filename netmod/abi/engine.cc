@@ -293,9 +293,11 @@ bool mad_engine::send_short(mad_peer& to, const mad::TaggedHeader& header,
   if (is_self(to)) return tagged_.send_to_self(header, false, layout, nullptr).ok();
   const mad::BlockProgram& program = layout.program();
   const bool one_run = program.shape().is_one_run(layout.count);
-  const bool may_be = trace_ == nullptr && path != MAD_PATH_PACK &&
+  const bool copies =
+      path == MAD_PATH_AUTO || (path != MAD_PATH_PACK && mad::Messenger::is_lent(*to.endpoint));
+  const bool may_be = trace_ == nullptr && copies &&
                       layout.bytes < mad::Messenger::max_short(*to.endpoint, one_run);
-  if (!may_be || (path != MAD_PATH_AUTO && !mad::Messenger::is_lent(*to.endpoint))) return false;
+  if (!may_be) return false;
   const mad::LayoutPayload payload(program, layout.base, layout.count);
   if (!messenger_->send_short(*to.endpoint, header, payload)) return false;
   const mad::Path taken =

@@ -20,7 +20,7 @@ def _startup() -> List[str]:
 
 def _flags() -> List[str]:
     # Shared by all checkouts, so that a clean clone has its objects at once.
-    return [*_FLAGS, disk_cache.flag(), f"--jobs={os.cpu_count() or 2}"]
+    return [*_FLAGS, f"--disk_cache={disk_cache.bounded()}", f"--jobs={os.cpu_count() or 2}"]
 
 
 def build(targets: Sequence[str], what: str, options: Sequence[str] = ()) -> None:

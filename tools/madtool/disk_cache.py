@@ -14,15 +14,15 @@ _KEPT = 24 * 2**30
 
 
 @lru_cache(maxsize=1)
-def flag() -> str:
-    """The option that names it; trims it once a process."""
+def bounded() -> Path:
+    """Where it is, trimmed once a process."""
     where = cache_root() / "bazel-disk"
     trim(where, _MOST, _KEPT)
-    return f"--disk_cache={where}"
+    return where
 
 
 def trim(where: Path, most: int, kept: int) -> int:
-    """Of more than `most` bytes leaves the `kept` bytes that were used last; returns how many went.
+    """Of more than `most` bytes leaves the `kept` bytes that were used last; returns how many bytes went.
 
     An object that is gone is made again; one that another process is reading stays readable."""
     found = list(_objects(where))
