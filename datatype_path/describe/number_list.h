@@ -31,6 +31,12 @@ class NumberList {
 
   bool empty() const { return wide_.empty() && narrow_.empty(); }
   T operator[](std::size_t i) const { return narrow_.empty() ? wide_[i] : narrow_[i]; }
+  /// Writes all numbers, each with `added`.
+  void copy(T added, T* out) const {
+    const auto sum = [added](T number) { return number + added; };
+    std::transform(wide_.begin(), wide_.end(), out, sum);
+    std::transform(narrow_.begin(), narrow_.end(), out, sum);
+  }
   std::size_t memory_bytes() const {
     return wide_.capacity() * sizeof(T) + narrow_.capacity() * sizeof(Narrow);
   }

@@ -150,7 +150,27 @@ Result<TypeDescPtr> TypeDesc::finish(const std::shared_ptr<TypeDesc>& node, cons
     return invalid("the datatype's size or bounds exceed 2^63 - 1 bytes");
   }
   bounds.store(*node);
+  node->is_run_ = node->size_ > 0 && node->blocks_are_run();
   return TypeDescPtr(node);
+}
+
+// Of blocks with bytes each begins where the one before ends.
+bool TypeDesc::blocks_are_run() const {
+  const bool in_steps = kind_ == Kind::kContiguous || kind_ == Kind::kVector;
+  const std::uint64_t looked_at = in_steps ? std::min<std::uint64_t>(count_, 2) : count_;
+  bool any = false;
+  std::int64_t end = 0;
+  for (std::uint64_t i = 0; i < looked_at; ++i) {
+    const TypeDesc& part = child(i);
+    const std::uint64_t n = blocklength(i);
+    if (n == 0 || part.size_ == 0) continue;
+    const bool dense = n == 1 || part.extent_ == static_cast<std::int64_t>(part.size_);
+    const std::int64_t begin = displacement(i) + part.true_lb_;
+    if (!part.is_run_ || !dense || (any && begin != end)) return false;
+    end = begin + static_cast<std::int64_t>(n * part.size_);
+    any = true;
+  }
+  return true;
 }
 
 Result<TypeDescPtr> TypeDesc::bytes(std::uint64_t size) {
@@ -160,6 +180,7 @@ Result<TypeDescPtr> TypeDesc::bytes(std::uint64_t size) {
   node->elements_ = size;
   node->extent_ = static_cast<std::int64_t>(size);
   node->true_extent_ = node->extent_;
+  node->is_run_ = size > 0;
   return TypeDescPtr(node);
 }
 
@@ -171,6 +192,7 @@ Result<TypeDescPtr> TypeDesc::basic(BasicType type) {
   node->elements_ = 1;
   node->extent_ = static_cast<std::int64_t>(node->size_);
   node->true_extent_ = node->extent_;
+  node->is_run_ = true;
   return TypeDescPtr(node);
 }
 
@@ -257,6 +279,7 @@ Result<TypeDescPtr> TypeDesc::resized(std::int64_t lb, std::int64_t extent, Type
   node->extent_ = extent;
   node->true_lb_ = child->true_lb_;
   node->true_extent_ = child->true_extent_;
+  node->is_run_ = child->is_run_;
   node->children_.push_back(std::move(child));
   return TypeDescPtr(node);
 }

@@ -72,6 +72,8 @@ class TypeDesc {
   std::int64_t ub() const { return lb_ + extent_; }
   std::int64_t true_lb() const { return true_lb_; }
   std::int64_t true_extent() const { return true_extent_; }
+  /// The packed bytes, of which there are some, follow one another in memory, from true_lb() on.
+  bool is_run() const { return is_run_; }
 
   /// Number of blocks (contiguous, vector, indexed, indexed_block, struct), else 1.
   std::uint64_t count() const { return count_; }
@@ -82,6 +84,10 @@ class TypeDesc {
   /// Start of block `i` (contiguous: of child `i`).
   std::int64_t displacement(std::size_t i) const {
     return displacements_.empty() ? static_cast<std::int64_t>(i) * stride_ : displacements_[i];
+  }
+  /// Writes displacement(i) + `added` of all blocks of a list (indexed, indexed_block, struct).
+  void copy_displacements(std::int64_t added, std::int64_t* out) const {
+    displacements_.copy(added, out);
   }
   std::int64_t stride() const { return stride_; }  // contiguous, vector
   /// The child of block `i`; bytes have none.
@@ -94,6 +100,7 @@ class TypeDesc {
  private:
   class Bounds;
   static Result<TypeDescPtr> finish(const std::shared_ptr<TypeDesc>& node, const Bounds& bounds);
+  bool blocks_are_run() const;
 
   Kind kind_;
   BasicType basic_type_ = BasicType::kByte;
@@ -110,6 +117,7 @@ class TypeDesc {
   std::int64_t extent_ = 0;
   std::int64_t true_lb_ = 0;
   std::int64_t true_extent_ = 0;
+  bool is_run_ = false;
 };
 
 }  // namespace mad

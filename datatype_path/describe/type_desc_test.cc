@@ -245,6 +245,7 @@ TEST(TypeDescProperty, bounds_are_those_of_all_pieces) {
     ASSERT_EQ(type.size(), size) << made.text;
     ASSERT_EQ(type.true_lb(), existing.low) << made.text;
     ASSERT_EQ(type.true_lb() + type.true_extent(), existing.high) << made.text;
+    ASSERT_EQ(type.is_run(), test::joined(test::expand(type, 1)).size() == 1) << made.text;
   }
 }
 

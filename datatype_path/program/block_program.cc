@@ -6,11 +6,13 @@
 #include <deque>
 #include <map>
 #include <memory_resource>
+#include <optional>
 #include <utility>
 
 #include "datatype_path/describe/children_first.h"
 #include "datatype_path/program/how_copied.h"
 #include "datatype_path/program/loop_builder.h"
+#include "datatype_path/program/plain_list.h"
 #include "datatype_path/program/pointer_map.h"
 
 namespace mad {
@@ -263,6 +265,7 @@ class BlockProgram::Compiler {
 Result<std::shared_ptr<const BlockProgram>> BlockProgram::compile(const TypeDesc& type,
                                                                   const KernelTable& kernels) {
   try {
+    if (std::optional<Tables> list = plain_list(type)) return from_tables(std::move(*list), kernels);
     Compiler compiler;
     const Part part = compiler.build(type);
     std::shared_ptr<BlockProgram> program = compiler.program(type, part);

@@ -3,20 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "datatype_path/program/joins.h"
+
 namespace mad {
 namespace {
 
 // A loop of at most so many parts in all its trips is written out in place: a short straight body
 // walks faster than a nest.  A sequence that equals a longer loop becomes one, so both ways meet.
 constexpr std::uint64_t kSmallNest = 8;
-// A list repeats itself after at most so many parts, or is not looked at as a loop; and a list of
-// at most so many is the body of the loop that repeats it.  A longer one is referred to: a list may
-// be shared.
-constexpr std::size_t kMaxPeriod = 64;
-// Equal-stride stretches inside a list become loops only if the list shrinks by this factor: a
-// plain list of runs walks faster than a list of loops and runs.
-constexpr std::size_t kWorthwhileShrink = 4;
-
+static_assert(kSmallNest == kShortStretch);
 bool multiply(std::uint64_t a, std::int64_t b, std::int64_t* product) {
   return !__builtin_mul_overflow(a, b, product);
 }
@@ -77,33 +72,15 @@ void merge_touching_runs(std::pmr::vector<Part>& parts) {
   parts.erase(last + 1, parts.end());
 }
 
-bool equal_but_moved(const Part& a, const Part& b, std::int64_t by) {
-  return a.size == b.size && a.loop == b.loop && b.offset - a.offset == by;
-}
+struct PartList {
+  const std::pmr::vector<Part>& parts;
 
-// The least p such that the list is its first p parts over and over at one stride; 0: there is
-// none.
-std::size_t period(const std::pmr::vector<Part>& parts) {
-  const std::size_t n = parts.size();
-  for (std::size_t p = 1; p <= std::min(kMaxPeriod, n / 2); ++p) {
-    if (n % p != 0) continue;
-    const std::int64_t stride = parts[p].offset - parts[0].offset;
-    std::size_t i = 0;
-    while (i + p < n && equal_but_moved(parts[i], parts[i + p], stride)) ++i;
-    if (i + p == n) return p;
+  std::size_t size() const { return parts.size(); }
+  std::int64_t offset(std::size_t i) const { return parts[i].offset; }
+  bool alike(std::size_t i, std::size_t j) const {
+    return parts[i].size == parts[j].size && parts[i].loop == parts[j].loop;
   }
-  return 0;
-}
-
-// End of the longest stretch from `from` on of equal parts at one stride; one of few parts is taken
-// part by part.
-std::size_t stretch_end(const std::pmr::vector<Part>& parts, std::size_t from) {
-  std::size_t end = from + 1;
-  if (end == parts.size()) return end;
-  const std::int64_t stride = parts[end].offset - parts[from].offset;
-  while (end < parts.size() && equal_but_moved(parts[end - 1], parts[end], stride)) ++end;
-  return end - from > kSmallNest ? end : from + 1;
-}
+};
 
 }  // namespace
 
@@ -190,22 +167,18 @@ Part LoopBuilder::sequence(std::pmr::vector<Part> parts) {
   if (parts.empty()) return {};
   if (parts.size() == 1) return parts.front();
 
-  if (const std::size_t p = period(parts); p != 0) {  // pass: the whole list is one loop
+  if (const std::size_t p = period(PartList{parts}); p != 0) {  // pass: the whole list is one loop
     const std::int64_t stride = parts[p].offset - parts[0].offset;
     const std::uint64_t count = parts.size() / p;
     parts.resize(p);
     return repeat(sequence(std::move(parts)), count, stride);
   }
 
-  const std::size_t worthwhile = parts.size() / kWorthwhileShrink;
-  std::size_t stretches = 0;
-  for (std::size_t i = 0; i < parts.size() && stretches <= worthwhile; ++stretches) {
-    i = stretch_end(parts, i);
-  }
-  if (stretches <= worthwhile) {  // pass: long equal-stride stretches become loops
+  // Pass: long equal-stride stretches become loops.
+  if (const std::size_t stretches = worthwhile_stretches(PartList{parts}); stretches != 0) {
     std::pmr::vector<Part> stretched = room_for(stretches);
     for (std::size_t i = 0; i < parts.size();) {
-      const std::size_t end = stretch_end(parts, i);
+      const std::size_t end = stretch_end(PartList{parts}, i);
       const std::int64_t stride = end - i > 1 ? parts[i + 1].offset - parts[i].offset : 0;
       stretched.push_back(repeat(parts[i], end - i, stride));
       i = end;

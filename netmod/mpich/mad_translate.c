@@ -194,17 +194,24 @@ fn_fail:
   goto fn_exit;
 }
 
-/* Displacements in bytes.  They begin behind `first` other numbers where they are not addresses. */
+/* Displacements in bytes.  They begin behind `first` other numbers where they are not addresses.
+ * Each kind of number has a loop of its own, which takes several at a time: a list may be made for
+ * one message. */
 static int displacements_of(const contents_t* contents, MPI_Aint count, MPI_Aint first,
                             bool in_bytes, int64_t** out) {
-  MPI_Aint scale = in_bytes ? 1 : extent_of(contents->types[0]);
+  const MPI_Aint scale = in_bytes ? 1 : extent_of(contents->types[0]);
   int64_t* displacements = MPL_malloc((count + 1) * sizeof(int64_t), MPL_MEM_DATATYPE);
 
   if (!displacements)
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                                 MPI_ERR_NO_MEM, "**nomem", 0);
-  for (MPI_Aint i = 0; i < count; i++)
-    displacements[i] = in_bytes ? address(contents, first, i) : number(contents, first + i) * scale;
+  if (contents->large) {
+    for (MPI_Aint i = 0; i < count; i++) displacements[i] = contents->counts[first + i] * scale;
+  } else if (in_bytes && contents->has_aints) {
+    for (MPI_Aint i = 0; i < count; i++) displacements[i] = contents->aints[i];
+  } else {
+    for (MPI_Aint i = 0; i < count; i++) displacements[i] = contents->ints[first + i] * scale;
+  }
   *out = displacements;
   return MPI_SUCCESS;
 }
@@ -215,7 +222,11 @@ static int lengths_of(const contents_t* contents, MPI_Aint count, uint64_t** out
   if (!lengths)
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                                 MPI_ERR_NO_MEM, "**nomem", 0);
-  for (MPI_Aint i = 0; i < count; i++) lengths[i] = (uint64_t)number(contents, 1 + i);
+  if (contents->large) {
+    for (MPI_Aint i = 0; i < count; i++) lengths[i] = (uint64_t)contents->counts[1 + i];
+  } else {
+    for (MPI_Aint i = 0; i < count; i++) lengths[i] = (uint64_t)contents->ints[1 + i];
+  }
   *out = lengths;
   return MPI_SUCCESS;
 }
