@@ -265,7 +265,8 @@ class BlockProgram::Compiler {
 Result<std::shared_ptr<const BlockProgram>> BlockProgram::compile(const TypeDesc& type,
                                                                   const KernelTable& kernels) {
   try {
-    if (std::optional<Tables> list = plain_list(type)) return from_tables(std::move(*list), kernels);
+    if (std::optional<Tables> list = plain_list(type))
+      return from_tables(std::move(*list), kernels);
     Compiler compiler;
     const Part part = compiler.build(type);
     std::shared_ptr<BlockProgram> program = compiler.program(type, part);

@@ -20,8 +20,7 @@ TypeDescPtr bytes(std::uint64_t size) { return TypeDesc::bytes(size).value(); }
 
 /// Of 12 bytes, 4 of which come first and lie last, at 8 of 24.
 TypeDescPtr padded() {
-  const TypeDescPtr fields =
-      TypeDesc::structure({4, 8}, {8, 12}, {bytes(1), bytes(1)}).value();
+  const TypeDescPtr fields = TypeDesc::structure({4, 8}, {8, 12}, {bytes(1), bytes(1)}).value();
   return TypeDesc::resized(0, 24, fields).value();
 }
 
@@ -132,7 +131,8 @@ TEST(PlainListProperty, has_the_program_of_the_compilers_passes) {
     for (std::size_t i = 0; i < count; ++i) {
       lengths.push_back(even ? length : below(10) == 0 ? 0 : 1 + below(most));
       places.push_back(at);
-      at += static_cast<std::int64_t>(lengths.back() * child->size() + apart + 8 * below(kinds_of_gaps));
+      at += static_cast<std::int64_t>(lengths.back() * child->size() + apart +
+                                      8 * below(kinds_of_gaps));
     }
     if (below(4) == 0) std::shuffle(places.begin(), places.end(), random);
     TypeDescPtr list = even ? TypeDesc::indexed_block(length, places, child).value()
