@@ -45,5 +45,16 @@ TEST(NumberList, may_be_short_or_empty) {
   expect_kept<std::int64_t>({1, -2, 3}, 8);
 }
 
+TEST(NumberList, is_copied_with_a_number_added_to_each) {
+  using Numbers = std::vector<std::int64_t>;
+  Numbers many(20, -3), wide(20, std::int64_t{1} << 40);
+  for (const Numbers& numbers : {Numbers{}, Numbers{1, 2}, many, wide}) {
+    Numbers copied(numbers.size()), expected(numbers);
+    NumberList<std::int64_t>(numbers).copy(5, copied.data());
+    for (std::int64_t& number : expected) number += 5;
+    EXPECT_EQ(copied, expected);
+  }
+}
+
 }  // namespace
 }  // namespace mad

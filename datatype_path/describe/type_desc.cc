@@ -154,7 +154,7 @@ Result<TypeDescPtr> TypeDesc::finish(const std::shared_ptr<TypeDesc>& node, cons
   return TypeDescPtr(node);
 }
 
-// Of blocks with bytes each begins where the one before ends.
+// Each block that has bytes is a run, and begins where the one before ends.
 bool TypeDesc::blocks_are_run() const {
   const bool in_steps = kind_ == Kind::kContiguous || kind_ == Kind::kVector;
   const std::uint64_t looked_at = in_steps ? std::min<std::uint64_t>(count_, 2) : count_;

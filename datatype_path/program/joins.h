@@ -35,7 +35,7 @@ std::size_t period(const List& list) {
   const std::size_t n = list.size();
   for (std::size_t p = 1; p <= std::min(kMaxPeriod, n / 2); ++p) {
     const std::int64_t stride = list.offset(p) - list.offset(0);
-    // Says of most lists what a division would take longer for.
+    // The last pair is unequal in most lists, which is sooner seen than a remainder.
     if (!alike_but_moved(list, n - 1 - p, n - 1, stride) || n % p != 0) continue;
     std::size_t i = 0;
     while (i + p < n && alike_but_moved(list, i, i + p, stride)) ++i;

@@ -12,6 +12,7 @@ namespace {
 // walks faster than a nest.  A sequence that equals a longer loop becomes one, so both ways meet.
 constexpr std::uint64_t kSmallNest = 8;
 static_assert(kSmallNest == kShortStretch);
+
 bool multiply(std::uint64_t a, std::int64_t b, std::int64_t* product) {
   return !__builtin_mul_overflow(a, b, product);
 }

@@ -59,18 +59,25 @@ const TypeDesc& without_bounds(const TypeDesc& type) {
   return *list;
 }
 
-// Whether each block of a type that is not empty is one run.
+// Whether each block is one run.
 bool has_runs(const TypeDesc& list) {
-  if (!list.child().is_run()) return false;
-  const bool dense = list.child().extent() == static_cast<std::int64_t>(list.child().size());
-  switch (list.kind()) {
-    case TypeDesc::Kind::kIndexedBlock:
-      return dense || list.blocklength(0) == 1;
-    case TypeDesc::Kind::kIndexed:
-      return dense;
-    default:
-      return false;
+  const TypeDesc& child = list.child();
+  if (!child.is_run()) return false;
+  if (child.extent() == static_cast<std::int64_t>(child.size())) return true;
+  for (std::size_t i = 0; i < list.count(); ++i) {
+    if (list.blocklength(i) != 1) return false;
+    if (list.kind() == TypeDesc::Kind::kIndexedBlock) break;
   }
+  return true;
+}
+
+// A block of no bytes lies outside all bounds: its place may be any number.
+bool has_empty_blocks(const TypeDesc& list) {
+  if (list.kind() == TypeDesc::Kind::kIndexedBlock) return false;
+  for (std::size_t i = 0; i < list.count(); ++i) {
+    if (list.blocklength(i) == 0) return true;
+  }
+  return false;
 }
 
 bool is_list(const TypeDesc& type) {
@@ -82,7 +89,8 @@ bool is_list(const TypeDesc& type) {
 std::optional<BlockProgram::Tables> plain_list(const TypeDesc& type) {
   const TypeDesc& list = without_bounds(type);
   const std::size_t count = list.count();
-  if (!is_list(list) || count < 2 || list.size() == 0 || !has_runs(list)) return std::nullopt;
+  if (!is_list(list) || count < 2 || list.size() == 0) return std::nullopt;
+  if (!has_runs(list) || has_empty_blocks(list)) return std::nullopt;
 
   BlockProgram::Tables tables;
   // A long list is a loop of its own, which the element's refers to.
@@ -105,7 +113,6 @@ std::optional<BlockProgram::Tables> plain_list(const TypeDesc& type) {
     std::uint64_t end = 0, least = UINT64_MAX, most = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t length = list.blocklength(i) * list.child().size();
-      if (length == 0) return std::nullopt;
       least = std::min(least, length);
       most = std::max(most, length);
       ++shape.histogram[log2_of(length)];

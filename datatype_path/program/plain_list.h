@@ -10,9 +10,9 @@
 
 namespace mad {
 
-/// The tables of a type that is a list of runs, one for each block, which the compiler's passes
-/// (loop_builder.h) would leave as it is; none: the type is another, or they join some of its runs.
-/// Throws std::bad_alloc.
+/// The tables of a type that is a list of runs, one for each block, none of which is empty, which
+/// the compiler's passes (loop_builder.h) would leave as it is; none: the type is another, or they
+/// join some of its runs.  Throws std::bad_alloc.
 std::optional<BlockProgram::Tables> plain_list(const TypeDesc& type);
 
 }  // namespace mad

@@ -50,13 +50,6 @@ static MPI_Aint number(const contents_t* contents, MPI_Aint i) {
   return contents->large ? contents->counts[i] : contents->ints[i];
 }
 
-/* The i-th of the numbers that are addresses, or counts from `first` on in the large-count variant
- * (and ints from `first` on in Fortran's old constructors). */
-static MPI_Aint address(const contents_t* contents, MPI_Aint first, MPI_Aint i) {
-  if (contents->large || !contents->has_aints) return number(contents, first + i);
-  return contents->aints[i];
-}
-
 static int describe(MPI_Datatype handle, mad_type** out);
 
 static MPI_Aint extent_of(MPI_Datatype handle) {
@@ -179,8 +172,14 @@ fn_fail:
 static int describe_vector(const contents_t* contents, bool in_bytes, mad_type** out) {
   int mpi_errno = MPI_SUCCESS;
   mad_type* child = NULL;
-  MPI_Aint stride =
-      in_bytes ? address(contents, 2, 0) : number(contents, 2) * extent_of(contents->types[0]);
+  MPI_Aint stride;
+
+  if (!in_bytes)
+    stride = number(contents, 2) * extent_of(contents->types[0]);
+  else if (contents->large || !contents->has_aints) /* among the other numbers */
+    stride = number(contents, 2);
+  else
+    stride = contents->aints[0];
 
   mpi_errno = describe(contents->types[0], &child);
   MPIR_ERR_CHECK(mpi_errno);
