@@ -10,6 +10,7 @@
 
 #include "datatype_path/plan/plan.h"
 #include "datatype_path/transfer/layout_transfer.h"
+#include "datatype_path/transfer/line_sink.h"
 #include "datatype_path/transfer/packed_transfer.h"
 #include "datatype_path/transfer/run_transfer.h"
 
@@ -19,17 +20,19 @@ class ReceiveTransfer {
  public:
   PayloadSink& start_run(Segment run) { return sink_.emplace<RunSink>(run); }
   /// The first `bytes` of `count` elements of `program` at `base`; throws std::bad_alloc if the
-  /// plan needs a buffer it cannot get.
+  /// plan needs a buffer it cannot get.  Pieces wait in `lines`, which lives as long as this, where
+  /// that makes whole lines of them; null: all comes at once.
   PayloadSink& start_layout(const BlockProgramPtr& program, void* base, std::uint64_t count,
-                            std::uint64_t bytes, const Plan& plan);
+                            std::uint64_t bytes, const Plan& plan, LineMemory* lines);
 
   /// To be called when `bytes` of the payload were placed without error.
   void finish(std::uint64_t bytes) {
     if (auto* packed = std::get_if<PackedSink>(&sink_)) packed->finish(bytes);
+    if (auto* lines = std::get_if<LineSink>(&sink_)) lines->finish();
   }
 
  private:
-  std::variant<std::monostate, RunSink, LayoutSink, PackedSink> sink_;
+  std::variant<std::monostate, RunSink, LayoutSink, LineSink, PackedSink> sink_;
 };
 
 }  // namespace mad

@@ -34,6 +34,7 @@ TEST(ReceiveTransfer, every_plan_places_the_payload) {
     Arena expected(s.map, std::byte{0xee});
     const Arena untouched = expected;
     test::unpack(s.map, payload, expected);
+    LineMemory lines;
     ReceiveTransfer transfer;
     for (const Mode mode : kModes) {
       Arena memory = untouched;
@@ -41,7 +42,7 @@ TEST(ReceiveTransfer, every_plan_places_the_payload) {
       const Plan plan = policy.receive(s.program->shape(), s.count, mode);
       const test::Allocations before = test::allocations();
       PayloadSink& sink =
-          transfer.start_layout(s.program, memory.base(), s.count, payload.size(), plan);
+          transfer.start_layout(s.program, memory.base(), s.count, payload.size(), plan, &lines);
       for (const auto& [at, size] : pieces) sink.place(at, {payload.data() + at, size});
       transfer.finish(payload.size());
       const std::size_t allocated = test::allocations().count - before.count;
@@ -64,8 +65,9 @@ TEST(ReceiveTransfer, places_one_run_where_it_is) {
   std::vector<std::byte> memory(16);
   const Plan plan = Policy({}, default_costs("tcp"), {}).receive(program->shape(), 1, Mode::kAuto);
   ASSERT_EQ(plan.path, Path::kContiguous);
+  LineMemory lines;
   ReceiveTransfer transfer;
-  PayloadSink& sink = transfer.start_layout(program, memory.data(), 1, 8, plan);
+  PayloadSink& sink = transfer.start_layout(program, memory.data(), 1, 8, plan, &lines);
   Segment run;
   ASSERT_EQ(sink.runs(0, 8, &run, 1), 1u);
   EXPECT_EQ(run.begin(), memory.data() + 4);
@@ -77,13 +79,14 @@ TEST(ReceiveTransfer, collecting_fails_cleanly_without_memory) {
       BlockProgram::compile(*TypeDesc::vector(4, 1, 8, TypeDesc::bytes(4).value()).value()).value();
   std::vector<std::byte> memory(28), payload(16, std::byte{1});
   const Plan pack{Path::kPack, Plan::kNever, 0, ""};
+  LineMemory lines;
   ReceiveTransfer transfer;
   test::fail_allocations_from(16);
-  EXPECT_THROW(transfer.start_layout(program, memory.data(), 1, 16, pack), std::bad_alloc);
+  EXPECT_THROW(transfer.start_layout(program, memory.data(), 1, 16, pack, &lines), std::bad_alloc);
   test::fail_allocations_from(0);
   // It can be used again, and finishing what never started does nothing.
   transfer.finish(16);
-  transfer.start_layout(program, memory.data(), 1, 16, pack).place(0, {payload.data(), 16});
+  transfer.start_layout(program, memory.data(), 1, 16, pack, &lines).place(0, {payload.data(), 16});
   transfer.finish(16);
   EXPECT_EQ(memory[24], std::byte{1});
 }

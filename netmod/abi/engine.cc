@@ -477,7 +477,8 @@ Status mad_engine::place_collected(const mad::Policy& policy, mad::Segment bytes
   const mad::Plan plan = receive_plan(policy, payload, path);
   try {
     mad::ReceiveTransfer transfer;
-    transfer.start_layout(payload.type->program, payload.base, payload.count, bytes.size, plan)
+    transfer
+        .start_layout(payload.type->program, payload.base, payload.count, bytes.size, plan, nullptr)
         .place(0, bytes);
     transfer.finish(bytes.size);
   } catch (const std::bad_alloc&) {
@@ -499,7 +500,7 @@ Status mad_engine::start_receive(const mad_incoming& wanted, const mad::Payload&
     sink = plan.path == mad::Path::kContiguous
                ? &operation->transfer.start_run(run_of(payload, bytes))
                : &operation->transfer.start_layout(payload.type->program, payload.base,
-                                                   payload.count, bytes, plan);
+                                                   payload.count, bytes, plan, &lines_);
   } catch (const std::bad_alloc&) {
     messenger_->discard(message);
     return no_memory_to_receive(bytes, plan);

@@ -313,6 +313,7 @@ struct mad_engine final : private mad::MessageEvents {
   std::string fabric_names_;
   std::vector<int> epoll_sets_;
   mad::SlabPool<mad::SendOperation> sends_;
+  mad::LineMemory lines_;  // of a receive
   mad::SlabPool<mad::ReceiveOperation> receives_;
   mad::SlabPool<mad_incoming> incoming_;
   mad::TaggedMessages tagged_;
