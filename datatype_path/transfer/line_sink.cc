@@ -9,11 +9,21 @@
 namespace mad {
 namespace {
 
-// The loop over columns, if the layout is a matrix by columns.
-const LoopNode* columns_of(const BlockProgram& program) {
-  if (program.size() == 0) return nullptr;
-  if (program.top().tile_trips != 0) return &program.top();
-  return program.entry().tile_trips != 0 ? &program.entry() : nullptr;
+struct Columns {
+  std::uint64_t bytes = 0;    // of each
+  std::uint64_t in_line = 0;  // whose elements stand in one line
+};
+
+Columns columns_of(const LoopNode& loop, std::uint64_t trips) {
+  return {loop.body_bytes, std::min<std::uint64_t>(loop.tile_trips, trips)};
+}
+
+// Those of a matrix by columns; else none.
+Columns columns_of(const BlockProgram& program, std::uint64_t count) {
+  if (program.size() == 0) return {};
+  const LoopNode &top = program.top(), &entry = program.entry();
+  if (top.tile_trips != 0) return columns_of(top, top.count * count);
+  return entry.tile_trips != 0 ? columns_of(entry, entry.count) : Columns{};
 }
 
 }  // namespace
@@ -25,12 +35,11 @@ std::byte* LineMemory::take() {
   return bytes_.get();
 }
 
-std::size_t LineSink::bytes_of_lines(const BlockProgram& program) {
-  const LoopNode* const columns = columns_of(program);
-  if (columns == nullptr) return 0;
-  const std::uint64_t column = columns->body_bytes, line = column * columns->tile_trips;
-  if (2 * line < kPiece || 2 * column > LineMemory::kBytes) return 0;
-  const std::uint64_t step = line <= LineMemory::kBytes ? line : column;
+std::size_t LineSink::bytes_of_lines(const BlockProgram& program, std::uint64_t count) {
+  const Columns columns = columns_of(program, count);
+  const std::uint64_t line = columns.bytes * columns.in_line;
+  if (columns.in_line < 2 || 2 * line < kPiece || 2 * columns.bytes > LineMemory::kBytes) return 0;
+  const std::uint64_t step = line <= LineMemory::kBytes ? line : columns.bytes;
   return LineMemory::kBytes / step * step;
 }
 

@@ -3,7 +3,7 @@
 // Payload comes in pieces, of 16 KiB in shared memory.  Where a column is about as long, a piece
 // has an element or two of each line, and each line is met once for every piece that has some of
 // it.  So pieces wait, in memory that the engine has once, until all elements of the lines that
-// they meet are there (ADR 77).
+// they meet are there, or as many as have room (ADR 77).
 #ifndef DATATYPE_PATH_TRANSFER_LINE_SINK_H_
 #define DATATYPE_PATH_TRANSFER_LINE_SINK_H_
 
@@ -32,12 +32,12 @@ class LineMemory {
 
 class LineSink final : public PayloadSink {
  public:
-  /// Bytes of the pieces of the shared memory's ring.
+  /// About the pieces of the shared memory's ring, in bytes.
   static constexpr std::uint64_t kPiece = 16 * 1024;
-  /// Packed bytes between two places of the stream at which lines are whole, at most
-  /// LineMemory::kBytes; 0: `program` has no columns, or too long ones, or pieces hold the elements
-  /// of several lines' width as it is.
-  static std::size_t bytes_of_lines(const BlockProgram& program);
+  /// How much of `count` elements waits together: whole lines' width of columns, or as many columns
+  /// as have room, at most LineMemory::kBytes; 0: these are no columns side by side, or too long
+  /// ones, or pieces hold enough of them as it is.
+  static std::size_t bytes_of_lines(const BlockProgram& program, std::uint64_t count);
 
   /// `lines` is memory.take(), and not null; `window` is bytes_of_lines(), and not 0.
   LineSink(BlockProgramPtr program, void* base, std::uint64_t count, std::size_t window,

@@ -41,7 +41,9 @@ struct Matrix {
   }
 };
 
-std::size_t lines_of(const Matrix& matrix) { return LineSink::bytes_of_lines(*matrix.program()); }
+std::size_t lines_of(const Matrix& matrix) {
+  return LineSink::bytes_of_lines(*matrix.program(), matrix.columns);
+}
 
 TEST(LineSink, collects_whole_lines_where_pieces_do_not_hold_them) {
   constexpr std::size_t kMost = LineMemory::kBytes;
@@ -51,10 +53,28 @@ TEST(LineSink, collects_whole_lines_where_pieces_do_not_hold_them) {
   EXPECT_EQ(lines_of({8192, 64, 16}), kMost);        // not a line, but two columns
   EXPECT_EQ(lines_of({8193, 64, 16}), 0u);           // one
   EXPECT_EQ(lines_of({512, 64, 64}), 0u);            // an element is a line
-  EXPECT_EQ(LineSink::bytes_of_lines(*BlockProgram::compile(*TypeDesc::bytes(8).value()).value()),
-            0u);
-  EXPECT_EQ(LineSink::bytes_of_lines(*BlockProgram::compile(*TypeDesc::bytes(0).value()).value()),
-            0u);
+  const BlockProgramPtr by_count = Matrix{4096, 64, 8}.program();
+  EXPECT_EQ(LineSink::bytes_of_lines(*by_count, 1), 0u);  // a column alone has its lines for itself
+  EXPECT_EQ(LineSink::bytes_of_lines(*by_count, 2), kMost);
+  EXPECT_EQ(LineSink::bytes_of_lines(*by_count, 3), 2 * 3 * 32'768u);
+  const auto all_bytes_of = [](std::uint64_t size) {
+    return LineSink::bytes_of_lines(*BlockProgram::compile(*TypeDesc::bytes(size).value()).value(),
+                                    100'000);
+  };
+  EXPECT_EQ(all_bytes_of(8), 0u);
+  EXPECT_EQ(all_bytes_of(0), 0u);
+}
+
+// Columns within an element, fewer than a line has room for.
+TEST(LineSink, counts_the_columns_side_by_side) {
+  const auto lines_of_nine = [](std::uint64_t rows) {
+    const TypeDescPtr column = TypeDesc::vector(rows, 1, 4096, TypeDesc::bytes(4).value()).value();
+    const TypeDescPtr side_by_side = TypeDesc::vector(9, 1, 4, column).value();
+    const TypeDescPtr far = TypeDesc::resized(0, 1 << 24, side_by_side).value();
+    return LineSink::bytes_of_lines(*BlockProgram::compile(*far).value(), 1000);
+  };
+  EXPECT_EQ(lines_of_nine(128), 0u);  // 4.5 KiB
+  EXPECT_EQ(lines_of_nine(256), 28 * 9 * 1024u);
 }
 
 TEST(LineMemory, is_of_one_at_a_time) {
@@ -73,7 +93,7 @@ TEST(LineSink, places_the_payload_however_it_comes) {
     const Matrix matrix{static_cast<std::uint64_t>(random.between(600, 3000)),
                         static_cast<std::uint64_t>(random.between(5, 40)), 16};
     const BlockProgramPtr program = matrix.program();
-    const std::size_t window = LineSink::bytes_of_lines(*program);
+    const std::size_t window = lines_of(matrix);
     ASSERT_GT(window, 0u);
     std::vector<std::byte> payload(matrix.bytes()), placed(matrix.bytes());
     test::fill_randomly(payload, random);
@@ -87,7 +107,7 @@ TEST(LineSink, places_the_payload_however_it_comes) {
   }
 }
 
-// Each piece begins in the middle of a column, and nothing is there before a window is full.
+// Nothing is there before a window is full.
 TEST(LineSink, waits_for_whole_lines) {
   const Matrix matrix{1024, 64, 16};
   const BlockProgramPtr program = matrix.program();

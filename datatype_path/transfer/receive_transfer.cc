@@ -17,7 +17,7 @@ PayloadSink& ReceiveTransfer::start_layout(const BlockProgramPtr& program, void*
     return start_run(cursor.next_run(static_cast<std::size_t>(cursor.total())));
   }
   if (plan.path == Path::kPipeline && bytes > LineSink::kPiece) {
-    const std::size_t window = LineSink::bytes_of_lines(*program);
+    const std::size_t window = LineSink::bytes_of_lines(*program, count);
     std::byte* const memory = window == 0 || lines == nullptr ? nullptr : lines->take();
     if (memory != nullptr) {
       return sink_.emplace<LineSink>(program, base, count, window, memory, lines);

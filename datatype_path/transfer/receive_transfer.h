@@ -2,7 +2,7 @@
 //
 // It is started once, gives the message layer its PayloadSink, and is finished when everything
 // arrived. Lives in the engine's pool: starting allocates nothing unless the plan is to collect
-// everything first.
+// everything first, or this is the first matrix by columns of its engine (line_sink.h).
 #ifndef DATATYPE_PATH_TRANSFER_RECEIVE_TRANSFER_H_
 #define DATATYPE_PATH_TRANSFER_RECEIVE_TRANSFER_H_
 
