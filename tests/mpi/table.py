@@ -154,6 +154,7 @@ TESTS = (
     Test("partitioned", "partitioned", 2),
     Test("send-modes", "send_modes", 2),
     Test("bursts", "bursts", 2),
+    Test("transposes", "transposes", 2),
     Test("absent", "absent", 2),
     Test("cancel", "cancel", 2),
     Test("matching", "matching", 2),
