@@ -23,7 +23,8 @@ from madtool.stages import Tally
 
 PROGRAMS = CHECKOUT / "tests" / "mpi" / "run.py"
 _LAST_LINE = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.MULTILINE)
-_NOT_PASSED = re.compile(r"^\S+ +\d+ ranks +(?:failed|skipped) .*$", re.MULTILINE)
+# A failed test's line, and the first of those that it printed, which run.py sets off by four spaces.
+_NOT_PASSED = re.compile(r"^(\S+ +\d+ ranks +(?:failed|skipped) .*)((?:\n    .*){0,8})", re.MULTILINE)
 _REPEATED_BUILD_S = 30.0
 # Thirteen programs send 16 MiB 64 times from each of several threads; these stand for them, as all of them would take
 # as long as `coll`.  With less in a message the others are run, too.
@@ -57,7 +58,7 @@ def count(text: str, log: Path, code: int) -> Tally:
     if not counts:
         return Tally(failed=1, notes=(f"ended with {code}; last lines of {log}:\n{tail(log, 60)}",))
     passed, failed, skipped = map(int, counts[-1])
-    notes = [" ".join(line.split()) for line in _NOT_PASSED.findall(text)]
+    notes = [" ".join(line.split()) + printed for line, printed in _NOT_PASSED.findall(text)]
     if failed or code != 0:
         notes.append(f"the whole output is in {log}")
     return Tally(passed, failed if failed or code == 0 else 1, skipped, tuple(notes))

@@ -211,6 +211,14 @@ class MpiPrograms(CacheTest):
         done = self._run("--built")
         self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (0, "1 passed, 0 failed, 0 skipped"), done.stdout)
 
+    def test_what_a_failed_program_printed_is_told(self) -> None:
+        text = ("far-threads   2 ranks  failed     0.4 s  exit status 1\n    far.c:43: rank 1: byte 4 is 1 and not 2\n"
+                "good          2 ranks  passed     0.1 s\n1 passed, 1 failed, 0 skipped\n")  # fmt: skip
+        tally = mpi_stages.count(text, self.scratch / "log", 1)
+        self.assertEqual((tally.passed, tally.failed), (1, 1))
+        self.assertEqual(tally.notes[0], "far-threads 2 ranks failed 0.4 s exit status 1\n"
+                                         "    far.c:43: rank 1: byte 4 is 1 and not 2")  # fmt: skip
+
     def test_nothing_without_prefix(self) -> None:
         self.assertIsNone(rdma_mpi.build())
 
