@@ -16,6 +16,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/mad/mad_check.c \
     src/mpid/ch4/netmod/mad/mad_combine.c \
     src/mpid/ch4/netmod/mad/mad_comm.c \
+    src/mpid/ch4/netmod/mad/mad_cores.c \
     src/mpid/ch4/netmod/mad/mad_direct.c \
     src/mpid/ch4/netmod/mad/mad_dynamic.c \
     src/mpid/ch4/netmod/mad/mad_errors.c \

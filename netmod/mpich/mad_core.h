@@ -77,10 +77,13 @@ typedef struct {
   /* Back-off (mad_progress.c). */
   bool outnumbered;     /* more ranks than cores on this node */
   bool crowded;         /* or others run on them now */
+  bool tells_core;      /* to the others of this node (mad_cores.c) */
   uint32_t empty_polls; /* of all time */
   int64_t shared_until; /* others were noticed on our core a little earlier */
+  int64_t shared_for;   /* the last time */
   int64_t taken_since;  /* and how often it had been taken from us then: */
   long taken;
+  long taken_last;     /* when last looked at */
   uint32_t idle_polls; /* since something happened */
   int64_t idle_since;  /* 0: not idle for long */
   int64_t last_idle;   /* end of the last empty poll, where crowded */
@@ -407,6 +410,15 @@ void MPIDI_MAD_dynamic_finalize(void);
 void MPIDI_MAD_pvars_init(void);
 void MPIDI_MAD_pvars_finalize(void);
 void MPIDI_MAD_progress_init(void);
+
+/* mad_cores.c: moves this process to another core where one of its node is on this one and there is
+ * one for each.  For the start; */
+void MPIDI_MAD_cores_init(void);
+/* when the core was taken from this process. */
+void MPIDI_MAD_leave_shared_core(void);
+/* Which one this process is on. */
+void MPIDI_MAD_tell_core(void);
+
 int64_t MPIDI_MAD_nanoseconds(void);
 /* For one that waits for what others do without a message: the next poll may give way to others,
  * and does not sleep. */

@@ -301,6 +301,7 @@ int MPIDI_MAD_init_world(void) {
   mpi_errno = MPIDI_MAD_exchange_addresses();
   MPIR_ERR_CHECK(mpi_errno);
   MPIDI_MAD_global.connected = true;
+  MPIDI_MAD_cores_init();
 
 fn_exit:
   return mpi_errno;
@@ -370,6 +371,7 @@ int MPIDI_MAD_mpi_finalize_hook(void) {
   MPIDI_MAD_pvars_finalize();
   mad_engine_close(MPIDI_MAD_global.engine);
   MPIDI_MAD_global.engine = NULL;
+  MPIDI_MAD_global.tells_core = false;
   MPIDI_MAD_global.gone = NULL;
   MPIDI_MAD_global.connected = false;
   MPIDI_MAD_forget_addresses();

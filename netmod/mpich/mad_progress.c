@@ -37,8 +37,11 @@
 #define TAKEN_INTERVAL 2048 /* empty polls between looks */
 #define TAKEN_OFTEN 8
 #define TAKEN_NANOSECONDS 100000000
-#define SHARED_NANOSECONDS 1000000000 /* until it is found out anew */
-#define IDLE_NANOSECONDS 1000000000   /* then the peers we wait for are contacted */
+/* Until it is found out anew: twice as long each time that it is soon found again, as others may
+ * have been there for a moment. */
+#define SHARED_NANOSECONDS_FIRST 10000000
+#define SHARED_NANOSECONDS 1000000000
+#define IDLE_NANOSECONDS 1000000000 /* then the peers we wait for are contacted */
 
 static int cores_of_this_node(void) {
   long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -84,11 +87,19 @@ static void look_for_others(void) {
   struct rusage used;
 
   if (getrusage(RUSAGE_SELF, &used) != 0) return;
+  if (used.ru_nivcsw != MPIDI_MAD_global.taken_last) MPIDI_MAD_leave_shared_core();
+  MPIDI_MAD_global.taken_last = used.ru_nivcsw;
   if (now - MPIDI_MAD_global.taken_since > TAKEN_NANOSECONDS) {
     MPIDI_MAD_global.taken_since = now;
     MPIDI_MAD_global.taken = used.ru_nivcsw;
   } else if (used.ru_nivcsw - MPIDI_MAD_global.taken >= TAKEN_OFTEN) {
-    MPIDI_MAD_global.shared_until = now + SHARED_NANOSECONDS;
+    const bool again = now < MPIDI_MAD_global.shared_until + SHARED_NANOSECONDS;
+    MPIDI_MAD_global.shared_for = again
+                                      ? MPL_MIN(2 * MPIDI_MAD_global.shared_for, SHARED_NANOSECONDS)
+                                      : SHARED_NANOSECONDS_FIRST;
+    MPIDI_MAD_global.shared_until = now + MPIDI_MAD_global.shared_for;
+    MPIDI_MAD_global.taken_since = now;
+    MPIDI_MAD_global.taken = used.ru_nivcsw;
   }
   MPIDI_MAD_global.crowded = (now < MPIDI_MAD_global.shared_until);
 }
@@ -119,6 +130,7 @@ static void now_and_then(uint32_t polls) {
       MPIDI_MAD_touch_awaited();
     }
   }
+  MPIDI_MAD_tell_core();
   if (MPIDI_MAD_global.gone_peers > 0) MPIDI_MAD_global.sweep = true;
 }
 
