@@ -33,10 +33,11 @@
 #define MAX_POLLS (1U << 30)
 /* A core is shared that was taken from this process as often as this, once in at most 12.5 ms: the
  * system changes between those who share one every 1 to 5 ms, and disturbs one alone a few times a
- * second. */
+ * second, and whenever it prints. */
 #define TAKEN_INTERVAL 2048 /* empty polls between looks */
 #define TAKEN_OFTEN 8
 #define TAKEN_NANOSECONDS 100000000
+#define TAKEN_SHARE 5 /* and others had a fifth of the time */
 /* Until it is found out anew: twice as long each time that it is soon found again, as others may
  * have been there for a moment. */
 #define SHARED_NANOSECONDS_FIRST 10000000
@@ -81,25 +82,47 @@ void MPIDI_MAD_stay_awake(void) {
     MPIDI_MAD_global.idle_polls = CROWDED_SPIN_POLLS;
 }
 
+/* Of the thread that waits, since it was looked at first. */
+static __thread struct {
+  int64_t since, worked; /* nanoseconds */
+  long taken;
+} core_use;
+
+static int64_t nanoseconds_of(struct timeval time) {
+  return (int64_t)time.tv_sec * 1000000000 + (int64_t)time.tv_usec * 1000;
+}
+
+/* Others that came for a moment, as who passes on what this process prints, had little of it. */
+static bool is_shared(long taken, int64_t worked, int64_t since) {
+  return taken >= TAKEN_OFTEN && since - worked >= since / TAKEN_SHARE;
+}
+
+static void be_crowded(int64_t now) {
+  const bool again = now < MPIDI_MAD_global.shared_until + SHARED_NANOSECONDS;
+
+  MPIDI_MAD_global.shared_for = again ? MPL_MIN(2 * MPIDI_MAD_global.shared_for, SHARED_NANOSECONDS)
+                                      : SHARED_NANOSECONDS_FIRST;
+  MPIDI_MAD_global.shared_until = now + MPIDI_MAD_global.shared_for;
+}
+
 /* Whether others run on this process's core, of whom the number of ranks does not tell. */
 static void look_for_others(void) {
   const int64_t now = MPIDI_MAD_nanoseconds();
   struct rusage used;
+  int64_t worked, since;
+  long taken;
 
-  if (getrusage(RUSAGE_SELF, &used) != 0) return;
-  if (used.ru_nivcsw != MPIDI_MAD_global.taken_last) MPIDI_MAD_leave_shared_core();
-  MPIDI_MAD_global.taken_last = used.ru_nivcsw;
-  if (now - MPIDI_MAD_global.taken_since > TAKEN_NANOSECONDS) {
-    MPIDI_MAD_global.taken_since = now;
-    MPIDI_MAD_global.taken = used.ru_nivcsw;
-  } else if (used.ru_nivcsw - MPIDI_MAD_global.taken >= TAKEN_OFTEN) {
-    const bool again = now < MPIDI_MAD_global.shared_until + SHARED_NANOSECONDS;
-    MPIDI_MAD_global.shared_for = again
-                                      ? MPL_MIN(2 * MPIDI_MAD_global.shared_for, SHARED_NANOSECONDS)
-                                      : SHARED_NANOSECONDS_FIRST;
-    MPIDI_MAD_global.shared_until = now + MPIDI_MAD_global.shared_for;
-    MPIDI_MAD_global.taken_since = now;
-    MPIDI_MAD_global.taken = used.ru_nivcsw;
+  if (getrusage(RUSAGE_THREAD, &used) != 0) return;
+  worked = nanoseconds_of(used.ru_utime) + nanoseconds_of(used.ru_stime);
+  taken = used.ru_nivcsw - core_use.taken;
+  since = now - core_use.since;
+  if (taken > 0) MPIDI_MAD_leave_shared_core();
+  if (since <= TAKEN_NANOSECONDS && is_shared(taken, worked - core_use.worked, since))
+    be_crowded(now);
+  if (since > TAKEN_NANOSECONDS || taken >= TAKEN_OFTEN) {
+    core_use.since = now;
+    core_use.worked = worked;
+    core_use.taken = used.ru_nivcsw;
   }
   MPIDI_MAD_global.crowded = (now < MPIDI_MAD_global.shared_until);
 }
