@@ -81,12 +81,9 @@ typedef struct {
   uint32_t empty_polls; /* of all time */
   int64_t shared_until; /* others were noticed on our core a little earlier */
   int64_t shared_for;   /* the last time */
-  int64_t taken_since;  /* and how often it had been taken from us then: */
-  long taken;
-  long taken_last;     /* when last looked at */
-  uint32_t idle_polls; /* since something happened */
-  int64_t idle_since;  /* 0: not idle for long */
-  int64_t last_idle;   /* end of the last empty poll, where crowded */
+  uint32_t idle_polls;  /* since something happened */
+  int64_t idle_since;   /* 0: not idle for long */
+  int64_t last_idle;    /* end of the last empty poll, where crowded */
 
   uint32_t finalize_rounds;     /* bit k: round k's message of the closing barrier is here */
   struct MPIDI_MAD_note* notes; /* messages between processes that are being connected */
