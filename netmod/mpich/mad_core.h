@@ -408,13 +408,11 @@ void MPIDI_MAD_pvars_init(void);
 void MPIDI_MAD_pvars_finalize(void);
 void MPIDI_MAD_progress_init(void);
 
-/* mad_cores.c: moves this process to another core where one of its node is on this one and there is
+/* mad_cores.c: moves this process to another core if one of its node is on this one and there is
  * one for each.  For the start; */
 void MPIDI_MAD_cores_init(void);
-/* when the core was taken from this process. */
-void MPIDI_MAD_leave_shared_core(void);
-/* Which one this process is on. */
-void MPIDI_MAD_tell_core(void);
+/* and now and then, with whether others had the core since. */
+void MPIDI_MAD_mind_core(bool was_taken);
 
 int64_t MPIDI_MAD_nanoseconds(void);
 /* For one that waits for what others do without a message: the next poll may give way to others,

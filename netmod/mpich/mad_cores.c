@@ -75,14 +75,11 @@ void MPIDI_MAD_cores_init(void) {
   if (is_taken(core, MPIR_Process.local_size)) move_to_free_core(core);
 }
 
-void MPIDI_MAD_tell_core(void) {
-  if (MPIDI_MAD_global.tells_core) tell_core(sched_getcpu());
-}
-
 /* Of two that both see each other the second moves. */
-void MPIDI_MAD_leave_shared_core(void) {
+void MPIDI_MAD_mind_core(bool was_taken) {
   const int core = sched_getcpu();
 
   if (!MPIDI_MAD_global.tells_core) return;
-  if (is_taken(core, MPIR_Process.local_rank)) move_to_free_core(core);
+  tell_core(core);
+  if (was_taken && is_taken(core, MPIR_Process.local_rank)) move_to_free_core(core);
 }

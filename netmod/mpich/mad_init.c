@@ -5,7 +5,7 @@
 #include "mad_core.h"
 
 /* For the other ranks of this node to get as far as one that fails. */
-#define START_UP_MICROSECONDS 300000
+#define START_UP_MICROSECONDS 1000000
 /* Processes of other worlds may compute before they look for what was sent to them. */
 #define GOODBYE_MILLISECONDS 60000
 

@@ -35,6 +35,7 @@
  * system changes between those who share one every 1 to 5 ms, and disturbs one alone a few times a
  * second, and whenever it prints. */
 #define TAKEN_INTERVAL 2048 /* empty polls between looks */
+#define CROWDED_TAKEN_INTERVAL 64
 #define TAKEN_OFTEN 8
 #define TAKEN_NANOSECONDS 100000000
 #define TAKEN_SHARE 5 /* and others had a fifth of the time */
@@ -116,7 +117,7 @@ static void look_for_others(void) {
   worked = nanoseconds_of(used.ru_utime) + nanoseconds_of(used.ru_stime);
   taken = used.ru_nivcsw - core_use.taken;
   since = now - core_use.since;
-  if (taken > 0) MPIDI_MAD_leave_shared_core();
+  MPIDI_MAD_mind_core(taken > 0);
   if (since <= TAKEN_NANOSECONDS && is_shared(taken, worked - core_use.worked, since))
     be_crowded(now);
   if (since > TAKEN_NANOSECONDS || taken >= TAKEN_OFTEN) {
@@ -153,8 +154,11 @@ static void now_and_then(uint32_t polls) {
       MPIDI_MAD_touch_awaited();
     }
   }
-  MPIDI_MAD_tell_core();
   if (MPIDI_MAD_global.gone_peers > 0) MPIDI_MAD_global.sweep = true;
+}
+
+static uint32_t looks_interval(void) {
+  return MPIDI_MAD_global.crowded ? CROWDED_TAKEN_INTERVAL : TAKEN_INTERVAL;
 }
 
 static void idle(bool may_sleep) {
@@ -164,7 +168,7 @@ static void idle(bool may_sleep) {
       (MPIDI_MAD_global.crowded || polls >= SWEEP_INTERVAL))
     MPIDI_MAD_global.waits_since = MPIDI_MAD_nanoseconds();
   if (polls % SWEEP_INTERVAL == 0) now_and_then(polls);
-  if (++MPIDI_MAD_global.empty_polls % TAKEN_INTERVAL == 0 && !MPIDI_MAD_global.outnumbered)
+  if (++MPIDI_MAD_global.empty_polls % looks_interval() == 0 && !MPIDI_MAD_global.outnumbered)
     look_for_others();
   give_way(polls, may_sleep);
 }

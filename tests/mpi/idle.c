@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
   if (rank == 0) {
     receive(size);
   } else {
-    usleep((kIdle_ms + 300) * 1000);
+    usleep((kIdle_ms + 2000) * 1000);
     if (rank == size - 1) CHECK_MPI(MPI_Send(&value, 1, MPI_INT, 0, kTag, MPI_COMM_WORLD));
   }
   return check_finish();

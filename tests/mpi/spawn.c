@@ -122,7 +122,7 @@ static void spawn_unreachable(char* program) {
   static char fabric[] = "MPIR_CVAR_CH4_MAD_FABRIC=ofi:tcp", argument[] = "child";
   char *arguments[] = {fabric, program, argument, NULL}, env[] = "env";
   MPI_Comm child;
-  alarm(5);
+  alarm(20);
   MPI_Comm_spawn(env, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &child, MPI_ERRCODES_IGNORE);
   CHECK(false, "spawned a child that cannot reach its parent");
 }

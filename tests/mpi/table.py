@@ -310,6 +310,7 @@ TESTS = (
     _death("exchanging", ranks=5),
     _death("allgathering", ranks=4),
     _death("any-source-far", ranks=6),
+    Test("cores", "cores", 2, fabric=NONE),
     Test("idle", "idle", 12, expect="prints", texts=("ok idle",)),
     Test("forks-dies", "forks", 3, args=("dies",), mpiexec=("-disable-auto-cleanup",), expect="survives", shell=True),
     Test("forks-exits", "forks", 3, args=("exits",)),

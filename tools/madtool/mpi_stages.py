@@ -26,6 +26,7 @@ _LAST_LINE = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.MULTI
 # A failed test's line, and the first of those that it printed, which run.py sets off by four spaces.
 _NOT_PASSED = re.compile(r"^(\S+ +\d+ ranks +(?:failed|skipped) .*)((?:\n    .*){0,8})", re.MULTILINE)
 _REPEATED_BUILD_S = 30.0
+_PATIENCE = 3  # times the programs' limits, as several run at once
 # Thirteen programs send 16 MiB 64 times from each of several threads; these stand for them, as all of them would take
 # as long as `coll`.  With less in a message the others are run, too.
 _VOLUME = re.compile(r"^threads/pt2pt/(?!mt_isendirecv_huge|mt_sendrecv_pers_huge|mt_mprobe_).* -count=4194304")
@@ -69,7 +70,7 @@ def _programs(what: str, *options: str) -> Tally:
     log = logs_dir() / f"{what.replace(' ', '-').lower()}.log"
     place = cache_root() / "mpi-tests" / digest(str(prefix))
     command = [sys.executable, "-B", str(PROGRAMS), "--prefix", str(prefix), "--build", str(place),
-               f"--jobs={conformance_lanes.lanes()}", *options]  # fmt: skip
+               f"--jobs={conformance_lanes.lanes()}", f"--patience={_PATIENCE}", *options]  # fmt: skip
     code = run_logged(command, log, what, count=r" ranks +(passed|failed|skipped) ", unit="programs",
                       check=False)  # fmt: skip
     return count(log.read_text(errors="replace"), log, code)
