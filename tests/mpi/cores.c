@@ -3,8 +3,8 @@
  *
  * Both put themselves on one core without being bound to it, as the system may at their start, and
  * send each other messages.  By itself the system separates them after 20 to 30 ms, which are
- * hundreds of messages or more.  Other processes of the machine may come in between: that one of
- * several attempts takes few messages is enough.
+ * mostly hundreds of messages or more.  Other processes of the machine may come in between: that
+ * half of the attempts take few messages is enough.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -45,24 +45,22 @@ static int ask(void) {
 
 int main(int argc, char** argv) {
   cpu_set_t before, after;
-  int core = 0, fewest = kMostMessages;
+  int core = 0, few = 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   sched_getaffinity(0, sizeof(before), &before);
   if (CPU_COUNT(&before) < 2) return check_skip("needs two cores");
   while (!CPU_ISSET(core, &before)) core++;
-  for (int i = 0; i < kAttempts && fewest > kFew; i++) {
+  for (int i = 0; i < kAttempts; i++) {
     MPI_Barrier(MPI_COMM_WORLD);
     go_to(core, &before);
-    if (rank == 0) {
-      const int messages = ask();
-      if (messages < fewest) fewest = messages;
-    } else {
+    if (rank == 0)
+      few += ask() <= kFew;
+    else
       answer();
-    }
-    MPI_Bcast(&fewest, 1, MPI_INT, 0, MPI_COMM_WORLD);
   }
-  CHECK(fewest <= kFew, "%d messages on one core", fewest);
+  CHECK(rank != 0 || few >= kAttempts / 2, "few messages in only %d of %d attempts", few,
+        kAttempts);
   sched_getaffinity(0, sizeof(after), &after);
   CHECK(CPU_EQUAL(&before, &after), "may use %d cores, before %d", CPU_COUNT(&after),
         CPU_COUNT(&before));
