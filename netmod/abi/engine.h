@@ -180,6 +180,13 @@ struct mad_engine final : private mad::MessageEvents {
     if (from == nullptr) return tagged_.receive_next(nullptr, wanted, payload, how, arrival);
     return !is_self(*from) && tagged_.receive_next(from->endpoint, wanted, payload, how, arrival);
   }
+  /// TaggedMessages::probe_next() the same way; of the engine itself nothing is on its way.
+  bool probe_next(mad_peer* from, const mad::Envelope& wanted, std::uint32_t how,
+                  mad_arrival* arrival) {
+    const bool other = from != nullptr && !is_self(*from);
+    return tagged_.probe_next(other ? from->endpoint : nullptr, wanted, (how & MAD_WAITS) != 0,
+                              arrival);
+  }
   bool take_from(mad::Endpoint* from, bool waits) {
     return from == nullptr ? messenger_->take_from_any(waits) : messenger_->take_from(*from, waits);
   }

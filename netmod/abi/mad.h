@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-#define MAD_ABI_VERSION 17
+#define MAD_ABI_VERSION 18
 #define MAD_ADDRESS_MAX 110   /* bytes of an engine's address; MPI's port names can carry as much */
 #define MAD_FABRICS_MAX 4     /* fabrics of one engine */
 #define MAD_FABRICS_BYTES 128 /* their names, as one text with its end */
@@ -650,8 +650,9 @@ typedef void (*mad_writer)(const void* context, void* out);
 MAD_API int mad_tagged_send_written(mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
                                     const mad_extension* extension, uint64_t bytes,
                                     mad_writer write, const void* context);
-/* For mad_tagged_receive_short(): the caller does nothing but wait for the message, so that it is
- * looked for during a microsecond or two; it is not to be shorter than the memory. */
+/* For mad_tagged_receive_short() and mad_tagged_probe_next(): the caller does nothing but wait for
+ * the message, so that it is looked for during a microsecond or two; for the first: it is not to be
+ * shorter than the memory. */
 #define MAD_WAITS 1u
 #define MAD_WHOLE 2u
 
@@ -680,7 +681,12 @@ MAD_API int mad_tagged_receive(mad_engine* engine, const mad_envelope* wanted, v
 MAD_API int mad_tagged_cancel(mad_engine* engine, mad_receive* receive);
 /* Whether a message that `wanted` matches waits: MAD_SUCCESS and *arrival, or MAD_NOT_NOW. */
 MAD_API int mad_tagged_probe(mad_engine* engine, const mad_envelope* wanted, mad_arrival* arrival);
-/* The same, and takes it out of those that wait: it must be received or discarded. */
+/* The same, and also of the next message of a peer, or with `from` NULL of the one that is found
+ * first, if no receive that was posted takes it: that stays where it arrived, for
+ * mad_tagged_receive_short().  `how`: 0 or MAD_WAITS.  May make progress. */
+MAD_API int mad_tagged_probe_next(mad_engine* engine, mad_peer* from, const mad_envelope* wanted,
+                                  uint32_t how, mad_arrival* arrival);
+/* As mad_tagged_probe(), and takes it out of those that wait: it must be received or discarded. */
 MAD_API int mad_tagged_claim(mad_engine* engine, const mad_envelope* wanted, mad_arrival* arrival,
                              mad_message** message);
 /* Receives a claimed message, whatever it returns; as mad_tagged_receive(). */

@@ -224,6 +224,18 @@ extern "C" int mad_tagged_probe(mad_engine* engine, const mad_envelope* wanted,
   });
 }
 
+extern "C" int mad_tagged_probe_next(mad_engine* engine, mad_peer* from, const mad_envelope* wanted,
+                                     uint32_t how, mad_arrival* arrival) {
+  return guarded([&]() -> int {
+    constexpr const char* kName = "mad_tagged_probe_next";
+    if (const int error = check_wanted(kName, engine, wanted)) return error;
+    if (arrival == nullptr) return bad(kName, "arrival is NULL");
+    if (from != nullptr && from->engine != engine)
+      return bad(kName, "the peer is another engine's");
+    return engine->probe_next(from, envelope_of(*wanted), how, arrival) ? MAD_SUCCESS : MAD_NOT_NOW;
+  });
+}
+
 extern "C" int mad_tagged_claim(mad_engine* engine, const mad_envelope* wanted,
                                 mad_arrival* arrival, mad_message** message) {
   return guarded([&]() -> int {

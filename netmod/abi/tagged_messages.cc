@@ -79,9 +79,33 @@ bool TaggedMessages::receive_next(Endpoint* from, const Envelope& wanted, const 
                                   std::uint32_t how, mad_arrival* arrival) {
   if (find(wanted) != nullptr) return false;
   const bool whole = payload.type != nullptr || (how & MAD_WHOLE) != 0;
-  const Next next{wanted, payload, whole, arrival};
+  const Next next{wanted, &payload, whole, arrival};
   const Asking asking(&next_, next);
   return engine_.take_from(from, (how & MAD_WAITS) != 0);
+}
+
+// What was shown once is shown again until it is received, though it may not be found as quickly.
+bool TaggedMessages::probe_next(Endpoint* from, const Envelope& wanted, bool waits,
+                                mad_arrival* arrival) {
+  const mad_message* found = find(wanted);
+  if (found == nullptr && !engine_.in_callback()) {
+    if (look_at_next(from, wanted, waits, arrival)) return was_shown_ = true;
+    if (was_shown_) {
+      was_shown_ = false;
+      (void)engine_.progress();
+      found = find(wanted);
+    }
+  }
+  if (found != nullptr) *arrival = found->arrival;
+  return found != nullptr;
+}
+
+bool TaggedMessages::look_at_next(Endpoint* from, const Envelope& wanted, bool waits,
+                                  mad_arrival* arrival) {
+  const Next next{wanted, nullptr, false, arrival};
+  const Asking asking(&next_, next);
+  (void)engine_.take_from(from, waits);
+  return next.found;
 }
 
 Status TaggedMessages::receive(mad_message& message, const Payload& payload, mad_path path,
@@ -150,24 +174,34 @@ void TaggedMessages::discard(mad_message& message) {
 }
 
 bool TaggedMessages::goes_to_next(const TaggedHeader& header, std::uint64_t bytes) {
-  const std::uint64_t room = next_->payload.bytes;
+  const std::uint64_t room = next_->payload->bytes;
   const bool plain = header.flags == 0 && !header.noted;
   const bool fits = next_->whole ? bytes == room : bytes <= room;
   return plain && fits && matches(next_->wanted, header.envelope) &&
          matcher_.look_for(header.envelope) == nullptr;
 }
 
+// To a probe.  False: it stays where it is.
+bool TaggedMessages::shows_next(const TaggedHeader& header, std::uint64_t bytes) {
+  next_->found =
+      matches(next_->wanted, header.envelope) && matcher_.look_for(header.envelope) == nullptr;
+  if (next_->found) *next_->arrival = arrival_of(header, bytes);
+  return false;
+}
+
 bool TaggedMessages::take_next(Endpoint& from, const TaggedHeader& header, Segment payload) {
+  if (next_->payload == nullptr) return shows_next(header, payload.size);
   if (!goes_to_next(header, payload.size)) return false;
-  if (!engine_.place_tagged(from, payload, next_->payload, MAD_PATH_AUTO).ok()) return false;
+  if (!engine_.place_tagged(from, payload, *next_->payload, MAD_PATH_AUTO).ok()) return false;
   tell_next(header, payload.size);
   return true;
 }
 
 bool TaggedMessages::take_next_offered(const TaggedHeader& header, std::uint64_t bytes,
                                        OfferedPayload& offered) {
+  if (next_->payload == nullptr) return shows_next(header, bytes);
   if (!goes_to_next(header, bytes) ||
-      !engine_.place_offered(bytes, offered, next_->payload, MAD_PATH_AUTO)) {
+      !engine_.place_offered(bytes, offered, *next_->payload, MAD_PATH_AUTO)) {
     return false;
   }
   tell_next(header, bytes);

@@ -112,6 +112,9 @@ class TaggedMessages {
   /// memory may hold anything.
   bool receive_next(Endpoint* from, const Envelope& wanted, const Payload& payload,
                     std::uint32_t how, mad_arrival* arrival);
+  /// Whether there is a message that a receive would get: one that waits, or the next of a peer,
+  /// null: of any, which stays where it arrived.
+  bool probe_next(Endpoint* from, const Envelope& wanted, bool waits, mad_arrival* arrival);
   /// As receive(), of a message that was claimed, whatever it returns.
   Status receive(mad_message& message, const Payload& payload, mad_path path, mad_op* op,
                  mad_receive** receive, mad_arrival* arrival);
@@ -146,12 +149,13 @@ class TaggedMessages {
   const SelfMessages& own() const { return own_; }
 
  private:
-  /// A receive that is not posted.
+  /// A receive that is not posted, or a probe.
   struct Next {
     const Envelope& wanted;
-    const Payload& payload;
+    const Payload* payload;  // null: a probe
     bool whole;
     mad_arrival* arrival;
+    mutable bool found = false;  // by the probe
   };
   /// Makes it known while it lives.
   class Asking {
@@ -164,7 +168,9 @@ class TaggedMessages {
    private:
     const Next** place_;
   };
+  bool look_at_next(Endpoint* from, const Envelope& wanted, bool waits, mad_arrival* arrival);
   bool goes_to_next(const TaggedHeader& header, std::uint64_t bytes);
+  bool shows_next(const TaggedHeader& header, std::uint64_t bytes);
   void tell_next(const TaggedHeader& header, std::uint64_t bytes);
   bool take_next(Endpoint& from, const TaggedHeader& header, Segment payload);
   bool take_next_offered(const TaggedHeader& header, std::uint64_t bytes, OfferedPayload& offered);
@@ -175,7 +181,8 @@ class TaggedMessages {
 
   mad_engine& engine_;
   Matcher matcher_;
-  const Next* next_ = nullptr;   // while receive_next() looks for its message
+  const Next* next_ = nullptr;   // while receive_next() or probe_next() looks for its message
+  bool was_shown_ = false;       // a message that stayed where it arrived, and may still be there
   KeptValue::Pool values_;       // before what keeps some
   KeptValue told_;               // of the last receive that a call completed
   KeptValue::Bytes next_value_;  // of the last message that receive_next() received

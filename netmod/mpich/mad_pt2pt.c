@@ -504,12 +504,17 @@ static inline bool may_be_short(MPIR_Comm* comm, int source, mad_peer** from) {
   return *from != NULL;
 }
 
+/* Others may want MPICH's lock, or the core. */
+static inline uint32_t how_to_wait(void) {
+  return MPIR_IS_THREADED || MPIDI_MAD_global.crowded ? 0 : MAD_WAITS;
+}
+
 bool MPIDI_MAD_received(void* buf, MPI_Aint count, MPI_Datatype datatype, int source, int tag,
                         MPIR_Comm* comm, int context_offset, MPI_Status* status) {
   const mad_envelope wanted = wanted_by(source, tag, comm, context_offset);
   mad_peer* from = NULL;
   mad_arrival arrival;
-  const uint32_t how = MPIR_IS_THREADED || MPIDI_MAD_global.crowded ? 0 : MAD_WAITS;
+  const uint32_t how = how_to_wait();
   bool received;
 
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
@@ -615,16 +620,32 @@ static void tell(const mad_arrival* arrival, MPI_Status* status) {
   if (unlikely(arrival->value_bytes > 0)) MPIDI_MAD_value_of_probe(arrival, status);
 }
 
-int MPIDI_MAD_iprobe(int source, int tag, MPIR_Comm* comm, int context_offset, int* flag,
-                     MPI_Status* status) {
+static int probe(int source, int tag, MPIR_Comm* comm, int context_offset, uint32_t how, int* flag,
+                 MPI_Status* status) {
   const mad_envelope wanted = wanted_by(source, tag, comm, context_offset);
+  mad_peer* const from =
+      source >= 0 ? MPIDI_MAD_AV(MPIDIU_comm_rank_to_av(comm, source))->peer : NULL;
   mad_arrival arrival;
 
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-  *flag = (mad_tagged_probe(MPIDI_MAD_global.engine, &wanted, &arrival) == MAD_SUCCESS);
-  if (*flag) tell(&arrival, status); /* what it points to is the engine's, until its next call */
+  *flag =
+      (mad_tagged_probe_next(MPIDI_MAD_global.engine, from, &wanted, how, &arrival) == MAD_SUCCESS);
+  if (*flag) {
+    MPIDI_MAD_global.idle_polls = MPIDI_MAD_global.idle_since = 0;
+    tell(&arrival, status); /* what it points to is the engine's, until its next call */
+  }
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
   return *flag ? MPI_SUCCESS : MPIDI_MAD_probe_missed(source, comm);
+}
+
+int MPIDI_MAD_iprobe(int source, int tag, MPIR_Comm* comm, int context_offset, int* flag,
+                     MPI_Status* status) {
+  return probe(source, tag, comm, context_offset, 0, flag, status);
+}
+
+int MPIDI_MAD_probe(int source, int tag, MPIR_Comm* comm, int context_offset, int* flag,
+                    MPI_Status* status) {
+  return probe(source, tag, comm, context_offset, how_to_wait(), flag, status);
 }
 
 static int claim(const mad_envelope* wanted, MPIR_Comm* comm, int* flag, MPIR_Request** message,

@@ -18,4 +18,9 @@ bool MPIDI_MAD_sent_ahead(const void* buf, MPI_Aint count, MPI_Datatype datatype
 bool MPIDI_MAD_received(void* buf, MPI_Aint count, MPI_Datatype datatype, int source, int tag,
                         MPIR_Comm* comm, int context_offset, MPI_Status* status);
 
+/* For who waits for a message, and for nothing else: whether one came within a moment.  It stays
+ * where it arrived, for the receive that follows. */
+int MPIDI_MAD_probe(int source, int tag, MPIR_Comm* comm, int context_offset, int* flag,
+                    MPI_Status* status);
+
 #endif /* MAD_SENDRECV_H_INCLUDED */

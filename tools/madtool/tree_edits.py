@@ -65,11 +65,14 @@ _WHY_RANK = "PMI-1's keys say who put them, PMIx is told"
 _SENDRECV = "src/mpi/pt2pt/sendrecv.c"
 _HELPERS = "src/mpi/coll/helper_fns.c"
 _RECV = "src/mpid/ch4/src/ch4_recv.h"
+_PROBE = "src/mpid/ch4/src/ch4_probe.h"
 _BINOMIAL = "src/mpi/coll/reduce/reduce_intra_binomial.c"
 _WHY_AHEAD = ("the receive was posted first, which the other side's receive waited for; then it takes the short way as well "
               "(docs/adr/0067-receives-by-the-short-way.md)")  # fmt: skip
 _WHY_SHORT = ("a blocking receive took a request and a turn of progress, 1,400 instructions, also where its message had come "
               "or came at once (docs/adr/0067-receives-by-the-short-way.md)")  # fmt: skip
+_WHY_PROBED = ("a message that was found was taken off its fabric all the same, and kept for the receive that followed "
+               "(docs/adr/0079-probes.md)")  # fmt: skip
 _PMI = "src/util/mpir_pmi.c"
 _WHY_ANEW = "a session after the last one had ended died in MPI_Session_init, of control variables that were freed and not made again, before it could be told why it cannot be"
 _WHY_RETURNED = "an error of MPI_Session_init ended the program whatever its error handler, and the next call went as if MPI had started"
@@ -660,6 +663,35 @@ EDITS = (
         "    return MPID_Irecv(buf, count, datatype, rank, tag, comm, context_offset, request);\n",
         False,
         _WHY_SHORT,
+    ),
+    Edit(
+        _PROBE,
+        '#include "ch4_impl.h"\n',
+        '#include "ch4_impl.h"\n#include "../netmod/mad/mad_sendrecv.h"\n',
+        False,
+        "what the netmod does for MPICH",
+    ),
+    Edit(
+        _PROBE,
+        "            mpi_errno = MPIDI_iprobe(source, tag, comm, context_offset, av, &flag, status);\n"
+        "            MPIR_ERR_CHECK(mpi_errno);\n\n",
+        "            mpi_errno = MPIDI_MAD_probe(source, tag, comm, context_offset, &flag, status);\n"
+        "            MPIR_ERR_CHECK(mpi_errno);\n"
+        "            if (flag)\n"
+        "                break;\n\n",
+        False,
+        _WHY_PROBED,
+    ),
+    Edit(
+        _PROBE,
+        "                MPIDI_improbe(source, tag, comm, context_offset, av, &flag, message, status);\n"
+        "            MPIR_ERR_CHECK(mpi_errno);\n\n",
+        "                MPIDI_improbe(source, tag, comm, context_offset, av, &flag, message, status);\n"
+        "            MPIR_ERR_CHECK(mpi_errno);\n"
+        "            if (flag)\n"
+        "                break;\n\n",
+        False,
+        _WHY_PROBED,
     ),
     _with("mad_sendrecv.h", _HELPERS),
     Edit(
