@@ -27,9 +27,6 @@ constexpr const char* kTcp = "tcp";
 constexpr const char* kShm = "shm";
 constexpr char kBetween = ';';
 
-// A device that works takes some milliseconds, and longer where all ranks of a host begin with it.
-constexpr std::chrono::milliseconds kSelfTestLimit{1000};
-
 // What a network is for engines of several hosts, this is for the engines of one process: a place
 // they all share.  It is made at first use and never changes.
 std::shared_ptr<LoopbackNetwork> process_network() {
@@ -193,7 +190,7 @@ Status test_rdma(FabricOptions options) {
   if (!one.ok()) return one.status();
   Opened other = open_fabric(options.rdma.fabric, options);
   if (!other.ok()) return other.status();
-  return self_test(std::move(*one), std::move(*other), kSelfTestLimit);
+  return self_test(std::move(*one), std::move(*other), options.rdma.self_test_limit);
 }
 
 /// A device of auto that works.

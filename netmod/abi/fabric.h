@@ -29,6 +29,9 @@ std::vector<std::string> fabrics_to_try();
 struct AutoRdma {
   std::string fabric = "ofi:verbs";
   std::string root;  // stands before /sys and /dev, where devices are listed
+  /// A device that works takes some milliseconds for its self-test, and longer where all ranks of a
+  /// host begin with it.
+  std::chrono::milliseconds self_test_limit{1000};
 };
 
 /// What is the same for all fabrics, where they have it.

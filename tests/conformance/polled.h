@@ -14,15 +14,20 @@
 
 namespace mad {
 
+/// How long a test polls for what is to come about; only one that fails waits so long.
+inline constexpr std::chrono::milliseconds kPollLimit{60000};
+/// Turns of polling between two yields, each of which may give away a time slice of the core.
+inline constexpr unsigned kTurnsPerYield = 64;
+
 /// Polls all engines until `done` holds; false: it did not in time.
 template <typename Engine>
 bool poll_all(const std::vector<Engine*>& engines, const std::function<bool()>& done,
-              std::chrono::milliseconds limit = std::chrono::milliseconds(20000)) {
+              std::chrono::milliseconds limit = kPollLimit) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
-  while (!done()) {
+  for (unsigned turn = 1; !done(); ++turn) {
     for (Engine* engine : engines) engine->station.poll();
     if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::yield();
+    if (turn % kTurnsPerYield == 0) std::this_thread::yield();
   }
   return true;
 }

@@ -16,32 +16,46 @@
 namespace mad::test {
 namespace {
 
-// A port nobody listens at; 0: `wanted` is taken (0: any).
-std::uint16_t free_port(std::uint16_t wanted) {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+// A socket that keeps a port (0: any) for this process as long as it is open, or -1: the port is
+// taken.  Only who asks for SO_REUSEADDR, as libfabric does, may listen there.
+int hold_port(std::uint16_t wanted, std::uint16_t* held) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int yes = 1;
   sockaddr_in name{};
   name.sin_family = AF_INET;
   name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   name.sin_port = htons(wanted);
   socklen_t size = sizeof(name);
   const bool bound = bind(fd, reinterpret_cast<sockaddr*>(&name), size) == 0 &&
+                     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) == 0 &&
                      getsockname(fd, reinterpret_cast<sockaddr*>(&name), &size) == 0;
+  *held = ntohs(name.sin_port);
+  if (bound) return fd;
   close(fd);
-  return bound ? ntohs(name.sin_port) : std::uint16_t{0};
+  return -1;
 }
 
 class ReusedAddress : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    std::uint16_t low = 0;
-    for (int i = 0; i < 100 && low == 0; ++i) {
-      const std::uint16_t port = free_port(0);
-      if (port < 0xFFFF && free_port(static_cast<std::uint16_t>(port + 1)) != 0) low = port;
+    std::uint16_t low = 0, high = 0;
+    for (int i = 0; i < 100 && high_ < 0; ++i) {
+      if (low_ >= 0) close(low_);
+      low_ = hold_port(0, &low);
+      ASSERT_GE(low_, 0);
+      if (low < 0xFFFF) high_ = hold_port(static_cast<std::uint16_t>(low + 1), &high);
     }
-    ASSERT_NE(low, 0);
+    ASSERT_GE(high_, 0) << "no two ports in a row are free";
     setenv("FI_TCP_PORT_LOW_RANGE", std::to_string(low).c_str(), 1);
-    setenv("FI_TCP_PORT_HIGH_RANGE", std::to_string(low + 1).c_str(), 1);
+    setenv("FI_TCP_PORT_HIGH_RANGE", std::to_string(high).c_str(), 1);
   }
+  static void TearDownTestSuite() {
+    close(low_);
+    close(high_);
+  }
+
+ private:
+  static inline int low_ = -1, high_ = -1;  // sockets that hold the two ports
 };
 
 TEST_F(ReusedAddress, IsAnotherPeersForWhoSendsToItAndForWhoHearsFromIt) {

@@ -143,7 +143,7 @@ TEST_P(MessengerOverFaults, AGoodbyeIsNotADeath) {
              a.headers_seen() == kMessages && b.headers_seen() == kMessages;
     }));
     // b's driver needs polls while a says goodbye; close() alone moves a.
-    (void)a.messenger().close(50);
+    (void)a.messenger().close(1000);
     for (int round = 0; round < kMaxRounds && b.alive(); ++round) b.step();
     EXPECT_EQ(b.gone(), 1);
     EXPECT_EQ(b.gone_why(), StatusCode::kClosed);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <utility>
 
@@ -46,7 +47,17 @@ TEST(ShmSegment, PlacesAreNewWhenTakenAgain) {
   for (std::size_t i = 0; i < kShmPlaceBytes; ++i) ASSERT_EQ(bytes[i], std::byte{0}) << i;
 }
 
+/// Whether all shared memory has huge pages, as the system's settings say.
+bool shared_memory_is_huge() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+  std::string settings;  // that in brackets holds
+  std::getline(file, settings);
+  return settings.find("[always]") != std::string::npos ||
+         settings.find("[force]") != std::string::npos;
+}
+
 TEST(ShmSegment, MemoryIsTakenWhenWrittenAndGivenBack) {
+  if (shared_memory_is_huge()) GTEST_SKIP() << "shared memory has huge pages (shmem_enabled)";
   ShmSegment own = segment();
   const std::size_t place = *own.take_place();
   const auto blocks = [&own] {

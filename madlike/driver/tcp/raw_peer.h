@@ -34,6 +34,7 @@ class TcpRawPeer : public ::testing::Test {
   static TcpOptions on_lo() {
     TcpOptions options;
     options.interface = "lo";
+    options.stranger_timeout = std::chrono::hours(1);  // it ends nothing that tests wait for
     return options;
   }
 
@@ -58,9 +59,9 @@ class TcpRawPeer : public ::testing::Test {
     ASSERT_EQ(::poll(&connected, 1, 5000), 1);
   }
 
-  /// Polls the engine until `done` holds; false after ten seconds.
+  /// Polls the engine until `done` holds; false after a minute.
   bool pump(const std::function<bool()>& done) {
-    const auto deadline = Clock::now() + milliseconds(10000);
+    const auto deadline = Clock::now() + milliseconds(60000);
     while (!done()) {
       Completion news;
       if (engine_->poll(&news, 1) == 1) take(news);
@@ -69,9 +70,9 @@ class TcpRawPeer : public ::testing::Test {
     return true;
   }
 
-  /// Polls the engine until there is a completion, which is not released; false after ten seconds.
+  /// Polls the engine until there is a completion, which is not released; false after a minute.
   bool poll_one(Completion* news) {
-    const auto deadline = Clock::now() + milliseconds(10000);
+    const auto deadline = Clock::now() + milliseconds(60000);
     while (engine_->poll(news, 1) == 0) {
       if (Clock::now() > deadline) return false;
     }

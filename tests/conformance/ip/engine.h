@@ -32,6 +32,7 @@ struct EngineOptions {
   std::string interface = "lo";
   milliseconds connect_timeout{10000};
   milliseconds close_timeout{10000};
+  milliseconds linger{2000};
   bool few_buffers = false;  // memory for few packets that are not yet released
 };
 
@@ -40,6 +41,8 @@ inline Result<std::unique_ptr<Driver>> try_open(const EngineOptions& options) {
     specific.interface = options.interface;
     specific.connect_timeout = options.connect_timeout;
     specific.close_timeout = options.close_timeout;
+    specific.linger = options.linger;
+    specific.stranger_timeout = std::chrono::hours(1);  // it ends nothing that tests wait for
   };
   if (options.fabric == "tcp") {
     TcpOptions tcp;
@@ -81,7 +84,7 @@ struct Engine {
 };
 
 inline bool pump(const std::vector<Engine*>& engines, const std::function<bool()>& done,
-                 milliseconds limit = milliseconds(20000)) {
+                 milliseconds limit = kPollLimit) {
   return poll_all(engines, done, limit);
 }
 
@@ -105,12 +108,19 @@ inline Filled fill(Engine& from, ConnectionId to, Bytes& bytes) {
   const Segment segment{bytes.data(), bytes.size()};
   Filled filled;
   auto last = Clock::now();
-  while (Clock::now() - last < milliseconds(50)) {
+  // A pause of this process alone does not end it: the fabric has refused so many packets in a row.
+  constexpr int kRefusals = 2000;
+  for (int refusals = 0; refusals < kRefusals || Clock::now() - last < milliseconds(50);) {
     const Status status = from.driver->post_send(to, {&segment, 1}, &bytes);
     EXPECT_FALSE(status.error()) << status.message();
     if (status.error()) break;
-    if (!status.again()) last = Clock::now();
-    if (!status.again()) ++filled.accepted;
+    if (status.again()) {
+      ++refusals;
+    } else {
+      refusals = 0;
+      last = Clock::now();
+      ++filled.accepted;
+    }
     if (status.in_progress()) ++filled.pending;
     from.station.poll();
   }

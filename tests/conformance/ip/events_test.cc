@@ -116,8 +116,7 @@ TEST_P(IpDriverTest, ForeignersThatLeaveAreForgotten) {
   }
   // Accepted, read, closed: no file stays behind.
   for (int i = 0; i < 2000; ++i) a.station.poll();
-  EXPECT_TRUE(pump(
-      {&a}, [&] { return open_files() <= before; }, milliseconds(5000)))
+  EXPECT_TRUE(pump({&a}, [&] { return open_files() <= before; }))
       << open_files() - before << " files left";
 }
 

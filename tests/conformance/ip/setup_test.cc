@@ -157,8 +157,8 @@ TEST_P(IpDriverTest, AHostThatNeverAnswersIsGivenUp) {
   EngineOptions options = this->options();
   options.connect_timeout = milliseconds(300);
   Engine a(options);
-  const ConnectionId id = a.connect(address);
   const auto started = Clock::now();
+  const ConnectionId id = a.connect(address);
   EXPECT_TRUE(pump({&a}, [&] { return a.station.disconnected.count(id) == 1; }));
   EXPECT_GE(Clock::now() - started, milliseconds(250));
   EXPECT_EQ(a.station.disconnected[id].code(), StatusCode::kAgain);

@@ -6,6 +6,7 @@
 #include <rdma/fi_rma.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <deque>
@@ -70,10 +71,11 @@ class Provider {
     };
   }
 
-  static constexpr std::chrono::milliseconds kSlow{1500};
-  std::vector<std::byte> slow_to;      // opening an endpoint to this address takes so long
-  std::size_t registered_bytes = 0;    // ever
-  std::size_t without_descriptor = 0;  // packets and writes of memory that is not registered
+  std::vector<std::byte> slow_to;          // opening an endpoint to this address waits until
+  std::atomic<bool> host_answers{false};   // its host answers, for a minute at the most
+  std::atomic<int> answers_waited_for{0};  // such waits that are over
+  std::size_t registered_bytes = 0;        // ever
+  std::size_t without_descriptor = 0;      // packets and writes of memory that is not registered
 
   int endpoint = 0, enable = 0, connect = 0, accept = 0;
   int expose = 0, send = 0, write = 0;
@@ -104,12 +106,15 @@ class Provider {
     return place = &made->calls;
   }
 
-  void wait_for_host(const fi_info& info) const {
+  void wait_for_host(const fi_info& info) {
     const auto* const peer = static_cast<const std::byte*>(info.dest_addr);
     if (peer == nullptr || slow_to.empty()) return;
-    if (std::equal(slow_to.begin(), slow_to.end(), peer, peer + info.dest_addrlen)) {
-      std::this_thread::sleep_for(kSlow);
+    if (!std::equal(slow_to.begin(), slow_to.end(), peer, peer + info.dest_addrlen)) return;
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!host_answers && std::chrono::steady_clock::now() < give_up) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
+    ++answers_waited_for;
   }
   void hook_endpoint(fid_ep& opened) {
     hook(opened.fid.ops)->control = [](fid* object, int command, void* argument) {

@@ -40,7 +40,7 @@ struct ShmEngine {
 };
 
 inline bool pump(const std::vector<ShmEngine*>& engines, const std::function<bool()>& done,
-                 milliseconds limit = milliseconds(20000)) {
+                 milliseconds limit = kPollLimit) {
   return poll_all(engines, done, limit);
 }
 

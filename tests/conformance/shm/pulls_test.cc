@@ -368,11 +368,12 @@ TEST_F(ShmPullsOfTheHasty, AreGivenUpWhenTheReceiverTakesTooLong) {
 
 TEST_F(ShmPullsOfTheHasty, NorDoesAPauseBeforeCount) {
   ASSERT_TRUE(write().in_progress());
-  constexpr milliseconds kPause(2500);
+  // If it counted, the end would be a pause late.
+  constexpr milliseconds kPause(5000), kInTime(4500);
   std::this_thread::sleep_for(kPause);
   a().driver->disconnect(to_b_);
   EXPECT_TRUE(pump(
-      {&a()}, [&] { return a().station.finished_count == 1; }, kPause / 2));
+      {&a()}, [&] { return a().station.finished_count == 1; }, kInTime));
 }
 
 }  // namespace
