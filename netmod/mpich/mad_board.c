@@ -393,12 +393,13 @@ static int receive_instead(round_t* round, int rank, void* buffer, MPI_Aint coun
 }
 
 /* To the root: by the cell, or by a message. */
-static int give(round_t* round, const void* buffer, MPI_Aint count, MPI_Datatype datatype, int root,
-                int tag) {
+static int give(round_t* round, const void* buffer, MPI_Aint count, MPI_Datatype datatype,
+                int root) {
   int mpi_errno = write_cell(round, buffer, count, datatype);
 
   if (mpi_errno == MPI_SUCCESS && round->withholds)
-    mpi_errno = MPIC_Send(buffer, count, datatype, root, tag, round->comm, round->errflag);
+    mpi_errno =
+        MPIC_Send(buffer, count, datatype, root, MPIR_GATHER_TAG, round->comm, round->errflag);
   return mpi_errno;
 }
 
@@ -422,7 +423,7 @@ bool MPIDI_MAD_board_gather(const void* sendbuf, MPI_Aint sendcount, MPI_Datatyp
                    errflag, mpi_errno))
     return *mpi_errno != MPI_SUCCESS;
   if (!receives)
-    *mpi_errno = give(&round, sendbuf, sendcount, sendtype, root, MPIR_GATHER_TAG);
+    *mpi_errno = give(&round, sendbuf, sendcount, sendtype, root);
   else if (sendbuf != MPI_IN_PLACE)
     *mpi_errno = MPIR_Localcopy(sendbuf, sendcount, sendtype,
                                 part(recvbuf, root, recvcount, recvtype), recvcount, recvtype);
@@ -437,17 +438,27 @@ bool MPIDI_MAD_board_gather(const void* sendbuf, MPI_Aint sendcount, MPI_Datatyp
 
 /* As on all ranks. */
 static bool is_reducible(MPI_Datatype datatype, MPI_Op op) {
-  return HANDLE_IS_BUILTIN(datatype) && HANDLE_IS_BUILTIN(op);
+  return MPIR_DATATYPE_IS_PREDEFINED(datatype) && HANDLE_IS_BUILTIN(op);
 }
 
-/* The data of all ranks, from the last one on, on whichever rank: so the bits are the same.  `own`
- * are this rank's. */
-static int reduce_all(round_t* round, const void* own, void* recvbuf, MPI_Aint count,
-                      MPI_Datatype datatype, MPI_Op op) {
-  _Alignas(64) char sent[CELL_BYTES];
+/* Of elements as they are in memory: those of MPI_DOUBLE_INT and its kin have holes. */
+static MPI_Aint bytes_in_memory(MPI_Aint count, MPI_Datatype datatype) {
+  MPIR_Datatype* pair;
+
+  if (likely(HANDLE_IS_BUILTIN(datatype)) || count == 0) return bytes_of(count, datatype);
+  MPIR_Datatype_get_ptr(datatype, pair);
+  return (count - 1) * pair->extent + pair->true_ub;
+}
+
+/* The elements of the ranks up to `last`, from that one on, on whichever rank: so the bits are the
+ * same.  `own` are this rank's. */
+static int reduce_up_to(int last, round_t* round, const void* own, void* recvbuf, MPI_Aint count,
+                        MPI_Datatype datatype, MPI_Op op) {
+  _Alignas(64) char sent[CELL_BYTES], pairs[CELL_BYTES];
+  void* into = likely(HANDLE_IS_BUILTIN(datatype)) ? recvbuf : pairs;
   int mpi_errno = MPI_SUCCESS;
 
-  for (int rank = round->board->ranks - 1; rank >= 0; rank--) {
+  for (int rank = last; rank >= 0; rank--) {
     const void* theirs = own;
     if (rank != round->comm->rank) {
       mpi_errno = await_data(round, rank);
@@ -458,12 +469,14 @@ static int reduce_all(round_t* round, const void* own, void* recvbuf, MPI_Aint c
       mpi_errno = receive_instead(round, rank, sent, count, datatype, MPIR_REDUCE_TAG);
       MPIR_ERR_CHECK(mpi_errno);
     }
-    if (rank == round->board->ranks - 1)
-      memcpy(recvbuf, theirs, (size_t)round->bytes);
+    if (rank == last)
+      memcpy(into, theirs, (size_t)round->bytes);
     else
-      mpi_errno = MPIR_Reduce_local(theirs, recvbuf, count, datatype, op);
+      mpi_errno = MPIR_Reduce_local(theirs, into, count, datatype, op);
     MPIR_ERR_CHECK(mpi_errno);
   }
+  if (into == pairs && last >= 0)
+    mpi_errno = MPIR_Localcopy(pairs, count, datatype, recvbuf, count, datatype);
 
 fn_exit:
   return mpi_errno;
@@ -478,29 +491,53 @@ bool MPIDI_MAD_board_reduce(const void* sendbuf, void* recvbuf, MPI_Aint count,
   round_t round;
 
   if (!is_reducible(datatype, op)) return false;
-  if (!begin_round(&round, comm, bytes_of(count, datatype), errflag, mpi_errno))
+  if (!begin_round(&round, comm, bytes_in_memory(count, datatype), errflag, mpi_errno))
     return *mpi_errno != MPI_SUCCESS;
   if (comm->rank != root) {
-    *mpi_errno = give(&round, sendbuf, count, datatype, root, MPIR_REDUCE_TAG);
+    *mpi_errno = write_cell(&round, sendbuf, round.bytes, MPI_BYTE);
+    if (*mpi_errno == MPI_SUCCESS && round.withholds)
+      *mpi_errno = MPIC_Send(sendbuf, count, datatype, root, MPIR_REDUCE_TAG, comm, errflag);
   } else {
     if (sendbuf == MPI_IN_PLACE) sendbuf = memcpy(kept, recvbuf, (size_t)round.bytes);
-    *mpi_errno = reduce_all(&round, sendbuf, recvbuf, count, datatype, op);
+    *mpi_errno = reduce_up_to(comm->local_size - 1, &round, sendbuf, recvbuf, count, datatype, op);
   }
+  return end_round(&round, mpi_errno);
+}
+
+/* To each rank the reduction of those up to `last`. */
+static bool reduce_to_each(const void* sendbuf, void* recvbuf, MPI_Aint count,
+                           MPI_Datatype datatype, MPI_Op op, int last, MPIR_Comm* comm,
+                           MPIR_Errflag_t* errflag, int* mpi_errno) {
+  round_t round;
+
+  if (!is_reducible(datatype, op)) return false;
+  if (!begin_round(&round, comm, bytes_in_memory(count, datatype), errflag, mpi_errno))
+    return *mpi_errno != MPI_SUCCESS;
+  *mpi_errno =
+      write_cell(&round, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, round.bytes, MPI_BYTE);
+  if (*mpi_errno == MPI_SUCCESS) *mpi_errno = await_all(&round);
+  if (*mpi_errno == MPI_SUCCESS && !round.absent)
+    *mpi_errno =
+        reduce_up_to(last, &round, cell_of(&round, comm->rank)->data, recvbuf, count, datatype, op);
   return end_round(&round, mpi_errno);
 }
 
 bool MPIDI_MAD_board_allreduce(const void* sendbuf, void* recvbuf, MPI_Aint count,
                                MPI_Datatype datatype, MPI_Op op, MPIR_Comm* comm,
                                MPIR_Errflag_t* errflag, int* mpi_errno) {
-  round_t round;
+  return reduce_to_each(sendbuf, recvbuf, count, datatype, op, comm->local_size - 1, comm, errflag,
+                        mpi_errno);
+}
 
-  if (!is_reducible(datatype, op)) return false;
-  if (!begin_round(&round, comm, bytes_of(count, datatype), errflag, mpi_errno))
-    return *mpi_errno != MPI_SUCCESS;
-  *mpi_errno = write_cell(&round, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, count, datatype);
-  if (*mpi_errno == MPI_SUCCESS) *mpi_errno = await_all(&round);
-  if (*mpi_errno == MPI_SUCCESS && !round.absent)
-    *mpi_errno =
-        reduce_all(&round, cell_of(&round, comm->rank)->data, recvbuf, count, datatype, op);
-  return end_round(&round, mpi_errno);
+bool MPIDI_MAD_board_scan(const void* sendbuf, void* recvbuf, MPI_Aint count, MPI_Datatype datatype,
+                          MPI_Op op, MPIR_Comm* comm, MPIR_Errflag_t* errflag, int* mpi_errno) {
+  return reduce_to_each(sendbuf, recvbuf, count, datatype, op, comm->rank, comm, errflag,
+                        mpi_errno);
+}
+
+bool MPIDI_MAD_board_exscan(const void* sendbuf, void* recvbuf, MPI_Aint count,
+                            MPI_Datatype datatype, MPI_Op op, MPIR_Comm* comm,
+                            MPIR_Errflag_t* errflag, int* mpi_errno) {
+  return reduce_to_each(sendbuf, recvbuf, count, datatype, op, comm->rank - 1, comm, errflag,
+                        mpi_errno);
 }

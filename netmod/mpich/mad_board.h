@@ -31,6 +31,11 @@ bool MPIDI_MAD_board_reduce(const void* sendbuf, void* recvbuf, MPI_Aint count,
 bool MPIDI_MAD_board_allreduce(const void* sendbuf, void* recvbuf, MPI_Aint count,
                                MPI_Datatype datatype, MPI_Op op, MPIR_Comm* comm,
                                MPIR_Errflag_t* errflag, int* mpi_errno);
+bool MPIDI_MAD_board_scan(const void* sendbuf, void* recvbuf, MPI_Aint count, MPI_Datatype datatype,
+                          MPI_Op op, MPIR_Comm* comm, MPIR_Errflag_t* errflag, int* mpi_errno);
+bool MPIDI_MAD_board_exscan(const void* sendbuf, void* recvbuf, MPI_Aint count,
+                            MPI_Datatype datatype, MPI_Op op, MPIR_Comm* comm,
+                            MPIR_Errflag_t* errflag, int* mpi_errno);
 
 void MPIDI_MAD_board_free(MPIR_Comm* comm);
 

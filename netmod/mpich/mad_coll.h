@@ -188,17 +188,23 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_reduce_scatter_block(const void* sendb
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_scan(const void* sendbuf, void* recvbuf, MPI_Aint count,
                                                MPI_Datatype datatype, MPI_Op op, MPIR_Comm* comm,
                                                MPIR_Errflag_t* errflag) {
+  int mpi_errno;
   MPIDI_MAD_RETURN_TYPED(
       comm, count, datatype,
-      MPIDI_MAD_generic_scan(sendbuf, recvbuf, count, datatype, op, comm, errflag));
+      MPIDI_MAD_board_scan(sendbuf, recvbuf, count, datatype, op, comm, errflag, &mpi_errno)
+          ? mpi_errno
+          : MPIDI_MAD_generic_scan(sendbuf, recvbuf, count, datatype, op, comm, errflag));
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_exscan(const void* sendbuf, void* recvbuf, MPI_Aint count,
                                                  MPI_Datatype datatype, MPI_Op op, MPIR_Comm* comm,
                                                  MPIR_Errflag_t* errflag) {
+  int mpi_errno;
   MPIDI_MAD_RETURN_TYPED(
       comm, count, datatype,
-      MPIDI_MAD_generic_exscan(sendbuf, recvbuf, count, datatype, op, comm, errflag));
+      MPIDI_MAD_board_exscan(sendbuf, recvbuf, count, datatype, op, comm, errflag, &mpi_errno)
+          ? mpi_errno
+          : MPIDI_MAD_generic_exscan(sendbuf, recvbuf, count, datatype, op, comm, errflag));
 }
 
 #endif /* MAD_COLL_H_INCLUDED */

@@ -161,9 +161,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL
       description : >-
-        If true, barriers, broadcasts, gathers, scatters, allgathers, alltoalls, reductions and
-        allreduces of up to 496 bytes and 16 processes of one node, where these use the fabric shm,
-        go through memory that they share.  If false on any of them, they are messages.
+        If true, barriers, broadcasts, gathers, scatters, allgathers, alltoalls, reductions,
+        allreduces and scans of up to 496 bytes and 16 processes of one node, where these use the
+        fabric shm, go through memory that they share.  If false on any of them, they are messages.
 
     - name        : MPIR_CVAR_CH4_MAD_SHARED_WINDOWS
       category    : CH4_MAD

@@ -648,6 +648,16 @@ int MPIDI_MAD_probe(int source, int tag, MPIR_Comm* comm, int context_offset, in
   return probe(source, tag, comm, context_offset, how_to_wait(), flag, status);
 }
 
+bool MPIDI_MAD_iprobe_progresses(void) {
+  static int64_t last;
+  static uint32_t misses;
+  const int64_t now = MPIDI_MAD_nanoseconds();
+  const bool again = now - last < AGAIN_NANOSECONDS;
+
+  last = now;
+  return !again || ++misses % MISSES == 0 || MPIR_IS_THREADED || MPIDI_MAD_global.crowded;
+}
+
 static int claim(const mad_envelope* wanted, MPIR_Comm* comm, int* flag, MPIR_Request** message,
                  MPI_Status* status) {
   mad_message* claimed = NULL;

@@ -23,4 +23,8 @@ bool MPIDI_MAD_received(void* buf, MPI_Aint count, MPI_Datatype datatype, int so
 int MPIDI_MAD_probe(int source, int tag, MPIR_Comm* comm, int context_offset, int* flag,
                     MPI_Status* status);
 
+/* Whether MPI_Iprobe, which has found nothing, is to make progress: who asks again and again finds
+ * the message where it arrived, if it is not taken from there first. */
+bool MPIDI_MAD_iprobe_progresses(void);
+
 #endif /* MAD_SENDRECV_H_INCLUDED */

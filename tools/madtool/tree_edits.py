@@ -693,6 +693,17 @@ EDITS = (
         False,
         _WHY_PROBED,
     ),
+    Edit(
+        _PROBE,
+        "        mpi_errno = MPIDI_iprobe(source, tag, comm, context_offset, av, flag, status);\n"
+        "        MPIR_ERR_CHECK(mpi_errno);\n\n"
+        "        if (!*flag) {\n",
+        "        mpi_errno = MPIDI_iprobe(source, tag, comm, context_offset, av, flag, status);\n"
+        "        MPIR_ERR_CHECK(mpi_errno);\n\n"
+        "        if (!*flag && MPIDI_MAD_iprobe_progresses()) {\n",
+        False,
+        _WHY_PROBED,
+    ),
     _with("mad_sendrecv.h", _HELPERS),
     Edit(
         _HELPERS,
