@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "datatype_path/kernels/kernels.h"
+#include "datatype_path/kernels/spaced_stores.h"
 #include "madlike/base/copy_bytes.h"
 #include "madlike/base/vector_copy.h"
 
@@ -106,14 +107,21 @@ void copy_trips(const TripsStep& step, std::byte* stream, std::uint64_t layout, 
       trips -= done;
     }
   }
-  MAD_UNROLLED
-  for (std::uint64_t i = 0; i < trips; ++i) {
-    move<kDirection, kA>(to, from);
-    move<kDirection, kB>(to + to_b, from + from_b);
-    move<kDirection, kC>(to + to_c, from + from_c);
-    move<kDirection, kD>(to + to_d, from + from_d);
-    to += stream_step;
-    from += layout_step;
+  const auto copy = [&](std::uint64_t n) __attribute__((always_inline)) {
+    MAD_UNROLLED
+    for (std::uint64_t i = 0; i < n; ++i) {
+      move<kDirection, kA>(to, from);
+      move<kDirection, kB>(to + to_b, from + from_b);
+      move<kDirection, kC>(to + to_c, from + from_c);
+      move<kDirection, kD>(to + to_d, from + from_d);
+      to += stream_step;
+      from += layout_step;
+    }
+  };
+  if constexpr (kDirection == Direction::kPack) {
+    copy(trips);
+  } else {
+    in_groups(layout_step, trips, copy);
   }
 }
 
@@ -190,17 +198,19 @@ void copy_grid(const Grid& grid, std::uint64_t from, std::uint64_t to, std::uint
   for (std::uint64_t o = 0; o < outer.trips; ++o) {
     std::uint64_t read = from;
     std::uint64_t write = to;
-    MAD_UNROLLED
-    for (std::uint64_t i = 0; i < inner.trips; ++i) {
-      if constexpr (kA == 0) {
-        copy_any<Direction::kPack>(pointer_to(write), read, length);
-      } else {
-        move<Direction::kPack, kA>(pointer_to(write), read);
-        move<Direction::kPack, kB>(pointer_to(write + second), read + second);
+    in_groups(static_cast<std::uint64_t>(inner.to), inner.trips, [&](std::uint64_t n) {
+      MAD_UNROLLED
+      for (std::uint64_t i = 0; i < n; ++i) {
+        if constexpr (kA == 0) {
+          copy_any<Direction::kPack>(pointer_to(write), read, length);
+        } else {
+          move<Direction::kPack, kA>(pointer_to(write), read);
+          move<Direction::kPack, kB>(pointer_to(write + second), read + second);
+        }
+        read += static_cast<std::uint64_t>(inner.from);
+        write += static_cast<std::uint64_t>(inner.to);
       }
-      read += static_cast<std::uint64_t>(inner.from);
-      write += static_cast<std::uint64_t>(inner.to);
-    }
+    });
     from += static_cast<std::uint64_t>(outer.from);
     to += static_cast<std::uint64_t>(outer.to);
   }

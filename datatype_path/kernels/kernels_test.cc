@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "datatype_path/kernels/kernel_tables.h"
+#include "datatype_path/kernels/spaced_stores.h"
 #include "gtest/gtest.h"
 
 namespace mad {
@@ -97,6 +98,52 @@ TEST(TripsKernels, take_a_place_anywhere_in_64_bits) {
       EXPECT_TRUE(std::equal(stream.begin() + 8, stream.end(), other.begin() + 24));
     }
   }
+}
+
+// Runs of 8 and 24 bytes, as far apart as the rows of matrices are.
+TEST(TripsKernels, unpack_columns_of_every_pitch_and_height) {
+  constexpr std::uint64_t kMostRows = 100, kMostPitch = 8192;
+  std::vector<std::byte> stream(kMostRows * 24);
+  for (std::size_t i = 0; i < stream.size(); ++i) stream[i] = static_cast<std::byte>(i % 237);
+  std::vector<std::byte> layout((kMostRows + 1) * kMostPitch, kGuard);
+  for (const KernelTable* table : runnable_kernels()) {
+    for (const std::vector<std::uint8_t>& sizes : {std::vector<std::uint8_t>{4}, {5, 4}}) {
+      TripsStep step;
+      step.body_bytes = sizes.size() == 1 ? 8 : 24;
+      step.stream[1] = step.layout[1] = 16;
+      for (const std::int64_t pitch : {64, 512, 576, 1024, 2048, 4096, 8192, -512, -4096}) {
+        for (std::uint64_t rows = 0; rows <= kMostRows; rows += rows < 20 ? 1 : 20) {
+          std::byte* const first = layout.data() + (pitch < 0 ? rows * kMostPitch : 0);
+          find_trips_kernel(*table, Direction::kUnpack, sizes.data(), sizes.size())(
+              step, stream.data(), reinterpret_cast<std::uintptr_t>(first), pitch, rows);
+          for (std::uint64_t row = 0; row < rows; ++row) {
+            std::byte* const run = first + static_cast<std::int64_t>(row) * pitch;
+            const auto packed = stream.begin() + static_cast<std::ptrdiff_t>(row * step.body_bytes);
+            ASSERT_TRUE(std::equal(run, run + step.body_bytes, packed)) << pitch << " " << row;
+            std::fill(run, run + step.body_bytes, kGuard);
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(std::count(layout.begin(), layout.end(), kGuard),
+            static_cast<std::ptrdiff_t>(layout.size()));
+}
+
+TEST(SpacedStores, are_made_few_at_a_time_where_they_crowd_a_set) {
+  const auto minus = [](std::uint64_t stride) { return 0 - stride; };
+  for (const std::uint64_t stride : {std::uint64_t{0}, std::uint64_t{8}, std::uint64_t{256},
+                                     std::uint64_t{576}, std::uint64_t{4096 + 64}}) {
+    EXPECT_EQ(stores_at_once(stride, 1000), 1000u) << stride;
+    EXPECT_EQ(stores_at_once(minus(stride), 1000), 1000u) << stride;
+  }
+  for (const std::uint64_t stride : {std::uint64_t{512}, std::uint64_t{1024}, std::uint64_t{3072},
+                                     std::uint64_t{4096}, std::uint64_t{40960}}) {
+    EXPECT_LT(stores_at_once(stride, 65), 65u) << stride;
+    EXPECT_LT(stores_at_once(minus(stride), 65), 65u) << stride;
+    EXPECT_EQ(stores_at_once(stride, 8), 8u) << stride;
+  }
+  EXPECT_EQ(stores_at_once(512, 64), 64u) << "they fit";
 }
 
 // Packs runs of `length` bytes from `places` of a layout, and unpacks them to another one.

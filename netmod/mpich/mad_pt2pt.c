@@ -648,6 +648,9 @@ int MPIDI_MAD_probe(int source, int tag, MPIR_Comm* comm, int context_offset, in
   return probe(source, tag, comm, context_offset, how_to_wait(), flag, status);
 }
 
+/* Between calls of who asks again and again; of those every so many make progress. */
+enum { AGAIN_NANOSECONDS = 1000, MISSES = 4 };
+
 bool MPIDI_MAD_iprobe_progresses(void) {
   static int64_t last;
   static uint32_t misses;
