@@ -121,7 +121,9 @@ void copy_trips(const TripsStep& step, std::byte* stream, std::uint64_t layout, 
   if constexpr (kDirection == Direction::kPack) {
     copy(trips);
   } else {
-    in_groups(layout_step, trips, copy);
+    constexpr std::uint64_t kMoved =
+        size_of_move(kA) + size_of_move(kB) + size_of_move(kC) + size_of_move(kD);
+    in_groups(layout_step, kMoved, trips, copy);
   }
 }
 
@@ -143,12 +145,20 @@ void copy_trips_of_long_run(const TripsStep& step, std::byte* stream, std::uint6
                             std::int64_t stride, std::uint64_t trips) {
   const std::uint64_t length = step.length;
   const std::uint64_t body_bytes = step.body_bytes;
+  const auto layout_step = static_cast<std::uint64_t>(stride);
   stream += step.stream[0];
   layout += static_cast<std::uint64_t>(step.layout[0]);
-  for (std::uint64_t i = 0; i < trips; ++i) {
-    copy_any<kDirection>(stream, layout, length);
-    stream += body_bytes;
-    layout += static_cast<std::uint64_t>(stride);
+  const auto copy = [&](std::uint64_t n) {
+    for (std::uint64_t i = 0; i < n; ++i) {
+      copy_any<kDirection>(stream, layout, length);
+      stream += body_bytes;
+      layout += layout_step;
+    }
+  };
+  if constexpr (kDirection == Direction::kPack) {
+    copy(trips);
+  } else {
+    in_groups(layout_step, length, trips, copy);
   }
 }
 
@@ -198,7 +208,7 @@ void copy_grid(const Grid& grid, std::uint64_t from, std::uint64_t to, std::uint
   for (std::uint64_t o = 0; o < outer.trips; ++o) {
     std::uint64_t read = from;
     std::uint64_t write = to;
-    in_groups(static_cast<std::uint64_t>(inner.to), inner.trips, [&](std::uint64_t n) {
+    in_groups(static_cast<std::uint64_t>(inner.to), length, inner.trips, [&](std::uint64_t n) {
       MAD_UNROLLED
       for (std::uint64_t i = 0; i < n; ++i) {
         if constexpr (kA == 0) {

@@ -134,16 +134,19 @@ TEST(SpacedStores, are_made_few_at_a_time_where_they_crowd_a_set) {
   const auto minus = [](std::uint64_t stride) { return 0 - stride; };
   for (const std::uint64_t stride : {std::uint64_t{0}, std::uint64_t{8}, std::uint64_t{256},
                                      std::uint64_t{576}, std::uint64_t{4096 + 64}}) {
-    EXPECT_EQ(stores_at_once(stride, 1000), 1000u) << stride;
-    EXPECT_EQ(stores_at_once(minus(stride), 1000), 1000u) << stride;
+    EXPECT_EQ(stores_at_once(stride, 8, 1000), 1000u) << stride;
+    EXPECT_EQ(stores_at_once(minus(stride), 8, 1000), 1000u) << stride;
   }
-  for (const std::uint64_t stride : {std::uint64_t{512}, std::uint64_t{1024}, std::uint64_t{3072},
-                                     std::uint64_t{4096}, std::uint64_t{40960}}) {
-    EXPECT_LT(stores_at_once(stride, 65), 65u) << stride;
-    EXPECT_LT(stores_at_once(minus(stride), 65), 65u) << stride;
-    EXPECT_EQ(stores_at_once(stride, 8), 8u) << stride;
+  for (const std::uint64_t stride :
+       {std::uint64_t{1024}, std::uint64_t{3072}, std::uint64_t{4096}, std::uint64_t{40960}}) {
+    EXPECT_LT(stores_at_once(stride, 8, 65), 65u) << stride;
+    EXPECT_LT(stores_at_once(minus(stride), 64, 65), 65u) << stride;
+    EXPECT_EQ(stores_at_once(stride, 8, 16), 16u) << stride;
+    EXPECT_EQ(stores_at_once(stride, 512, 100), 100u) << "long runs";
   }
-  EXPECT_EQ(stores_at_once(512, 64), 64u) << "they fit";
+  EXPECT_EQ(stores_at_once(512, 8, 500), 500u) << "they are found in the second-level cache";
+  EXPECT_LT(stores_at_once(512, 8, 600), 600u);
+  EXPECT_EQ(stores_at_once(512, 24, 600), 600u);
 }
 
 // Packs runs of `length` bytes from `places` of a layout, and unpacks them to another one.

@@ -745,6 +745,14 @@ EDITS = (
         "two ranks exchange once, for which a request of each message, and two of one to oneself, are much",
     ),
     Edit(
+        _SELECTION,
+        _characters('"collective=scan":{"is_node_consecutive=yes"'),
+        _characters('"collective=scan":{"comm_size=node_comm_size":{"composition=MPIDI_Scan_intra_composition_beta":{}},'
+                    '"is_node_consecutive=yes"'),
+        False,
+        "of one node a scan was a scan, a message to rank 0, another scan and a broadcast of whether anything is left to do",
+    ),
+    Edit(
         "src/include/mpir_csel.h",
         "void *MPIR_Csel_search(void *csel, MPIR_Csel_coll_sig_s coll_sig);\n",
         "void *MPIR_Csel_search(void *csel, const MPIR_Csel_coll_sig_s *coll_sig);\n"
