@@ -3,6 +3,7 @@
 #include "datatype_path/kernels/kernels.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <string>
 #include <vector>
@@ -111,7 +112,8 @@ TEST(TripsKernels, unpack_columns_of_every_pitch_and_height) {
       TripsStep step;
       step.body_bytes = sizes.size() == 1 ? 8 : 24;
       step.stream[1] = step.layout[1] = 16;
-      for (const std::int64_t pitch : {64, 512, 576, 1024, 2048, 4096, 8192, -512, -4096}) {
+      for (const std::int64_t pitch :
+           {64, 512, 576, 1024, 2048, 4096, 8192, -512, -1024, -2048, -4096}) {
         for (std::uint64_t rows = 0; rows <= kMostRows; rows += rows < 20 ? 1 : 20) {
           std::byte* const first = layout.data() + (pitch < 0 ? rows * kMostPitch : 0);
           find_trips_kernel(*table, Direction::kUnpack, sizes.data(), sizes.size())(
@@ -128,6 +130,42 @@ TEST(TripsKernels, unpack_columns_of_every_pitch_and_height) {
   }
   EXPECT_EQ(std::count(layout.begin(), layout.end(), kGuard),
             static_cast<std::ptrdiff_t>(layout.size()));
+}
+
+// Longer runs, and short ones of many rows.
+TEST(TripsKernels, unpack_wide_and_high_columns) {
+  struct Column {
+    std::uint64_t length;
+    std::int64_t pitch;
+    std::uint64_t rows;
+  };
+  for (const KernelTable* table : runnable_kernels()) {
+    for (const Column& column : {Column{200, 4096, 40}, Column{200, -4096, 40},
+                                 Column{300, 8192, 40}, Column{8, 512, 700}}) {
+      const auto reach = static_cast<std::uint64_t>(std::abs(column.pitch));
+      std::vector<std::byte> stream(column.rows * column.length);
+      for (std::size_t i = 0; i < stream.size(); ++i) stream[i] = static_cast<std::byte>(i % 237);
+      std::vector<std::byte> layout((column.rows + 1) * reach, kGuard);
+      std::byte* const first = layout.data() + (column.pitch < 0 ? column.rows * reach : 0);
+      TripsStep step;
+      step.body_bytes = step.length = column.length;
+      const std::uint8_t word[] = {4};
+      const TripsKernel kernel = column.length > kLongestShortRun
+                                     ? table->long_run[1]
+                                     : find_trips_kernel(*table, Direction::kUnpack, word, 1);
+      kernel(step, stream.data(), reinterpret_cast<std::uintptr_t>(first), column.pitch,
+             column.rows);
+      std::uint64_t others = layout.size();
+      for (std::uint64_t row = 0; row < column.rows; ++row) {
+        const std::byte* const run = first + static_cast<std::int64_t>(row) * column.pitch;
+        const auto packed = stream.begin() + static_cast<std::ptrdiff_t>(row * column.length);
+        ASSERT_TRUE(std::equal(run, run + column.length, packed)) << column.pitch << " " << row;
+        others -= column.length;
+      }
+      EXPECT_EQ(std::count(layout.begin(), layout.end(), kGuard),
+                static_cast<std::ptrdiff_t>(others));
+    }
+  }
 }
 
 TEST(SpacedStores, are_made_few_at_a_time_where_they_crowd_a_set) {

@@ -10,7 +10,6 @@
 #ifndef DATATYPE_PATH_KERNELS_SPACED_STORES_H_
 #define DATATYPE_PATH_KERNELS_SPACED_STORES_H_
 
-#include <algorithm>
 #include <cstdint>
 
 namespace mad {
@@ -22,12 +21,13 @@ constexpr std::uint64_t stores_at_once(std::uint64_t stride, std::uint64_t lengt
                                        std::uint64_t trips) {
   constexpr std::uint64_t kWayBytes = 4096, kWays = 16, kFew = 8;
   constexpr std::uint64_t kShort = 16, kShortsApart = 512, kShorts = 512, kApart = 1024;
-  const std::uint64_t spacing = stride & (0 - stride);  // the largest power of two in it
+  if (trips <= kWays) return trips;
+  std::uint64_t spacing = stride & (0 - stride);  // the largest power of two in it
   if (length <= kShort && spacing == kShortsApart) return trips > kShorts ? kFew : trips;
+  if (spacing > kWayBytes) spacing = kWayBytes;  // the sets are the same again
   // Of long runs each has lines enough to store to.
   if (spacing < kApart || spacing < kShort * length) return trips;
-  const std::uint64_t held = kWays * (kWayBytes / std::min(spacing, kWayBytes));
-  return trips > held ? kFew : trips;
+  return trips > kWays * (kWayBytes / spacing) ? kFew : trips;
 }
 
 /// Between two groups of them.  Where they share few sets the stores themselves are waited for;
@@ -51,7 +51,7 @@ template <typename Copy>
                                              std::uint64_t trips, const Copy& copy) {
   const std::uint64_t most = stores_at_once(stride, length, trips);
   while (true) {
-    const std::uint64_t n = std::min(trips, most);
+    const std::uint64_t n = trips < most ? trips : most;
     copy(n);
     trips -= n;
     if (trips == 0) return;

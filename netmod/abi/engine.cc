@@ -577,9 +577,9 @@ bool mad_engine::take(mad::Endpoint& from, const mad::TaggedHeader& header, mad:
   return !closing_ && trace_ == nullptr && tagged_.take(from, header, payload);
 }
 
-bool mad_engine::take_offered(mad::Endpoint& /*from*/, const mad::TaggedHeader& header,
+bool mad_engine::take_offered(mad::Endpoint& from, const mad::TaggedHeader& header,
                               std::uint64_t bytes, mad::OfferedPayload& payload) {
-  return !closing_ && trace_ == nullptr && tagged_.take_offered(header, bytes, payload);
+  return !closing_ && trace_ == nullptr && tagged_.take_offered(from, header, bytes, payload);
 }
 
 void mad_engine::on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segment header,
@@ -598,7 +598,7 @@ void mad_engine::on_message(mad::Endpoint& from, std::uint8_t handler, mad::Segm
   if (tagged) {
     mad::TaggedHeader its_header;
     if (!mad::decode_tagged_header(header, &its_header)) return changed_header(peer, *message);
-    return tagged_.arrived(its_header, arrived_from(from, message, payload_bytes));
+    return tagged_.arrived(from, its_header, arrived_from(from, message, payload_bytes));
   }
   mad_incoming* const incoming =
       message == nullptr ? nullptr : incoming_.acquire(arrived_from(from, message, payload_bytes));

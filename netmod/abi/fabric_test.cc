@@ -190,7 +190,7 @@ OfAuto open_auto(const std::string& root, const std::string& rdma, const std::st
   options.interface = interface;
   options.rdma.root = root;
   options.rdma.fabric = rdma;
-  options.rdma.self_test_limit = std::chrono::seconds(60);
+  options.rdma.self_test_limit = std::chrono::seconds(30);
   EXPECT_EQ(setenv("MAD_VERBOSE", "1", 1), 0);
   testing::internal::CaptureStderr();
   const auto opened = open_fabrics("auto", options);

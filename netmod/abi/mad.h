@@ -686,7 +686,8 @@ MAD_API int mad_tagged_probe(mad_engine* engine, const mad_envelope* wanted, mad
  * mad_tagged_receive_short().  `how`: 0 or MAD_WAITS.  May make progress. */
 MAD_API int mad_tagged_probe_next(mad_engine* engine, mad_peer* from, const mad_envelope* wanted,
                                   uint32_t how, mad_arrival* arrival);
-/* As mad_tagged_probe(), and takes it out of those that wait: it must be received or discarded. */
+/* As mad_tagged_probe(), also of what mad_tagged_probe_next() has shown, and takes it out of those
+ * that wait: it must be received or discarded.  May make progress. */
 MAD_API int mad_tagged_claim(mad_engine* engine, const mad_envelope* wanted, mad_arrival* arrival,
                              mad_message** message);
 /* Receives a claimed message, whatever it returns; as mad_tagged_receive(). */

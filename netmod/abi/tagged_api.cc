@@ -244,7 +244,7 @@ extern "C" int mad_tagged_claim(mad_engine* engine, const mad_envelope* wanted,
     if (arrival == nullptr || message == nullptr) {
       return bad(kName, arrival == nullptr ? "arrival is NULL" : "message is NULL");
     }
-    mad_message* const found = engine->tagged().find(envelope_of(*wanted));
+    mad_message* const found = engine->tagged().find_shown(envelope_of(*wanted));
     if (found == nullptr) return MAD_NOT_NOW;
     engine->tagged().claim(*found);
     *arrival = found->arrival;

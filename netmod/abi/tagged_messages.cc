@@ -84,20 +84,32 @@ bool TaggedMessages::receive_next(Endpoint* from, const Envelope& wanted, const 
   return engine_.take_from(from, (how & MAD_WAITS) != 0);
 }
 
-// What was shown once is shown again until it is received, though it may not be found as quickly.
 bool TaggedMessages::probe_next(Endpoint* from, const Envelope& wanted, bool waits,
                                 mad_arrival* arrival) {
   const mad_message* found = find(wanted);
   if (found == nullptr && !engine_.in_callback()) {
-    if (look_at_next(from, wanted, waits, arrival)) return was_shown_ = true;
-    if (was_shown_) {
-      was_shown_ = false;
-      (void)engine_.progress();
-      found = find(wanted);
-    }
+    if (look_at_next(from, wanted, waits, arrival)) return true;
+    found = find_shown(wanted);
   }
   if (found != nullptr) *arrival = found->arrival;
   return found != nullptr;
+}
+
+// What was shown once is found again until it is received, though another peer's message may stand
+// before it, or others have their turn.  A turn of progress takes in some of what came.
+mad_message* TaggedMessages::find_shown(const Envelope& wanted) {
+  constexpr int kMostTurns = 1000;  // a peer that is gone takes its message along
+  mad_message* found = find(wanted);
+  if (found != nullptr || engine_.in_callback()) return found;
+  for (int turn = 0; !shown_.empty() && turn < kMostTurns; ++turn) (void)engine_.progress();
+  shown_.clear();
+  return find(wanted);
+}
+
+// The next message of a peer, which was perhaps shown.
+void TaggedMessages::is_taken(const Endpoint& from) {
+  if (shown_.empty()) return;
+  shown_.erase(std::remove(shown_.begin(), shown_.end(), &from), shown_.end());
 }
 
 bool TaggedMessages::look_at_next(Endpoint* from, const Envelope& wanted, bool waits,
@@ -190,20 +202,22 @@ bool TaggedMessages::shows_next(const TaggedHeader& header, std::uint64_t bytes)
 }
 
 bool TaggedMessages::take_next(Endpoint& from, const TaggedHeader& header, Segment payload) {
-  if (next_->payload == nullptr) return shows_next(header, payload.size);
+  if (next_->payload == nullptr) return shows_next(from, header, payload.size);
   if (!goes_to_next(header, payload.size)) return false;
   if (!engine_.place_tagged(from, payload, *next_->payload, MAD_PATH_AUTO).ok()) return false;
+  is_taken(from);
   tell_next(header, payload.size);
   return true;
 }
 
-bool TaggedMessages::take_next_offered(const TaggedHeader& header, std::uint64_t bytes,
-                                       OfferedPayload& offered) {
-  if (next_->payload == nullptr) return shows_next(header, bytes);
+bool TaggedMessages::take_next_offered(Endpoint& from, const TaggedHeader& header,
+                                       std::uint64_t bytes, OfferedPayload& offered) {
+  if (next_->payload == nullptr) return shows_next(from, header, bytes);
   if (!goes_to_next(header, bytes) ||
       !engine_.place_offered(bytes, offered, *next_->payload, MAD_PATH_AUTO)) {
     return false;
   }
+  is_taken(from);
   tell_next(header, bytes);
   return true;
 }
@@ -218,9 +232,9 @@ void TaggedMessages::tell_next(const TaggedHeader& header, std::uint64_t bytes) 
 }
 
 // Of one that is longer than its receive the messenger reads, or asks for, what is wanted.
-bool TaggedMessages::take_offered(const TaggedHeader& header, std::uint64_t bytes,
+bool TaggedMessages::take_offered(Endpoint& from, const TaggedHeader& header, std::uint64_t bytes,
                                   OfferedPayload& offered) {
-  if (next_ != nullptr) return take_next_offered(header, bytes, offered);
+  if (next_ != nullptr) return take_next_offered(from, header, bytes, offered);
   PostedReceive* const found = matcher_.look_for(header.envelope);
   if (found == nullptr) return false;
   auto& receive = static_cast<mad_receive&>(*found);
@@ -228,6 +242,7 @@ bool TaggedMessages::take_offered(const TaggedHeader& header, std::uint64_t byte
       !engine_.place_offered(bytes, offered, receive.payload.get(), receive.path)) {
     return false;
   }
+  is_taken(from);
   matcher_.cancel(receive);
   mad_arrival arrival = arrival_of(header, bytes);
   finish(receive, &arrival, bytes, MAD_SUCCESS);
@@ -238,6 +253,7 @@ bool TaggedMessages::take(Endpoint& from, const TaggedHeader& header, Segment pa
   if (next_ != nullptr) return take_next(from, header, payload);
   PostedReceive* const found = matcher_.take(header.envelope);
   if (found == nullptr) return false;
+  is_taken(from);
   auto& receive = static_cast<mad_receive&>(*found);
   mad_arrival arrival = arrival_of(header, payload.size);
   const Payload& its = receive.payload.get();
@@ -252,7 +268,9 @@ bool TaggedMessages::take(Endpoint& from, const TaggedHeader& header, Segment pa
   return true;
 }
 
-void TaggedMessages::arrived(const TaggedHeader& header, const mad_incoming& incoming) {
+void TaggedMessages::arrived(Endpoint& from, const TaggedHeader& header,
+                             const mad_incoming& incoming) {
+  is_taken(from);
   mad_arrival arrival = arrival_of(header, incoming.payload_bytes);
   KeptValue value = keep(&arrival);
   PostedReceive* const found = matcher_.take(header.envelope);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "datatype_path/convert/architecture.h"
 #include "datatype_path/plan/plan.h"
@@ -121,8 +122,10 @@ class TaggedMessages {
   /// Whether it waited, and is no more.
   bool cancel(mad_receive& receive);
 
-  /// The message that a receive would get; null: there is none.
+  /// The message that a receive would get, of those that wait; null: there is none.
   mad_message* find(const Envelope& wanted);
+  /// The same, also of what probe_next() has shown, which is taken in then.
+  mad_message* find_shown(const Envelope& wanted);
   /// It is one that waits for no receive any more.
   void claim(mad_message& message) { matcher_.remove(message); }
   void discard(mad_message& message);
@@ -130,9 +133,10 @@ class TaggedMessages {
   /// A message came that is all here: whether a receive had waited for it.
   bool take(Endpoint& from, const TaggedHeader& header, Segment payload);
   /// The same of one that offers its payload.
-  bool take_offered(const TaggedHeader& header, std::uint64_t bytes, OfferedPayload& offered);
+  bool take_offered(Endpoint& from, const TaggedHeader& header, std::uint64_t bytes,
+                    OfferedPayload& offered);
   /// A message came.
-  void arrived(const TaggedHeader& header, const mad_incoming& incoming);
+  void arrived(Endpoint& from, const TaggedHeader& header, const mad_incoming& incoming);
   /// The message of a receive is in place, or will not be.
   void finished(mad_receive& receive, std::uint64_t bytes, const Status& status);
 
@@ -170,10 +174,12 @@ class TaggedMessages {
   };
   bool look_at_next(Endpoint* from, const Envelope& wanted, bool waits, mad_arrival* arrival);
   bool goes_to_next(const TaggedHeader& header, std::uint64_t bytes);
-  bool shows_next(const TaggedHeader& header, std::uint64_t bytes);
+  bool shows_next(Endpoint& from, const TaggedHeader& header, std::uint64_t bytes);
+  void is_taken(const Endpoint& from);
   void tell_next(const TaggedHeader& header, std::uint64_t bytes);
   bool take_next(Endpoint& from, const TaggedHeader& header, Segment payload);
-  bool take_next_offered(const TaggedHeader& header, std::uint64_t bytes, OfferedPayload& offered);
+  bool take_next_offered(Endpoint& from, const TaggedHeader& header, std::uint64_t bytes,
+                         OfferedPayload& offered);
   void finish(mad_receive& receive, mad_arrival* arrival, std::uint64_t bytes, int status);
   void receive_own(mad_message& message, const Payload& payload, mad_arrival* arrival);
   void release_own(mad_message& message);
@@ -181,11 +187,11 @@ class TaggedMessages {
 
   mad_engine& engine_;
   Matcher matcher_;
-  const Next* next_ = nullptr;   // while receive_next() or probe_next() looks for its message
-  bool was_shown_ = false;       // a message that stayed where it arrived, and may still be there
-  KeptValue::Pool values_;       // before what keeps some
-  KeptValue told_;               // of the last receive that a call completed
-  KeptValue::Bytes next_value_;  // of the last message that receive_next() received
+  const Next* next_ = nullptr;  // while receive_next() or probe_next() looks for its message
+  std::vector<const Endpoint*> shown_;  // whose next message was shown and is not taken yet
+  KeptValue::Pool values_;              // before what keeps some
+  KeptValue told_;                      // of the last receive that a call completed
+  KeptValue::Bytes next_value_;         // of the last message that receive_next() received
   SelfMessages own_;
   SlabPool<mad_receive> receives_;
   SlabPool<mad_message> messages_;

@@ -411,7 +411,7 @@ void MPIDI_MAD_progress_init(void);
 /* mad_cores.c: moves this process to another core if one of its node is on this one and there is
  * one for each.  For the start; */
 void MPIDI_MAD_cores_init(void);
-/* and now and then, with whether others had the core since. */
+/* and now and then, with whether others had the core of late. */
 void MPIDI_MAD_mind_core(bool was_taken);
 
 int64_t MPIDI_MAD_nanoseconds(void);

@@ -4,7 +4,7 @@
  * they start often end up on one core, and as they never sleep once they poll it may take 30 ms
  * until one of them is moved: 3 us a message where 0.1 would do.  So each tells the others of its
  * node, in the memory that MPICH has for its start, on which core it runs, and who sees that
- * another is there moves to a core on which nobody is.  It is not bound: the cores that it may use
+ * another is there moves to one that none of them told.  It is not bound: the cores that it may use
  * are the same before and after.
  */
 #ifndef _GNU_SOURCE
@@ -60,9 +60,11 @@ static void move_to_free_core(int from) {
   if (core < 0) return;
   CPU_ZERO(&one);
   CPU_SET(core, &one);
-  if (sched_setaffinity(0, sizeof(one), &one) != 0) return;
-  (void)sched_setaffinity(0, sizeof(mine), &mine);
-  tell_core(core);
+  tell_core(core); /* first: who has the old core next looks for another one, too */
+  if (sched_setaffinity(0, sizeof(one), &one) == 0)
+    (void)sched_setaffinity(0, sizeof(mine), &mine);
+  else
+    tell_core(from);
 }
 
 /* Who comes second moves: the first saw nobody. */

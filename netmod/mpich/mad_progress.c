@@ -4,7 +4,8 @@
  * time slice that the peer needs in order to answer.  So after a few empty polls the core is
  * offered to others (sched_yield), and after some more this process sleeps until the fabric has
  * something for it.  Where there are more ranks than cores that is known from the start; other
- * jobs, and threads of the program, are noticed by how often the system takes the core away.
+ * jobs, and threads of the program, are noticed by how often, and for how long, the system takes
+ * the core away.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* CPU_COUNT, sched_getaffinity */
@@ -93,7 +94,8 @@ static int64_t nanoseconds_of(struct timeval time) {
   return (int64_t)time.tv_sec * 1000000000 + (int64_t)time.tv_usec * 1000;
 }
 
-/* Others that came for a moment, as who passes on what this process prints, had little of it. */
+/* Others that came for a moment, as who passes on what this process prints, had little of it.  What
+ * the program slept counts as theirs. */
 static bool is_shared(long taken, int64_t worked, int64_t since) {
   return taken >= TAKEN_OFTEN && since - worked >= since / TAKEN_SHARE;
 }
@@ -136,6 +138,7 @@ static void give_way(uint32_t polls, bool may_sleep) {
   if (may_sleep) {
     (void)mad_engine_wait(MPIDI_MAD_global.engine, MPIR_IS_THREADED ? THREADED_SLEEP_MICROSECONDS
                                                                     : CROWDED_SLEEP_MICROSECONDS);
+    core_use.since = 0; /* that was no time of others */
   } else if (polls > CROWDED_SPIN_POLLS && polls < CROWDED_YIELD_POLLS) {
     sched_yield();
   }

@@ -630,10 +630,8 @@ static int probe(int source, int tag, MPIR_Comm* comm, int context_offset, uint3
   MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
   *flag =
       (mad_tagged_probe_next(MPIDI_MAD_global.engine, from, &wanted, how, &arrival) == MAD_SUCCESS);
-  if (*flag) {
-    MPIDI_MAD_global.idle_polls = MPIDI_MAD_global.idle_since = 0;
-    tell(&arrival, status); /* what it points to is the engine's, until its next call */
-  }
+  if (*flag) tell(&arrival, status); /* what it points to is the engine's, until its next call */
+  if (MPIDI_MAD_global.to_answer) MPIDI_MAD_answer_puts();
   MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
   return *flag ? MPI_SUCCESS : MPIDI_MAD_probe_missed(source, comm);
 }
@@ -654,11 +652,14 @@ enum { AGAIN_NANOSECONDS = 1000, MISSES = 4 };
 bool MPIDI_MAD_iprobe_progresses(void) {
   static int64_t last;
   static uint32_t misses;
-  const int64_t now = MPIDI_MAD_nanoseconds();
-  const bool again = now - last < AGAIN_NANOSECONDS;
+  int64_t now;
+  bool again;
 
+  if (how_to_wait() == 0) return true;
+  now = MPIDI_MAD_nanoseconds();
+  again = now - last < AGAIN_NANOSECONDS;
   last = now;
-  return !again || ++misses % MISSES == 0 || MPIR_IS_THREADED || MPIDI_MAD_global.crowded;
+  return !again || ++misses % MISSES == 0;
 }
 
 static int claim(const mad_envelope* wanted, MPIR_Comm* comm, int* flag, MPIR_Request** message,
@@ -668,6 +669,7 @@ static int claim(const mad_envelope* wanted, MPIR_Comm* comm, int* flag, MPIR_Re
   MPIR_Request* rreq;
 
   *flag = (mad_tagged_claim(MPIDI_MAD_global.engine, wanted, &arrival, &claimed) == MAD_SUCCESS);
+  if (MPIDI_MAD_global.to_answer) MPIDI_MAD_answer_puts();
   if (!*flag) return MPI_SUCCESS;
   rreq = create_request(MPIR_REQUEST_KIND__MPROBE, comm);
   if (unlikely(rreq == NULL)) {

@@ -15,7 +15,7 @@
 namespace mad {
 
 /// How long a test polls for what is to come about; only one that fails waits so long.
-inline constexpr std::chrono::milliseconds kPollLimit{60000};
+inline constexpr std::chrono::milliseconds kPollLimit{40000};
 /// Turns of polling between two yields, each of which may give away a time slice of the core.
 inline constexpr unsigned kTurnsPerYield = 64;
 

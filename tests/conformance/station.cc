@@ -134,7 +134,7 @@ bool poll_until(std::initializer_list<Station*> stations, const std::function<bo
     }
     return count;
   };
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(40);
   for (int idle = 0; !done(); ++idle) {
     const std::size_t before = happened();
     for (Station* station : stations) {

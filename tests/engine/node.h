@@ -120,7 +120,7 @@ class Node {
 
 /// Progresses all nodes until `reached` or `limit` has passed; returns whether it was reached.
 bool progress_until(std::initializer_list<Node*> nodes, const std::function<bool()>& reached,
-                    std::chrono::seconds limit = std::chrono::seconds(60));
+                    std::chrono::seconds limit = std::chrono::seconds(40));
 
 /// Closes all of them at once, each in a thread of its own: an engine waits a while for its peers
 /// to notice that it leaves.

@@ -17,8 +17,8 @@ mad_envelope envelope(int source, int tag) { return {source, tag, kContext}; }
 class ProbeNext : public ::testing::Test {
  protected:
   void SetUp() override {
+    exchange(c, c.peer(b));  // so it is looked at first
     exchange(a, to_b);
-    exchange(c, c.peer(b));
   }
   void TearDown() override { close_together({&a, &b, &c}); }
 
@@ -117,6 +117,9 @@ TEST_F(ProbeNext, ShowsTheFirstOfThoseThatMatch) {
 
 // Another peer's message, which does not match, may be found first.
 TEST_F(ProbeNext, ShowsAgainWhatItShowed) {
+  Bytes in(8);
+  send(6, pattern(8, 2));
+  ASSERT_EQ(receive(envelope(5, 6), &in), MAD_SUCCESS);  // a turn may leave out who was served
   send(7, pattern(8, 1));
   ASSERT_EQ(probe(nullptr, envelope(MAD_ANY_SOURCE, 7)), MAD_SUCCESS);
   for (int tag : {1, 2, 3}) {
@@ -134,6 +137,23 @@ TEST_F(ProbeNext, ShowsAgainWhatItShowed) {
     EXPECT_TRUE(progress_until({&b, &c},
                                [&] { return probe(nullptr, envelope(6, tag), 0) == MAD_SUCCESS; }));
   }
+}
+
+TEST_F(ProbeNext, WhatWasShownMayBeClaimed) {
+  const mad_envelope wanted = envelope(5, 7);
+  mad_message* message = nullptr;
+  mad_receive* waits = nullptr;
+  send(7, pattern(8, 1));
+  ASSERT_EQ(probe(from_a, wanted), MAD_SUCCESS);
+  ASSERT_EQ(mad_tagged_claim(b.engine(), &wanted, &arrival, &message), MAD_SUCCESS);
+  EXPECT_EQ(arrival.sent, 8u);
+  EXPECT_EQ(probe(from_a, wanted), MAD_NOT_NOW) << "it is claimed";
+  Bytes in(8);
+  mad_op slot{};
+  EXPECT_EQ(mad_message_receive(b.engine(), message, in.data(), 8, nullptr, MAD_PATH_AUTO, &slot,
+                                &waits, &arrival),
+            MAD_SUCCESS);
+  EXPECT_EQ(in, pattern(8, 1));
 }
 
 TEST_F(ProbeNext, TellsWhatTravelsAlong) {

@@ -18,7 +18,7 @@
 #include "support/random.h"
 
 enum {
-  kOperations = 3000,
+  kOperations = 4000,
   kMostInts = 300, /* of one rank's part; 124 go through shared memory */
   kLongOperations = 400,
   kMostLongInts = 9000, /* 2,048 and more are sent from the user's memory, however many ranks */
@@ -212,6 +212,62 @@ static void reduce(Program* program, int count, int root, bool to_all, bool in_p
   free(result);
 }
 
+/* Of the ranks up to this one, or before it; rank 0 gets nothing of the latter. */
+static void scan(Program* program, int count, bool exclusive, bool in_place) {
+  double* const mine = malloc((size_t)count * sizeof(double));
+  double* const result = malloc((size_t)count * sizeof(double));
+  const int end = program->rank + (exclusive ? 0 : 1);
+  for (int i = 0; i < count; i++) {
+    mine[i] = value(program->round, program->rank, 0, i);
+    result[i] = in_place ? mine[i] : kUntouched;
+  }
+  if (exclusive)
+    MPI_Exscan(in_place ? MPI_IN_PLACE : mine, result, count, MPI_DOUBLE, MPI_SUM, program->comm);
+  else
+    MPI_Scan(in_place ? MPI_IN_PLACE : mine, result, count, MPI_DOUBLE, MPI_SUM, program->comm);
+  for (int i = 0; i < count; i++) {
+    double wanted = end > 0 ? 0 : in_place ? mine[i] : kUntouched;
+    for (int from = 0; from < end; from++) wanted += value(program->round, from, 0, i);
+    CHECK(result[i] == wanted, "scan %u: %f at %d of %d, expected %f", program->round, result[i], i,
+          count, wanted);
+  }
+  free(mine);
+  free(result);
+}
+
+/* Of pairs with a hole in each, which nobody writes. */
+static void locate(Program* program, int count, int root, bool to_all, bool in_place) {
+  typedef struct {
+    double value;
+    int index, hole;
+  } Pair;
+  Pair* const mine = malloc((size_t)count * sizeof(Pair));
+  Pair* const result = malloc((size_t)count * sizeof(Pair));
+  const bool receives = to_all || program->rank == root;
+  for (int i = 0; i < count; i++) {
+    mine[i] = (Pair){value(program->round, program->rank, 0, i) % 5, program->rank, 1000 + i};
+    result[i] = in_place && receives ? mine[i] : (Pair){kUntouched, kUntouched, 1000 + i};
+  }
+  if (to_all)
+    MPI_Allreduce(in_place ? MPI_IN_PLACE : mine, result, count, MPI_DOUBLE_INT, MPI_MINLOC,
+                  program->comm);
+  else
+    MPI_Reduce(in_place && receives ? MPI_IN_PLACE : mine, result, count, MPI_DOUBLE_INT,
+               MPI_MINLOC, root, program->comm);
+  for (int i = 0; receives && i < count; i++) {
+    int least = 0;
+    for (int from = 1; from < program->size; from++)
+      if (value(program->round, from, 0, i) % 5 < value(program->round, least, 0, i) % 5)
+        least = from;
+    CHECK(result[i].index == least && result[i].value == value(program->round, least, 0, i) % 5 &&
+              result[i].hole == 1000 + i,
+          "minloc %u: %f of %d, hole %d, at %d of %d, expected %d", program->round, result[i].value,
+          result[i].index, result[i].hole, i, count, least);
+  }
+  free(mine);
+  free(result);
+}
+
 /* If all are of one node. */
 static void share_arrivals(Program* program) {
   MPI_Comm node;
@@ -248,7 +304,7 @@ static void barrier(Program* program) {
 
 static void one(Program* program) {
   const uint32_t most = program->is_long ? kMostLongInts : kMostInts;
-  const int operation = (int)random_below(&program->common, 10);
+  const int operation = (int)random_below(&program->common, 14);
   const int count = random_below(&program->common, 2) == 0
                         ? 1 + (int)random_below(&program->common, 12)
                         : 1 + (int)random_below(&program->common, most);
@@ -265,6 +321,10 @@ static void one(Program* program) {
   if (operation == 6) reduce(program, count, root, false, in_place);
   if (operation == 7) reduce(program, count, root, true, in_place);
   if (operation == 9) allgather_from_bottom(program, count);
+  if (operation == 10) scan(program, count, false, in_place);
+  if (operation == 11) scan(program, count, true, in_place);
+  if (operation == 12) locate(program, count, root, false, in_place);
+  if (operation == 13) locate(program, count, root, true, in_place);
   if (operation == 8) /* who only sends may be far ahead */
     for (int i = 0; i < 30; i++, program->round++) bcast(program, 1 + i % 3, root);
 }

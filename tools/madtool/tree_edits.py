@@ -73,6 +73,7 @@ _WHY_SHORT = ("a blocking receive took a request and a turn of progress, 1,400 i
               "or came at once (docs/adr/0067-receives-by-the-short-way.md)")  # fmt: skip
 _WHY_PROBED = ("a message that was found was taken off its fabric all the same, and kept for the receive that followed "
                "(docs/adr/0079-probes.md)")  # fmt: skip
+_WHY_SCAN = "of one node a scan was a scan, a message to rank 0, another scan and a broadcast of whether anything is left to do"
 _PMI = "src/util/mpir_pmi.c"
 _WHY_ANEW = "a session after the last one had ended died in MPI_Session_init, of control variables that were freed and not made again, before it could be told why it cannot be"
 _WHY_RETURNED = "an error of MPI_Session_init ended the program whatever its error handler, and the next call went as if MPI had started"
@@ -746,11 +747,19 @@ EDITS = (
     ),
     Edit(
         _SELECTION,
+        _characters('"collective=scan":{"comm_type=intra":{'),
+        _characters('"collective=scan":{"comm_type=intra":{'
+                    '"comm_size=node_comm_size":{"algorithm=MPIR_Scan_intra_recursive_doubling":{}},'),
+        False,
+        _WHY_SCAN,
+    ),
+    Edit(
+        _SELECTION,
         _characters('"collective=scan":{"is_node_consecutive=yes"'),
         _characters('"collective=scan":{"comm_size=node_comm_size":{"composition=MPIDI_Scan_intra_composition_beta":{}},'
                     '"is_node_consecutive=yes"'),
         False,
-        "of one node a scan was a scan, a message to rank 0, another scan and a broadcast of whether anything is left to do",
+        _WHY_SCAN,
     ),
     Edit(
         "src/include/mpir_csel.h",

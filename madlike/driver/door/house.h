@@ -48,7 +48,7 @@ struct House {
 
 /// Looks at all houses until `done` holds; false: it did not in a minute.
 inline bool pump(const std::vector<House*>& houses, const std::function<bool()>& done) {
-  const auto deadline = Clock::now() + milliseconds(60000);
+  const auto deadline = Clock::now() + milliseconds(40000);
   constexpr unsigned kTurnsPerYield = 64;  // a yield may give away a time slice of the core
   for (unsigned turn = 1; !done(); ++turn) {
     for (House* house : houses) house->door.look(&house->events, &house->ready);

@@ -61,7 +61,7 @@ class TcpRawPeer : public ::testing::Test {
 
   /// Polls the engine until `done` holds; false after a minute.
   bool pump(const std::function<bool()>& done) {
-    const auto deadline = Clock::now() + milliseconds(60000);
+    const auto deadline = Clock::now() + milliseconds(40000);
     while (!done()) {
       Completion news;
       if (engine_->poll(&news, 1) == 1) take(news);
@@ -72,7 +72,7 @@ class TcpRawPeer : public ::testing::Test {
 
   /// Polls the engine until there is a completion, which is not released; false after a minute.
   bool poll_one(Completion* news) {
-    const auto deadline = Clock::now() + milliseconds(60000);
+    const auto deadline = Clock::now() + milliseconds(40000);
     while (engine_->poll(news, 1) == 0) {
       if (Clock::now() > deadline) return false;
     }

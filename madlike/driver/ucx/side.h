@@ -73,7 +73,7 @@ class Side : public UcxEvents {
 };
 
 inline bool pump(Side& a, Side& b, const std::function<bool()>& done) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(40);
   while (!done()) {
     a.progress();
     b.progress();

@@ -173,7 +173,7 @@ class Stages(CacheTest):
         self.on_two_hosts: List[bool] = []  # of the runs of the suite
 
         def run_logged(command: List[str], log: Path, *_: object, **__: object) -> int:
-            self.calls.append(command[command.index("--build") + 3 :])
+            self.calls.append(command[command.index("--build") + 4 :])
             log.parent.mkdir(parents=True, exist_ok=True)
             log.write_text("a@b   2 ranks  skipped  0.0 s  no time left\n1 passed, 0 failed, 1 skipped\n")
             return 0
