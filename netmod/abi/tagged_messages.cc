@@ -194,10 +194,14 @@ bool TaggedMessages::goes_to_next(const TaggedHeader& header, std::uint64_t byte
 }
 
 // To a probe.  False: it stays where it is.
-bool TaggedMessages::shows_next(const TaggedHeader& header, std::uint64_t bytes) {
+bool TaggedMessages::shows_next(Endpoint& from, const TaggedHeader& header, std::uint64_t bytes) {
   next_->found =
       matches(next_->wanted, header.envelope) && matcher_.look_for(header.envelope) == nullptr;
-  if (next_->found) *next_->arrival = arrival_of(header, bytes);
+  if (next_->found) {
+    *next_->arrival = arrival_of(header, bytes);
+    is_taken(from);
+    shown_.push_back(&from);
+  }
   return false;
 }
 
