@@ -182,6 +182,8 @@ TEST(SpacedStores, are_made_few_at_a_time_where_they_crowd_a_set) {
     EXPECT_EQ(stores_at_once(stride, 8, 16), 16u) << stride;
     EXPECT_EQ(stores_at_once(stride, 512, 100), 100u) << "long runs";
   }
+  EXPECT_LT(stores_at_once(4096, 200, 1000), 1000u);
+  EXPECT_EQ(stores_at_once(4096, 200, 2000), 2000u) << "they come from memory";
   EXPECT_EQ(stores_at_once(512, 8, 500), 500u) << "they are found in the second-level cache";
   EXPECT_LT(stores_at_once(512, 8, 600), 600u);
   EXPECT_EQ(stores_at_once(512, 24, 600), 600u);

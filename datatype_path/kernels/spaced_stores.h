@@ -21,12 +21,14 @@ constexpr std::uint64_t stores_at_once(std::uint64_t stride, std::uint64_t lengt
                                        std::uint64_t trips) {
   constexpr std::uint64_t kWayBytes = 4096, kWays = 16, kFew = 8;
   constexpr std::uint64_t kShort = 16, kShortsApart = 512, kShorts = 512, kApart = 1024;
+  constexpr std::uint64_t kLine = 64, kManyLong = 1024;
   if (trips <= kWays) return trips;
   std::uint64_t spacing = stride & (0 - stride);  // the largest power of two in it
   if (length <= kShort && spacing == kShortsApart) return trips > kShorts ? kFew : trips;
   if (spacing > kWayBytes) spacing = kWayBytes;  // the sets are the same again
-  // Of long runs each has lines enough to store to.
+  // Of long runs each has lines enough to store to, and many of them come from memory.
   if (spacing < kApart || spacing < kShort * length) return trips;
+  if (length > kLine && trips > kManyLong) return trips;
   return trips > kWays * (kWayBytes / spacing) ? kFew : trips;
 }
 
