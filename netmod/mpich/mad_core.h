@@ -211,23 +211,14 @@ int MPIDI_MAD_pack_by_mpich(const void* buf, MPI_Aint count, MPI_Datatype dataty
                             MPI_Aint room, MPI_Aint* bytes);
 int MPIDI_MAD_unpack_by_mpich(const void* packed, MPI_Aint size, void* buf, MPI_Aint count,
                               MPI_Datatype datatype, MPI_Aint* bytes);
-/* A struct of few fields, of which nothing is compiled before it is needed (mad_struct.c). */
+/* A struct or list of few fields, of which nothing is compiled before it is needed (mad_struct.c).
+ */
 static inline bool MPIDI_MAD_has_fields(const MPIR_Datatype* datatype) {
   return MPIDI_MAD_DT(datatype)->fields == (const void*)MPIDI_MAD_DT(datatype);
 }
 
-/* mad_fields.c: whether a short message of such data is copied field by field, into at most
- * MPIDI_MAD_FIELDS_BYTES, rather than have its type compiled. */
+/* mad_fields.c: short messages of such data are copied field by field (MPIDI_MAD_by_fields()). */
 enum { MPIDI_MAD_FIELDS = 64, MPIDI_MAD_FIELDS_BYTES = 1024 };
-static inline bool MPIDI_MAD_by_fields(MPI_Aint count, MPI_Datatype datatype) {
-  MPIR_Datatype* object;
-
-  if (HANDLE_IS_BUILTIN(datatype) || count < 1 || count > MPIDI_MAD_FIELDS) return false;
-  MPIR_Datatype_get_ptr(datatype, object);
-  return MPIDI_MAD_has_fields(object) && !object->is_contig &&
-         object->size * count <= MPIDI_MAD_FIELDS_BYTES &&
-         object->contents->nr_types * count <= MPIDI_MAD_FIELDS && !MPIDI_MAD_is_compiled(object);
-}
 int MPIDI_MAD_pack_fields(const void* buf, MPI_Aint count, MPI_Datatype datatype, void* packed,
                           MPI_Aint* bytes);
 /* Packs elements of a type whose fields are of basic types, which cannot fail.  A mad_writer. */

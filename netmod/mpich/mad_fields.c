@@ -1,4 +1,5 @@
-/* mad_fields.c: short messages of structs of few fields, which are copied field by field. */
+/* mad_fields.c: short messages of structs and lists of few fields, which are copied field by field.
+ */
 #include "mad_fields.h"
 
 #include "mad_core.h"
@@ -24,6 +25,7 @@ static inline void move_run(place_t* place, char* memory, size_t bytes) {
 }
 
 static inline size_t bytes_of(const MPIDI_MAD_fields_t* fields, int i) {
+  if (fields->each != 0) return (size_t)fields->each;
   return (size_t)fields->lengths[i] * (size_t)MPIR_Datatype_get_basic_size(fields->types[i]);
 }
 
@@ -75,6 +77,7 @@ CONSTANT_INLINE void move_alike(char* packed, char* memory, const MPIDI_MAD_fiel
 /* A loop for each length that the compiler has an instruction for. */
 CONSTANT_INLINE void move_basic(char* packed, char* memory, const MPIDI_MAD_fields_t* fields,
                                 bool packing) {
+  memory += fields->first;
   switch (fields->each) {
     case 1:
       move_alike(packed, memory, fields, 1, packing);
@@ -157,6 +160,10 @@ static int move_elements(place_t* place, char* memory, MPI_Aint count, MPI_Datat
   if (depth == 0 || !MPIDI_MAD_has_fields(datatype))
     return move_compiled(place, memory, count, datatype);
   fields = MPIDI_MAD_fields_of(datatype);
+  if (fields->is_run && count == 1) {
+    move_run(place, memory + datatype->true_lb, (size_t)datatype->size);
+    return MPI_SUCCESS;
+  }
   for (MPI_Aint element = 0; element < count; element++, memory += datatype->extent) {
     if (moved_basic(place, memory, fields, datatype)) continue;
     for (int i = 0; i < fields->count && mpi_errno == MPI_SUCCESS && place->left > 0; i++)

@@ -1,4 +1,5 @@
-/* mad_fields.h: structs of few fields, which are their list of fields (mad_struct.c, mad_fields.c).
+/* mad_fields.h: structs and lists of few fields, which are their list of fields (mad_struct.c,
+ * mad_fields.c).
  */
 #ifndef MAD_FIELDS_H_INCLUDED
 #define MAD_FIELDS_H_INCLUDED
@@ -7,11 +8,16 @@
 
 #include "mad_core.h"
 
-/* What MPICH knows as a type's contents, and shows of it; the arrays are in it. */
+/* What MPICH knows as a type's contents, and shows of it; those of a struct are its arrays. */
 typedef struct MPIDI_MAD_fields {
   int count;
-  bool basic;    /* all fields are of basic types and have elements */
-  MPI_Aint each; /* bytes of each field, if they are basic, alike and in ascending order; else 0 */
+  bool basic;     /* all fields are of basic types and have elements, or are runs of `each` bytes */
+  bool is_run;    /* they are basic, and each begins where the one before ends */
+  bool is_list;   /* all are of one type, and messages of it are counted: */
+  unsigned uses;  /* after some the type is compiled */
+  int held;       /* types, from the first on, that are not freed before this one */
+  MPI_Aint each;  /* bytes of each field, if they are basic and alike; else 0 */
+  MPI_Aint first; /* where the bytes of a field begin */
   int* lengths;
   MPI_Aint* displacements;
   MPI_Datatype* types;
@@ -22,6 +28,29 @@ typedef struct MPIDI_MAD_fields {
 /* Of a type that has one. */
 static inline MPIDI_MAD_fields_t* MPIDI_MAD_fields_of(const MPIR_Datatype* datatype) {
   return (MPIDI_MAD_fields_t*)((char*)datatype->contents - offsetof(MPIDI_MAD_fields_t, contents));
+}
+
+/* Messages of a list that are copied field by field. */
+enum { MPIDI_MAD_FIELDS_USES = 8 };
+
+/* Whether a short message of such data is copied field by field, into at most
+ * MPIDI_MAD_FIELDS_BYTES, rather than have its type compiled. */
+static inline bool MPIDI_MAD_by_fields(MPI_Aint count, MPI_Datatype datatype) {
+  MPIR_Datatype* object;
+  MPIDI_MAD_fields_t* fields;
+
+  if (HANDLE_IS_BUILTIN(datatype) || count < 1 || count > MPIDI_MAD_FIELDS) return false;
+  MPIR_Datatype_get_ptr(datatype, object);
+  if (!MPIDI_MAD_has_fields(object) || object->is_contig ||
+      object->size * count > MPIDI_MAD_FIELDS_BYTES || MPIDI_MAD_is_compiled(object))
+    return false;
+  fields = MPIDI_MAD_fields_of(object);
+  if (fields->count * count > MPIDI_MAD_FIELDS) return false;
+  if (!fields->is_list) return true;
+  /* MPI_Pack holds none of MPICH's locks; one more or less is nothing. */
+  __atomic_store_n(&fields->uses, __atomic_load_n(&fields->uses, __ATOMIC_RELAXED) + 1,
+                   __ATOMIC_RELAXED);
+  return fields->uses <= MPIDI_MAD_FIELDS_USES;
 }
 
 #endif /* MAD_FIELDS_H_INCLUDED */

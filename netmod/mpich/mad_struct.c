@@ -1,10 +1,11 @@
-/* mad_struct.c: structs of few fields, which cost little to make, send, receive and free.
+/* mad_struct.c: structs and lists of few fields, which cost little to make, send, receive and free.
  *
  * Programs that give each message a type of its own pay for making it every time: for what MPICH's
  * datatype engine and ours compile, which one short message never earns back.  Here a struct of
- * few fields is its list of fields and no more.  Short messages of it are copied field by field;
- * whatever else it is used for has MPICH's engine or ours compile it then.  They are committed and
- * freed here before MPICH looks at the arguments, and those whose fields are of basic types made.
+ * few fields is its list of fields and no more, and so is what MPI_Type_indexed() and its kin make.
+ * Short messages of it are copied field by field; whatever else it is used for has MPICH's engine
+ * or ours compile it then.  They are committed and freed here before MPICH looks at the arguments,
+ * and those whose fields are of basic types made.
  *
  * Bounds, padding included, are those that MPICH computes for the same struct.
  */
@@ -209,7 +210,6 @@ static bool describe_any(const MPIDI_MAD_fields_t* list, MPIR_Datatype* out) {
   out->builtin_element_size = all.element_size;
   out->basic_type = all.element;
   out->typerep.num_contig_blocks = all.blocks;
-  for (int i = 0; i < count; i++) MPIR_Datatype_add_ref_if_not_builtin(types[i]);
   return true;
 }
 
@@ -219,19 +219,21 @@ typedef struct {
   MPI_Aint gaps; /* 0: they are one run */
 } bytes_t;
 
-static void set_bytes(const bytes_t* bytes, MPI_Aint padding, int count, MPIR_Datatype* out) {
+static void set_bytes(const bytes_t* bytes, MPI_Aint padding, MPIDI_MAD_fields_t* list,
+                      MPIR_Datatype* out) {
+  list->is_run = bytes->gaps == 0;
   out->true_lb = out->lb = bytes->lb;
   out->true_ub = bytes->ub;
   out->ub = bytes->ub + padding;
   out->size = bytes->size;
   out->extent = out->ub - out->lb;
   out->is_contig = bytes->gaps == 0 && out->extent == bytes->size;
-  out->typerep.num_contig_blocks = count;
+  out->typerep.num_contig_blocks = list->count;
 }
 
 /* Of fields that are alike and lie one behind the other.  False: they are not of a basic type, or
  * have no elements. */
-static bool describe_ascending(const MPIDI_MAD_fields_t* list, MPIR_Datatype* out) {
+static bool describe_ascending(MPIDI_MAD_fields_t* list, MPIR_Datatype* out) {
   const MPI_Datatype type = list->types[0];
   const MPI_Aint element = MPIR_Datatype_get_basic_size(type), each = element * list->lengths[0];
   const MPI_Aint first = list->displacements[0], last = list->displacements[list->count - 1];
@@ -239,14 +241,14 @@ static bool describe_ascending(const MPIDI_MAD_fields_t* list, MPIR_Datatype* ou
   const bytes_t all = {first, last + each, size, extent - size};
 
   if (!HANDLE_IS_BUILTIN(type) || each <= 0) return false;
-  set_bytes(&all, 0, list->count, out);
+  set_bytes(&all, 0, list, out);
   out->builtin_element_size = element;
   out->basic_type = type;
   return true;
 }
 
 /* False: some are not of basic types, or have no elements, or MPICH is to make the struct. */
-static bool describe_basic(const MPIDI_MAD_fields_t* list, MPIR_Datatype* out) {
+static bool describe_basic(MPIDI_MAD_fields_t* list, MPIR_Datatype* out) {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Aint element = 0, end = list->displacements[0], alignment = 0, padding = 0;
   MPI_Aint other_elements = 0; /* not 0: some differ from the first */
@@ -276,7 +278,7 @@ static bool describe_basic(const MPIDI_MAD_fields_t* list, MPIR_Datatype* out) {
   if (!one_type) padding = (all.ub - all.lb) % alignment;
   if (padding != 0 && other_elements == 0) return false;
   if (padding != 0) padding = alignment - padding;
-  set_bytes(&all, padding, list->count, out);
+  set_bytes(&all, padding, list, out);
   out->builtin_element_size = other_elements ? -1 : first_element;
   out->basic_type = one_type ? type : MPI_DATATYPE_NULL;
   return true;
@@ -296,13 +298,21 @@ static inline int power_of(int fields) {
   return fields > 1 ? 32 - __builtin_clz((unsigned)fields - 1) : 0;
 }
 
+/* Of a struct's contents, or of a list's, whose fields have arrays of their own behind them. */
+static const size_t field_bytes = sizeof(MPI_Datatype) + sizeof(int) + sizeof(MPI_Aint);
+
+static size_t contents_bytes(int power) {
+  const size_t bytes = sizeof(MPIDI_MAD_fields_t) + sizeof(MPI_Datatype) + sizeof(int) +
+                       (field_bytes << power) + 4 * MAX_ALIGNMENT;
+
+  return bytes + MAX_ALIGNMENT - bytes % MAX_ALIGNMENT;
+}
+
 static MPIDI_MAD_fields_t* allocate(int power) {
-  const size_t field = sizeof(MPI_Datatype) + sizeof(int) + sizeof(MPI_Aint);
   MPIDI_MAD_fields_t* list = kept[power].first;
 
   if (unlikely(list == NULL))
-    return MPL_malloc(sizeof(*list) + sizeof(int) + (field << power) + 4 * MAX_ALIGNMENT,
-                      MPL_MEM_DATATYPE);
+    return MPL_malloc(contents_bytes(power) + (field_bytes << power), MPL_MEM_DATATYPE);
   kept[power].first = list->next;
   kept[power].count--;
   return list;
@@ -358,21 +368,39 @@ __attribute__((optimize("O3"))) static bool copy_ascending(int count, const int*
   return other == 0 && (int64_t)steps >= 0 && far < 2 * NEAR;
 }
 
+/* The fields of a type that is made. */
+typedef struct {
+  int count;
+  const int* lengths;
+  const MPI_Aint* displacements;
+  const MPI_Datatype* types;
+} given_t;
+
 /* NULL: there is no memory for it. */
-static MPIDI_MAD_fields_t* new_list(int count, const int* lengths, const MPI_Aint* displacements,
-                                    const MPI_Datatype* types, bool* ascending) {
-  MPIDI_MAD_fields_t* list = allocate(power_of(count));
+static MPIDI_MAD_fields_t* new_list(const given_t* given) {
+  MPIDI_MAD_fields_t* list = allocate(power_of(given->count));
+
+  if (unlikely(list == NULL)) return NULL;
+  list->count = list->held = given->count;
+  list->is_run = list->is_list = false;
+  list->uses = 0;
+  list->first = 0;
+  return list;
+}
+
+static MPIDI_MAD_fields_t* new_struct(const given_t* given, bool* ascending) {
+  const int count = given->count;
+  MPIDI_MAD_fields_t* list = new_list(given);
   MPI_Aint* counts;
 
   if (unlikely(list == NULL)) return NULL;
-  list->count = count;
   list->contents = (MPIR_Datatype_contents){
       .combiner = MPI_COMBINER_STRUCT, .nr_ints = count + 1, .nr_aints = count, .nr_types = count};
   MPIR_Datatype_access_contents(&list->contents, &list->lengths, &list->displacements, &counts,
                                 &list->types);
   *list->lengths++ = count; /* the first of MPICH's integers */
-  *ascending = copy_ascending(count, lengths, displacements, types, list->lengths,
-                              list->displacements, list->types);
+  *ascending = copy_ascending(count, given->lengths, given->displacements, given->types,
+                              list->lengths, list->displacements, list->types);
   return list;
 }
 
@@ -381,39 +409,24 @@ void MPIDI_MAD_free_fields(MPIR_Datatype* datatype) {
 
   if (!MPIDI_MAD_has_fields(datatype)) return;
   list = MPIDI_MAD_fields_of(datatype);
-  for (int i = 0; i < list->count && !list->basic; i++)
-    MPIR_Datatype_release_if_not_builtin(list->types[i]);
+  for (int i = 0; i < list->held; i++) MPIR_Datatype_release_if_not_builtin(list->types[i]);
   release(list);
   datatype->contents = NULL;
   MPIDI_MAD_DT(datatype)->fields = NULL;
 }
 
-/* ---- making one, and freeing it ---- */
+/* ---- making one ---- */
 
 /* False: MPICH is to make this struct. */
 static bool describe(MPIDI_MAD_fields_t* list, bool ascending, bool any, MPIR_Datatype* out) {
   list->basic = (ascending && describe_ascending(list, out)) || describe_basic(list, out);
   list->each = ascending && list->basic ? out->builtin_element_size * list->lengths[0] : 0;
+  if (list->basic) list->held = 0;
   return list->basic || (any && describe_any(list, out));
 }
 
-/* Of fields of basic types, or `any`.  False: MPICH is to make this struct. */
-static bool create(int count, const int* lengths, const MPI_Aint* displacements,
-                   const MPI_Datatype* types, bool any, MPI_Datatype* newtype) {
-  MPIR_Datatype* made;
-  MPIDI_MAD_fields_t* list;
-  bool ascending;
-
-  if (count < 1 || count > MPIDI_MAD_FIELDS) return false;
-  if (!any && !HANDLE_IS_BUILTIN(types[0])) return false; /* MPICH asks again for any */
-  list = new_list(count, lengths, displacements, types, &ascending);
-  if (list == NULL) return false;
-  made = MPIR_Handle_obj_alloc(&MPIR_Datatype_mem);
-  if (made == NULL || !describe(list, ascending, any, made)) {
-    if (made) MPIR_Handle_obj_free(&MPIR_Datatype_mem, made);
-    release(list);
-    return false;
-  }
+/* Of a list that is described but for that; whose fields are held. */
+static void complete_object(MPIDI_MAD_fields_t* list, MPIR_Datatype* made) {
   MPIR_Object_set_ref(made, 1);
   made->contents = &list->contents;
   made->is_committed = 0;
@@ -421,22 +434,170 @@ static bool create(int count, const int* lengths, const MPI_Aint* displacements,
   made->name[0] = '\0';
   made->flattened = NULL;
   made->typerep.handle = MPIR_TYPEREP_HANDLE_NULL;
-  made->n_builtin_elements = -1; /* not known, as of every struct of MPICH's */
   *MPIDI_MAD_DT(made) = (MPIDI_MAD_dt_t){NULL, NULL, MPIDI_MAD_DT(made)};
+  for (int i = 0; i < list->held; i++) MPIR_Datatype_add_ref_if_not_builtin(list->types[i]);
+}
+
+/* Of fields of basic types, or `any`.  False: MPICH is to make this struct. */
+static bool create(const given_t* given, bool any, MPI_Datatype* newtype) {
+  MPIR_Datatype* made;
+  MPIDI_MAD_fields_t* list;
+  bool ascending;
+
+  if (given->count < 1 || given->count > MPIDI_MAD_FIELDS) return false;
+  if (!any && !HANDLE_IS_BUILTIN(given->types[0])) return false; /* MPICH asks again for any */
+  list = new_struct(given, &ascending);
+  if (list == NULL) return false;
+  made = MPIR_Handle_obj_alloc(&MPIR_Datatype_mem);
+  if (made == NULL || !describe(list, ascending, any, made)) {
+    if (made) MPIR_Handle_obj_free(&MPIR_Datatype_mem, made);
+    release(list);
+    return false;
+  }
+  complete_object(list, made);
+  made->n_builtin_elements = -1; /* not known, as of every struct of MPICH's */
   *newtype = made->handle;
   return true;
 }
 
 bool MPIDI_MAD_create_basic_struct(int count, const int* lengths, const MPI_Aint* displacements,
                                    const MPI_Datatype* types, MPI_Datatype* newtype) {
-  return lengths && displacements && types && newtype &&
-         create(count, lengths, displacements, types, false, newtype);
+  const given_t given = {count, lengths, displacements, types};
+
+  return lengths && displacements && types && newtype && create(&given, false, newtype);
 }
 
 bool MPIDI_MAD_create_struct(int count, const int* lengths, const MPI_Aint* displacements,
                              const MPI_Datatype* types, MPI_Datatype* newtype) {
-  return create(count, lengths, displacements, types, true, newtype);
+  const given_t given = {count, lengths, displacements, types};
+
+  return create(&given, true, newtype);
 }
+
+/* ---- lists ---- */
+
+/* What MPICH shows of it: the first of its integers are the count, and the length that all blocks
+ * have, or those of each; then places in elements, if there are some. */
+static void set_contents(const MPIDI_MAD_list_t* given, MPIDI_MAD_fields_t* list) {
+  const int count = given->count, lengths = given->lengths ? count : 1;
+  int* ints;
+  MPI_Aint *aints, *counts;
+  MPI_Datatype* types;
+
+  list->contents = (MPIR_Datatype_contents){.combiner = given->combiner,
+                                            .nr_ints = 1 + lengths + (given->places ? count : 0),
+                                            .nr_aints = given->places ? 0 : count,
+                                            .nr_types = 1};
+  MPIR_Datatype_access_contents(&list->contents, &ints, &aints, &counts, &types);
+  *ints++ = count;
+  memcpy(ints, given->lengths ? given->lengths : &given->length, sizeof(int) * (size_t)lengths);
+  if (given->places)
+    memcpy(ints + lengths, given->places, sizeof(int) * (size_t)count);
+  else
+    memcpy(aints, given->displacements, sizeof(MPI_Aint) * (size_t)count);
+  types[0] = given->type;
+}
+
+/* The same as fields.  False: a block is empty, or lies where no type can. */
+static bool set_fields(const MPIDI_MAD_list_t* given, MPI_Aint extent, MPIDI_MAD_fields_t* list) {
+  char* const arrays = (char*)list + contents_bytes(power_of(given->count));
+  const size_t count = (size_t)given->count;
+  bool right = true;
+
+  list->displacements = (MPI_Aint*)arrays;
+  list->lengths = (int*)(arrays + count * sizeof(MPI_Aint));
+  list->types = (MPI_Datatype*)(arrays + count * (sizeof(MPI_Aint) + sizeof(int)));
+  for (size_t i = 0; i < count; i++) {
+    list->lengths[i] = given->lengths ? given->lengths[i] : given->length;
+    list->displacements[i] = given->places ? given->places[i] * extent : given->displacements[i];
+    list->types[i] = given->type;
+    right = right && list->lengths[i] > 0 && (uint64_t)list->displacements[i] + NEAR < 2 * NEAR;
+  }
+  return right;
+}
+
+/* Bytes of each block, if all have as many; else 0. */
+static MPI_Aint bytes_of_each(const MPIDI_MAD_fields_t* list, MPI_Aint size) {
+  for (int i = 1; i < list->count; i++)
+    if (list->lengths[i] != list->lengths[0]) return 0;
+  return list->lengths[0] * size;
+}
+
+/* Whether an element of a derived type is one run, `first` bytes behind its place. */
+static bool is_run(const MPIR_Datatype* type, MPI_Aint* first) {
+  mad_type_info info;
+
+  if (MPIDI_MAD_has_fields(type) && MPIDI_MAD_fields_of(type)->is_run) {
+    *first = type->true_lb;
+    return true;
+  }
+  if (!MPIDI_MAD_is_compiled(type) || mad_type_query(MPIDI_MAD_DT(type)->type, &info) < 0)
+    return false;
+  *first = (MPI_Aint)info.true_lb;
+  return info.runs == 1;
+}
+
+/* Blocks of one run each are moved as such. */
+static void find_runs(MPIDI_MAD_fields_t* list, const MPIR_Datatype* type) {
+  const MPI_Aint each = bytes_of_each(list, type->size);
+
+  list->each = 0;
+  list->basic = false;
+  if (each == 0 || !(type->is_contig || list->lengths[0] == 1)) return;
+  if (type->is_contig) {
+    list->first = type->true_lb;
+    list->basic = true;
+  } else {
+    list->basic = is_run(type, &list->first);
+  }
+  if (list->basic) list->each = each;
+}
+
+static bool describe_list(const MPIDI_MAD_list_t* given, MPIDI_MAD_fields_t* list,
+                          MPIR_Datatype* out) {
+  const type_facts_t type = facts_of(given->type);
+  MPIR_Datatype* derived;
+  MPI_Aint elements = 0;
+
+  if (type.size <= 0 || !set_fields(given, type.extent, list)) return false;
+  if (!describe_any(list, out)) return false;
+  for (int i = 0; i < list->count; i++) elements += list->lengths[i];
+  if (HANDLE_IS_BUILTIN(given->type)) {
+    list->basic = true;
+    list->each = bytes_of_each(list, type.size);
+    list->held = 0;
+    out->n_builtin_elements = elements;
+  } else {
+    MPIR_Datatype_get_ptr(given->type, derived);
+    find_runs(list, derived);
+    list->held = 1;
+    out->n_builtin_elements = elements * derived->n_builtin_elements;
+  }
+  set_contents(given, list);
+  list->is_list = true;
+  return true;
+}
+
+bool MPIDI_MAD_create_list(const MPIDI_MAD_list_t* given, MPI_Datatype* newtype) {
+  const given_t fields = {given->count, NULL, NULL, NULL};
+  MPIR_Datatype* made;
+  MPIDI_MAD_fields_t* list;
+
+  if (given->count < 1 || given->count > MPIDI_MAD_FIELDS) return false;
+  list = new_list(&fields);
+  if (list == NULL) return false;
+  made = MPIR_Handle_obj_alloc(&MPIR_Datatype_mem);
+  if (made == NULL || !describe_list(given, list, made)) {
+    if (made) MPIR_Handle_obj_free(&MPIR_Datatype_mem, made);
+    release(list);
+    return false;
+  }
+  complete_object(list, made);
+  *newtype = made->handle;
+  return true;
+}
+
+/* ---- committed, and freed ---- */
 
 /* NULL: it is not such a struct, or no datatype at all. */
 static MPIR_Datatype* struct_of(const MPI_Datatype* handle) {
@@ -480,9 +641,13 @@ static void complete_struct(MPIR_Datatype* datatype) {
   if (!MPIDI_MAD_has_fields(datatype)) return;
   list = MPIDI_MAD_fields_of(datatype);
   for (int i = 0; i < list->count; i++) lengths[i] = list->lengths[i];
-  /* It also computes once more what MPIDI_MAD_create_struct() did. */
-  (void)MPIR_Typerep_create_struct(list->count, lengths, list->displacements, list->types,
-                                   datatype);
+  /* It also computes once more what is known already. */
+  if (list->is_list)
+    (void)MPIR_Typerep_create_hindexed(list->count, lengths, list->displacements, list->types[0],
+                                       datatype);
+  else
+    (void)MPIR_Typerep_create_struct(list->count, lengths, list->displacements, list->types,
+                                     datatype);
 }
 
 /* MPI_Pack holds none of MPICH's locks.  A struct's fields are completed within it. */

@@ -1,4 +1,5 @@
-/* mad_struct.h: what MPICH's own datatype code asks the netmod about structs (mad_struct.c). */
+/* mad_struct.h: what MPICH's own datatype code asks the netmod about structs and lists
+ * (mad_struct.c). */
 #ifndef MAD_STRUCT_H_INCLUDED
 #define MAD_STRUCT_H_INCLUDED
 
@@ -18,7 +19,22 @@ bool MPIDI_MAD_free(MPI_Datatype* datatype);
 bool MPIDI_MAD_create_struct(int count, const int* lengths, const MPI_Aint* displacements,
                              const MPI_Datatype* types, MPI_Datatype* newtype);
 
-/* Gives such a struct what MPICH's own datatype engine knows of a type, at its first use there. */
+/* A list of blocks of one type, by the arguments of the combiner's function. */
+typedef struct {
+  int combiner;
+  int count;
+  const int* lengths; /* NULL: all have `length` */
+  int length;
+  const int* places;             /* in elements; NULL: they are */
+  const MPI_Aint* displacements; /* in bytes */
+  MPI_Datatype type;
+} MPIDI_MAD_list_t;
+
+/* The same for MPI_Type_indexed, MPI_Type_create_hindexed, MPI_Type_create_indexed_block and
+ * MPI_Type_create_hindexed_block. */
+bool MPIDI_MAD_create_list(const MPIDI_MAD_list_t* list, MPI_Datatype* newtype);
+
+/* Gives such a type what MPICH's own datatype engine knows of a type, at its first use there. */
 void MPIDI_MAD_complete_struct(MPIR_Datatype* datatype);
 
 /* mad_pstruct.c: whether a handle is that of a proto datatype, which only MPI_Type_commit() and

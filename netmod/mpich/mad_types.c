@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "mad_core.h"
+#include "mad_fields.h"
 #include "mad_pack.h"
 
 static int compile(MPIR_Datatype* datatype, mad_type** out) {

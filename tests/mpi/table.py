@@ -149,6 +149,7 @@ TESTS = (
     Test("to-oneself", "to_oneself", 2),
     Test("freed-types", "freed_types", 2),
     Test("structs", "structs", 2),
+    Test("lists", "lists", 2),
     Test("proto-types", "proto_types", 2, fabric=NONE),
     Test("persistent", "persistent", 2),
     Test("partitioned", "partitioned", 2),

@@ -221,6 +221,18 @@ def _struct_of_few_fields() -> Edit:
                 "a struct of few fields, sent once, was compiled for MPICH's datatype engine and for ours")  # fmt: skip
 
 
+def _list_of_few_blocks(combiner: str, lengths: str, displacements: str, start: str) -> Edit:
+    """A function of MPICH's that makes a list asks the netmod first; `start` begins its body."""
+    asked = (
+        "    const MPIDI_MAD_list_t list =\n"
+        f"        {{{combiner}, count, {lengths}, {displacements}, oldtype}};\n"
+        "    if (MPIDI_MAD_create_list(&list, newtype))\n"
+        "        return MPI_SUCCESS;\n"
+    )
+    return Edit(_TYPES, start, asked + start, False,
+                "a list of few blocks, sent once, was compiled for MPICH's datatype engine and for ours")  # fmt: skip
+
+
 def _characters(text: str) -> str:
     """As MPICH keeps its tables of collective algorithms: an array of them."""
     return "".join(f"'{character}'," for character in text)
@@ -596,6 +608,38 @@ EDITS = (
     ),
     _with_structs(_TYPES),
     _struct_of_few_fields(),
+    _list_of_few_blocks(
+        "MPI_COMBINER_INDEXED_BLOCK", "NULL, blocklength", "array_of_displacements, NULL",
+        "    if (sizeof(MPI_Aint) == sizeof(int)) {\n"
+        "        p_disp = (MPI_Aint *) array_of_displacements;\n"
+        "    } else {\n",
+    ),
+    _list_of_few_blocks(
+        "MPI_COMBINER_HINDEXED_BLOCK", "NULL, blocklength", "NULL, array_of_displacements",
+        "    mpi_errno = MPIR_Type_blockindexed(count, blocklength, array_of_displacements, 1,\n"
+        "                                       oldtype, &new_handle);\n"
+        "    MPIR_ERR_CHECK(mpi_errno);\n\n"
+        "    ints[0] = count;\n",
+    ),
+    _list_of_few_blocks(
+        "MPI_COMBINER_INDEXED", "array_of_blocklengths, 0", "array_of_displacements, NULL",
+        "    if (sizeof(MPI_Aint) == sizeof(int)) {\n"
+        "        p_blkl = (MPI_Aint *) array_of_blocklengths;\n"
+        "        p_disp = (MPI_Aint *) array_of_displacements;\n",
+    ),
+    _list_of_few_blocks(
+        "MPI_COMBINER_HINDEXED", "array_of_blocklengths, 0", "NULL, array_of_displacements",
+        "    if (sizeof(MPI_Aint) == sizeof(int)) {\n"
+        "        p_blkl = (MPI_Aint *) array_of_blocklengths;\n"
+        "    } else {\n"
+        "        MPIR_CHKLMEM_MALLOC_ORJUMP(p_blkl, MPI_Aint *, count * sizeof(MPI_Aint), mpi_errno,\n"
+        '                                   "aint blocklengths array", MPL_MEM_BUFFER);\n'
+        "        for (int i = 0; i < count; i++) {\n"
+        "            p_blkl[i] = array_of_blocklengths[i];\n"
+        "        }\n"
+        "    }\n"
+        "    mpi_errno = MPIR_Type_indexed(count, p_blkl, array_of_displacements, 1,",
+    ),
     _with_structs(_YAKSA_TYPES),
     Edit(
         _YAKSA_TYPES,
