@@ -217,17 +217,21 @@ bool MPIDI_MAD_unpack(const void* packed, MPI_Aint size, void* buf, MPI_Aint cou
   return true;
 }
 
-/* Structs of few fields meet in a short buffer. */
+/* Types of few fields meet in a short buffer. */
 static bool copy_fields(const void* sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                         void* recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, MPI_Aint bytes) {
   char packed[MPIDI_MAD_FIELDS_BYTES];
   MPI_Aint moved = 0;
+  const uint64_t before = __atomic_load_n(&MPIDI_MAD_local_bytes, __ATOMIC_RELAXED);
+  const bool copied =
+      MPIR_Typerep_pack(sendbuf, sendcount, sendtype, 0, packed, bytes, &moved) == MPI_SUCCESS &&
+      moved == bytes &&
+      MPIR_Typerep_unpack(packed, bytes, recvbuf, recvcount, recvtype, 0, &moved) == MPI_SUCCESS &&
+      moved == bytes;
 
-  return MPIR_Typerep_pack(sendbuf, sendcount, sendtype, 0, packed, bytes, &moved) == MPI_SUCCESS &&
-         moved == bytes &&
-         MPIR_Typerep_unpack(packed, bytes, recvbuf, recvcount, recvtype, 0, &moved) ==
-             MPI_SUCCESS &&
-         moved == bytes;
+  /* Packed and unpacked, they are copied once. */
+  if (copied) __atomic_store_n(&MPIDI_MAD_local_bytes, before + (uint64_t)bytes, __ATOMIC_RELAXED);
+  return copied;
 }
 
 bool MPIDI_MAD_copy(const void* sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype, void* recvbuf,
