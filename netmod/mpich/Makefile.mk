@@ -29,6 +29,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/mad/mad_hooks.c \
     src/mpid/ch4/netmod/mad/mad_init.c \
     src/mpid/ch4/netmod/mad/mad_kernel.c \
+    src/mpid/ch4/netmod/mad/mad_list.c \
     src/mpid/ch4/netmod/mad/mad_pmi.c \
     src/mpid/ch4/netmod/mad/mad_locks.c \
     src/mpid/ch4/netmod/mad/mad_neighbor.c \

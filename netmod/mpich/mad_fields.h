@@ -1,5 +1,5 @@
 /* mad_fields.h: structs and lists of few fields, which are their list of fields (mad_struct.c,
- * mad_fields.c).
+ * mad_list.c, mad_fields.c).
  */
 #ifndef MAD_FIELDS_H_INCLUDED
 #define MAD_FIELDS_H_INCLUDED
@@ -52,5 +52,18 @@ static inline bool MPIDI_MAD_by_fields(MPI_Aint count, MPI_Datatype datatype) {
                    __ATOMIC_RELAXED);
   return fields->uses <= MPIDI_MAD_FIELDS_USES;
 }
+
+/* Displacements between which no difference overflows: from - to +. */
+#define MPIDI_MAD_NEAR (UINT64_C(1) << 61)
+
+/* mad_struct.c: for as many fields, which are all to be held; NULL: there is no memory for it. */
+MPIDI_MAD_fields_t* MPIDI_MAD_fields_new(int count);
+void MPIDI_MAD_fields_give_back(MPIDI_MAD_fields_t* list);
+/* Room for the arrays of a list whose contents are not its fields. */
+char* MPIDI_MAD_fields_arrays(MPIDI_MAD_fields_t* list);
+/* Size and bounds; false: MPICH is to make this type. */
+bool MPIDI_MAD_fields_bounds(const MPIDI_MAD_fields_t* list, MPIR_Datatype* out);
+/* All else but the number of its elements; the fields are held from then on. */
+void MPIDI_MAD_fields_complete(MPIDI_MAD_fields_t* list, MPIR_Datatype* made);
 
 #endif /* MAD_FIELDS_H_INCLUDED */

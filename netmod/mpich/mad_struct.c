@@ -1,8 +1,8 @@
-/* mad_struct.c: structs and lists of few fields, which cost little to make, send, receive and free.
+/* mad_struct.c: structs of few fields, which cost little to make, send, receive and free.
  *
  * Programs that give each message a type of its own pay for making it every time: for what MPICH's
  * datatype engine and ours compile, which one short message never earns back.  Here a struct of
- * few fields is its list of fields and no more, and so is what MPI_Type_indexed() and its kin make.
+ * few fields is its list of fields and no more.
  * Short messages of it are copied field by field; whatever else it is used for has MPICH's engine
  * or ours compile it then.  They are committed and freed here before MPICH looks at the arguments,
  * and those whose fields are of basic types made.
@@ -169,7 +169,7 @@ static MPI_Aint alignment_of_fields(int count, const int* lengths, const MPI_Dat
 
 /* Size and bounds; false: MPICH is to make this struct.  MPICH pads a struct, but not one whose
  * fields are of one type; which types are one to it, only it knows. */
-static bool describe_any(const MPIDI_MAD_fields_t* list, MPIR_Datatype* out) {
+bool MPIDI_MAD_fields_bounds(const MPIDI_MAD_fields_t* list, MPIR_Datatype* out) {
   const int count = list->count;
   const int* const lengths = list->lengths;
   const MPI_Datatype* const types = list->types;
@@ -318,7 +318,7 @@ static MPIDI_MAD_fields_t* allocate(int power) {
   return list;
 }
 
-static void release(MPIDI_MAD_fields_t* list) {
+void MPIDI_MAD_fields_give_back(MPIDI_MAD_fields_t* list) {
   const int power = power_of(list->count);
 
   if (kept[power].count == MOST_KEPT) {
@@ -336,9 +336,6 @@ void MPIDI_MAD_struct_finalize(void) {
   }
 }
 
-/* Displacements between which no difference overflows: from -NEAR to NEAR. */
-#define NEAR (UINT64_C(1) << 61)
-
 /* Copies the fields.  True: they are alike, and each begins at the end of the one before or behind
  * it, as most do.  Found out on the way; compilers make vectors of these loops. */
 __attribute__((optimize("O3"))) static bool copy_ascending(int count, const int* restrict lengths,
@@ -350,9 +347,10 @@ __attribute__((optimize("O3"))) static bool copy_ascending(int count, const int*
   const int length = lengths[0];
   const MPI_Datatype type = types[0];
   const uint64_t each = (uint64_t)length * MPIR_Datatype_get_basic_size(type);
-  int other = 0;                                    /* not 0: one was */
-  uint64_t steps = 0;                               /* the highest bit: one is negative */
-  uint64_t far = (uint64_t)displacements[0] + NEAR; /* 2 * NEAR or more: one was */
+  int other = 0;      /* not 0: one was */
+  uint64_t steps = 0; /* the highest bit: one is negative */
+  uint64_t far =
+      (uint64_t)displacements[0] + MPIDI_MAD_NEAR; /* 2 * MPIDI_MAD_NEAR or more: one was */
 
   for (int i = 0; i < count; i++) {
     other |= (lengths[i] ^ length) | (types[i] ^ type);
@@ -362,10 +360,25 @@ __attribute__((optimize("O3"))) static bool copy_ascending(int count, const int*
   to_displacements[0] = displacements[0];
   for (int i = 1; i < count; i++) {
     steps |= (uint64_t)displacements[i] - (uint64_t)displacements[i - 1] - each;
-    far |= (uint64_t)displacements[i] + NEAR;
+    far |= (uint64_t)displacements[i] + MPIDI_MAD_NEAR;
     to_displacements[i] = displacements[i];
   }
-  return other == 0 && (int64_t)steps >= 0 && far < 2 * NEAR;
+  return other == 0 && (int64_t)steps >= 0 && far < 2 * MPIDI_MAD_NEAR;
+}
+
+MPIDI_MAD_fields_t* MPIDI_MAD_fields_new(int count) {
+  MPIDI_MAD_fields_t* list = allocate(power_of(count));
+
+  if (unlikely(list == NULL)) return NULL;
+  list->count = list->held = count;
+  list->is_run = list->is_list = false;
+  list->uses = 0;
+  list->first = 0;
+  return list;
+}
+
+char* MPIDI_MAD_fields_arrays(MPIDI_MAD_fields_t* list) {
+  return (char*)list + contents_bytes(power_of(list->count));
 }
 
 /* The fields of a type that is made. */
@@ -377,20 +390,9 @@ typedef struct {
 } given_t;
 
 /* NULL: there is no memory for it. */
-static MPIDI_MAD_fields_t* new_list(const given_t* given) {
-  MPIDI_MAD_fields_t* list = allocate(power_of(given->count));
-
-  if (unlikely(list == NULL)) return NULL;
-  list->count = list->held = given->count;
-  list->is_run = list->is_list = false;
-  list->uses = 0;
-  list->first = 0;
-  return list;
-}
-
 static MPIDI_MAD_fields_t* new_struct(const given_t* given, bool* ascending) {
   const int count = given->count;
-  MPIDI_MAD_fields_t* list = new_list(given);
+  MPIDI_MAD_fields_t* list = MPIDI_MAD_fields_new(count);
   MPI_Aint* counts;
 
   if (unlikely(list == NULL)) return NULL;
@@ -410,7 +412,7 @@ void MPIDI_MAD_free_fields(MPIR_Datatype* datatype) {
   if (!MPIDI_MAD_has_fields(datatype)) return;
   list = MPIDI_MAD_fields_of(datatype);
   for (int i = 0; i < list->held; i++) MPIR_Datatype_release_if_not_builtin(list->types[i]);
-  release(list);
+  MPIDI_MAD_fields_give_back(list);
   datatype->contents = NULL;
   MPIDI_MAD_DT(datatype)->fields = NULL;
 }
@@ -422,11 +424,10 @@ static bool describe(MPIDI_MAD_fields_t* list, bool ascending, bool any, MPIR_Da
   list->basic = (ascending && describe_ascending(list, out)) || describe_basic(list, out);
   list->each = ascending && list->basic ? out->builtin_element_size * list->lengths[0] : 0;
   if (list->basic) list->held = 0;
-  return list->basic || (any && describe_any(list, out));
+  return list->basic || (any && MPIDI_MAD_fields_bounds(list, out));
 }
 
-/* Of a list that is described but for that; whose fields are held. */
-static void complete_object(MPIDI_MAD_fields_t* list, MPIR_Datatype* made) {
+void MPIDI_MAD_fields_complete(MPIDI_MAD_fields_t* list, MPIR_Datatype* made) {
   MPIR_Object_set_ref(made, 1);
   made->contents = &list->contents;
   made->is_committed = 0;
@@ -451,10 +452,10 @@ static bool create(const given_t* given, bool any, MPI_Datatype* newtype) {
   made = MPIR_Handle_obj_alloc(&MPIR_Datatype_mem);
   if (made == NULL || !describe(list, ascending, any, made)) {
     if (made) MPIR_Handle_obj_free(&MPIR_Datatype_mem, made);
-    release(list);
+    MPIDI_MAD_fields_give_back(list);
     return false;
   }
-  complete_object(list, made);
+  MPIDI_MAD_fields_complete(list, made);
   made->n_builtin_elements = -1; /* not known, as of every struct of MPICH's */
   *newtype = made->handle;
   return true;
@@ -472,129 +473,6 @@ bool MPIDI_MAD_create_struct(int count, const int* lengths, const MPI_Aint* disp
   const given_t given = {count, lengths, displacements, types};
 
   return create(&given, true, newtype);
-}
-
-/* ---- lists ---- */
-
-/* What MPICH shows of it: the first of its integers are the count, and the length that all blocks
- * have, or those of each; then places in elements, if there are some. */
-static void set_contents(const MPIDI_MAD_list_t* given, MPIDI_MAD_fields_t* list) {
-  const int count = given->count, lengths = given->lengths ? count : 1;
-  int* ints;
-  MPI_Aint *aints, *counts;
-  MPI_Datatype* types;
-
-  list->contents = (MPIR_Datatype_contents){.combiner = given->combiner,
-                                            .nr_ints = 1 + lengths + (given->places ? count : 0),
-                                            .nr_aints = given->places ? 0 : count,
-                                            .nr_types = 1};
-  MPIR_Datatype_access_contents(&list->contents, &ints, &aints, &counts, &types);
-  *ints++ = count;
-  memcpy(ints, given->lengths ? given->lengths : &given->length, sizeof(int) * (size_t)lengths);
-  if (given->places)
-    memcpy(ints + lengths, given->places, sizeof(int) * (size_t)count);
-  else
-    memcpy(aints, given->displacements, sizeof(MPI_Aint) * (size_t)count);
-  types[0] = given->type;
-}
-
-/* The same as fields.  False: a block is empty, or lies where no type can. */
-static bool set_fields(const MPIDI_MAD_list_t* given, MPI_Aint extent, MPIDI_MAD_fields_t* list) {
-  char* const arrays = (char*)list + contents_bytes(power_of(given->count));
-  const size_t count = (size_t)given->count;
-  bool right = true;
-
-  list->displacements = (MPI_Aint*)arrays;
-  list->lengths = (int*)(arrays + count * sizeof(MPI_Aint));
-  list->types = (MPI_Datatype*)(arrays + count * (sizeof(MPI_Aint) + sizeof(int)));
-  for (size_t i = 0; i < count; i++) {
-    list->lengths[i] = given->lengths ? given->lengths[i] : given->length;
-    list->displacements[i] = given->places ? given->places[i] * extent : given->displacements[i];
-    list->types[i] = given->type;
-    right = right && list->lengths[i] > 0 && (uint64_t)list->displacements[i] + NEAR < 2 * NEAR;
-  }
-  return right;
-}
-
-/* Bytes of each block, if all have as many; else 0. */
-static MPI_Aint bytes_of_each(const MPIDI_MAD_fields_t* list, MPI_Aint size) {
-  for (int i = 1; i < list->count; i++)
-    if (list->lengths[i] != list->lengths[0]) return 0;
-  return list->lengths[0] * size;
-}
-
-/* Whether an element of a derived type is one run, `first` bytes behind its place. */
-static bool is_run(const MPIR_Datatype* type, MPI_Aint* first) {
-  mad_type_info info;
-
-  if (MPIDI_MAD_has_fields(type) && MPIDI_MAD_fields_of(type)->is_run) {
-    *first = type->true_lb;
-    return true;
-  }
-  if (!MPIDI_MAD_is_compiled(type) || mad_type_query(MPIDI_MAD_DT(type)->type, &info) < 0)
-    return false;
-  *first = (MPI_Aint)info.true_lb;
-  return info.runs == 1;
-}
-
-/* Blocks of one run each are moved as such. */
-static void find_runs(MPIDI_MAD_fields_t* list, const MPIR_Datatype* type) {
-  const MPI_Aint each = bytes_of_each(list, type->size);
-
-  list->each = 0;
-  list->basic = false;
-  if (each == 0 || !(type->is_contig || list->lengths[0] == 1)) return;
-  if (type->is_contig) {
-    list->first = type->true_lb;
-    list->basic = true;
-  } else {
-    list->basic = is_run(type, &list->first);
-  }
-  if (list->basic) list->each = each;
-}
-
-static bool describe_list(const MPIDI_MAD_list_t* given, MPIDI_MAD_fields_t* list,
-                          MPIR_Datatype* out) {
-  const type_facts_t type = facts_of(given->type);
-  MPIR_Datatype* derived;
-  MPI_Aint elements = 0;
-
-  if (type.size <= 0 || !set_fields(given, type.extent, list)) return false;
-  if (!describe_any(list, out)) return false;
-  for (int i = 0; i < list->count; i++) elements += list->lengths[i];
-  if (HANDLE_IS_BUILTIN(given->type)) {
-    list->basic = true;
-    list->each = bytes_of_each(list, type.size);
-    list->held = 0;
-    out->n_builtin_elements = elements;
-  } else {
-    MPIR_Datatype_get_ptr(given->type, derived);
-    find_runs(list, derived);
-    list->held = 1;
-    out->n_builtin_elements = elements * derived->n_builtin_elements;
-  }
-  set_contents(given, list);
-  list->is_list = true;
-  return true;
-}
-
-bool MPIDI_MAD_create_list(const MPIDI_MAD_list_t* given, MPI_Datatype* newtype) {
-  const given_t fields = {given->count, NULL, NULL, NULL};
-  MPIR_Datatype* made;
-  MPIDI_MAD_fields_t* list;
-
-  if (given->count < 1 || given->count > MPIDI_MAD_FIELDS) return false;
-  list = new_list(&fields);
-  if (list == NULL) return false;
-  made = MPIR_Handle_obj_alloc(&MPIR_Datatype_mem);
-  if (made == NULL || !describe_list(given, list, made)) {
-    if (made) MPIR_Handle_obj_free(&MPIR_Datatype_mem, made);
-    release(list);
-    return false;
-  }
-  complete_object(list, made);
-  *newtype = made->handle;
-  return true;
 }
 
 /* ---- committed, and freed ---- */

@@ -30,8 +30,8 @@ typedef struct {
   MPI_Datatype type;
 } MPIDI_MAD_list_t;
 
-/* The same for MPI_Type_indexed, MPI_Type_create_hindexed, MPI_Type_create_indexed_block and
- * MPI_Type_create_hindexed_block. */
+/* mad_list.c: the same for MPI_Type_indexed, MPI_Type_create_hindexed,
+ * MPI_Type_create_indexed_block and MPI_Type_create_hindexed_block. */
 bool MPIDI_MAD_create_list(const MPIDI_MAD_list_t* list, MPI_Datatype* newtype);
 
 /* Gives such a type what MPICH's own datatype engine knows of a type, at its first use there. */
