@@ -2,10 +2,9 @@
  *
  * Programs that give each message a type of its own pay for making it every time: for what MPICH's
  * datatype engine and ours compile, which one short message never earns back.  Here a struct of
- * few fields is its list of fields and no more.
- * Short messages of it are copied field by field; whatever else it is used for has MPICH's engine
- * or ours compile it then.  They are committed and freed here before MPICH looks at the arguments,
- * and those whose fields are of basic types made.
+ * few fields is its list of fields and no more.  Short messages of it are copied field by field;
+ * whatever else it is used for has MPICH's engine or ours compile it then.  They are committed and
+ * freed here before MPICH looks at the arguments, and those whose fields are of basic types made.
  *
  * Bounds, padding included, are those that MPICH computes for the same struct.
  */
