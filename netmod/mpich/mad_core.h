@@ -15,7 +15,7 @@
 #include "mad_impl.h"
 #include "mad_noinline.h"
 
-/* Calls that hold no VCI's lock use what others change: structs of few fields, boards. */
+/* Calls that hold no VCI's lock use what others change: types of few fields, boards. */
 #if MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__VCI || \
     MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__LOCKFREE
 #error "ch4:mad needs MPICH's one critical section: configure with --enable-thread-cs=global"

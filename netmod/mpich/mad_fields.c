@@ -160,6 +160,9 @@ static int move_elements(place_t* place, char* memory, MPI_Aint count, MPI_Datat
   if (depth == 0 || !MPIDI_MAD_has_fields(datatype))
     return move_compiled(place, memory, count, datatype);
   fields = MPIDI_MAD_fields_of(datatype);
+  /* A list in another type, whose uses are not counted. */
+  if (MPIDI_MAD_is_compiled(datatype) || (fields->is_list && !fields->basic && depth < MOST_DEPTH))
+    return move_compiled(place, memory, count, datatype);
   if (fields->is_run && count == 1) {
     move_run(place, memory + datatype->true_lb, (size_t)datatype->size);
     return MPI_SUCCESS;
@@ -185,11 +188,19 @@ void MPIDI_MAD_write_fields(const void* context, void* packed) {
   }
 }
 
+static void count_use(MPI_Datatype datatype) {
+  MPIR_Datatype* object;
+
+  MPIR_Datatype_get_ptr(datatype, object);
+  MPIDI_MAD_fields_used(MPIDI_MAD_fields_of(object));
+}
+
 int MPIDI_MAD_pack_fields(const void* buf, MPI_Aint count, MPI_Datatype datatype, void* packed,
                           MPI_Aint* bytes) {
   place_t place = {packed, MPIDI_MAD_FIELDS_BYTES, true};
   const int mpi_errno = move_elements(&place, (char*)buf, count, datatype, MOST_DEPTH);
 
+  count_use(datatype);
   *bytes = (MPI_Aint)(MPIDI_MAD_FIELDS_BYTES - place.left);
   return mpi_errno;
 }
@@ -198,5 +209,6 @@ int MPIDI_MAD_unpack_fields(const void* packed, MPI_Aint bytes, void* buf, MPI_A
                             MPI_Datatype datatype) {
   place_t place = {(char*)packed, (size_t)bytes, false};
 
+  count_use(datatype);
   return move_elements(&place, buf, count, datatype, MOST_DEPTH);
 }

@@ -13,8 +13,8 @@ typedef struct MPIDI_MAD_fields {
   int count;
   bool basic;     /* all fields are of basic types and have elements, or are runs of `each` bytes */
   bool is_run;    /* they are basic, and each begins where the one before ends */
-  bool is_list;   /* all are of one type, and messages of it are counted: */
-  unsigned uses;  /* after some the type is compiled */
+  bool is_list;   /* all are of one type, and it is counted how often they were copied: */
+  unsigned uses;  /* after some times the type is compiled */
   int held;       /* types, from the first on, that are not freed before this one */
   MPI_Aint each;  /* bytes of each field, if they are basic and alike; else 0 */
   MPI_Aint first; /* where the bytes of a field begin */
@@ -30,14 +30,23 @@ static inline MPIDI_MAD_fields_t* MPIDI_MAD_fields_of(const MPIR_Datatype* datat
   return (MPIDI_MAD_fields_t*)((char*)datatype->contents - offsetof(MPIDI_MAD_fields_t, contents));
 }
 
-/* Messages of a list that are copied field by field. */
+/* So often data of a list are copied field by field. */
 enum { MPIDI_MAD_FIELDS_USES = 8 };
+
+/* MPI_Pack holds none of MPICH's locks; one more or less is nothing. */
+static inline unsigned MPIDI_MAD_fields_uses(const MPIDI_MAD_fields_t* fields) {
+  return __atomic_load_n(&fields->uses, __ATOMIC_RELAXED);
+}
+static inline void MPIDI_MAD_fields_used(MPIDI_MAD_fields_t* fields) {
+  if (fields->is_list)
+    __atomic_store_n(&fields->uses, MPIDI_MAD_fields_uses(fields) + 1, __ATOMIC_RELAXED);
+}
 
 /* Whether a short message of such data is copied field by field, into at most
  * MPIDI_MAD_FIELDS_BYTES, rather than have its type compiled. */
 static inline bool MPIDI_MAD_by_fields(MPI_Aint count, MPI_Datatype datatype) {
   MPIR_Datatype* object;
-  MPIDI_MAD_fields_t* fields;
+  const MPIDI_MAD_fields_t* fields;
 
   if (HANDLE_IS_BUILTIN(datatype) || count < 1 || count > MPIDI_MAD_FIELDS) return false;
   MPIR_Datatype_get_ptr(datatype, object);
@@ -45,12 +54,8 @@ static inline bool MPIDI_MAD_by_fields(MPI_Aint count, MPI_Datatype datatype) {
       object->size * count > MPIDI_MAD_FIELDS_BYTES || MPIDI_MAD_is_compiled(object))
     return false;
   fields = MPIDI_MAD_fields_of(object);
-  if (fields->count * count > MPIDI_MAD_FIELDS) return false;
-  if (!fields->is_list) return true;
-  /* MPI_Pack holds none of MPICH's locks; one more or less is nothing. */
-  __atomic_store_n(&fields->uses, __atomic_load_n(&fields->uses, __ATOMIC_RELAXED) + 1,
-                   __ATOMIC_RELAXED);
-  return fields->uses <= MPIDI_MAD_FIELDS_USES;
+  return fields->count * count <= MPIDI_MAD_FIELDS &&
+         (!fields->is_list || MPIDI_MAD_fields_uses(fields) < MPIDI_MAD_FIELDS_USES);
 }
 
 /* Displacements between which no difference overflows: from - to +. */

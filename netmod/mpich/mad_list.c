@@ -1,8 +1,8 @@
 /* mad_list.c: what MPI_Type_indexed() and its kin make of few blocks: like structs of few fields
  * (mad_struct.c) a list of them, of which nothing is compiled before it is needed.
  *
- * Programs whose particles move make one for each message.  Of one that is used again and again the
- * type is compiled after some messages, which are copied faster then.
+ * Programs whose particles move make one for each message.  One that is used again and again is
+ * compiled after some messages, which are copied faster then.
  */
 #include <stdint.h>
 
@@ -58,18 +58,33 @@ static MPI_Aint bytes_of_each(const MPIDI_MAD_fields_t* list, MPI_Aint size) {
   return list->lengths[0] * size;
 }
 
+/* What is resized or a copy has the elements of another type. */
+static const MPIR_Datatype* resized(const MPIR_Datatype* type) {
+  while (!MPIDI_MAD_is_compiled(type) && type->contents &&
+         (type->contents->combiner == MPI_COMBINER_RESIZED ||
+          type->contents->combiner == MPI_COMBINER_DUP)) {
+    int* ints;
+    MPI_Aint *aints, *counts;
+    MPI_Datatype* types;
+    MPIR_Datatype* inner;
+    MPIR_Datatype_access_contents(type->contents, &ints, &aints, &counts, &types);
+    if (HANDLE_IS_BUILTIN(types[0])) break;
+    MPIR_Datatype_get_ptr(types[0], inner);
+    type = inner;
+  }
+  return type;
+}
+
 /* Whether an element of a derived type is one run, `first` bytes behind its place. */
 static bool is_run(const MPIR_Datatype* type, MPI_Aint* first) {
+  const MPIR_Datatype* const elements = resized(type);
   mad_type_info info;
 
-  if (MPIDI_MAD_has_fields(type) && MPIDI_MAD_fields_of(type)->is_run) {
-    *first = type->true_lb;
-    return true;
-  }
-  if (!MPIDI_MAD_is_compiled(type) || mad_type_query(MPIDI_MAD_DT(type)->type, &info) < 0)
-    return false;
-  *first = (MPI_Aint)info.true_lb;
-  return info.runs == 1;
+  *first = type->true_lb;
+  if (MPIDI_MAD_is_compiled(elements))
+    return mad_type_query(MPIDI_MAD_DT(elements)->type, &info) >= 0 && info.runs == 1;
+  return elements->is_contig ||
+         (MPIDI_MAD_has_fields(elements) && MPIDI_MAD_fields_of(elements)->is_run);
 }
 
 /* Blocks of one run each are moved as such. */
@@ -96,7 +111,8 @@ static bool describe_list(const MPIDI_MAD_list_t* given, MPIDI_MAD_fields_t* lis
 
   MPIR_Datatype_get_size_macro(given->type, size);
   MPIR_Datatype_get_extent_macro(given->type, extent);
-  if (size <= 0 || !set_fields(given, extent, list)) return false;
+  /* MPICH's engine does not know the second. */
+  if (size <= 0 || given->type == MPIX_C_FLOAT16 || !set_fields(given, extent, list)) return false;
   if (!MPIDI_MAD_fields_bounds(list, out)) return false;
   for (int i = 0; i < list->count; i++) elements += list->lengths[i];
   if (HANDLE_IS_BUILTIN(given->type)) {

@@ -67,7 +67,7 @@ typedef struct {
 typedef struct {
   struct mad_type* type;
   const void* seal;   /* of the compiled layout, from commit or first use on */
-  const void* fields; /* a seal: it is a struct of few fields (mad_struct.c) */
+  const void* fields; /* a seal: it is a type of few fields (mad_struct.c) */
 } MPIDI_MAD_dt_t;
 
 typedef struct {

@@ -153,7 +153,7 @@ static bool leaves_after_a_look(const outgoing_t* out) {
   return leaves_at_once(out);
 }
 
-/* A short message of a struct of few fields. */
+/* A short message of a type of few fields. */
 static int send_fields(const void* buf, MPI_Aint count, MPI_Datatype datatype, outgoing_t* out,
                        MPIR_Request** request) {
   char packed[MPIDI_MAD_FIELDS_BYTES];
@@ -195,7 +195,7 @@ static int extend(MPI_Aint count, MPI_Datatype datatype, int tag, MPIR_Comm* com
   return MPIDI_MAD_read_value(comm, context_offset, out->value, &out->extension);
 }
 
-/* Whether a message of a struct of few fields has left by the short way. */
+/* Whether a message of a type of few fields has left by the short way. */
 static bool sent_fields_short(const void* buf, MPI_Aint count, MPI_Datatype datatype,
                               mad_peer* peer, const mad_envelope* envelope, uint32_t flags,
                               const mad_extension* extension) {
@@ -208,8 +208,10 @@ static bool sent_fields_short(const void* buf, MPI_Aint count, MPI_Datatype data
   if (MPIDI_MAD_fields_of(object)->basic) { /* not packed first: docs/adr/0069 */
     const MPIDI_MAD_elements_t elements = {buf, count, object};
     if (mad_tagged_send_written(peer, envelope, flags, extension, (uint64_t)(object->size * count),
-                                MPIDI_MAD_write_fields, &elements) == MAD_SUCCESS)
+                                MPIDI_MAD_write_fields, &elements) == MAD_SUCCESS) {
+      MPIDI_MAD_fields_used(MPIDI_MAD_fields_of(object));
       return true;
+    }
   }
   return MPIDI_MAD_pack_fields(buf, count, datatype, packed, &bytes) == MPI_SUCCESS &&
          mad_tagged_send_short(peer, envelope, flags, extension, packed, (uint64_t)bytes, NULL) ==
@@ -452,8 +454,8 @@ IN_LINE int prepare_receive(MPIR_Request* rreq, void* buf, MPI_Aint count, MPI_D
   return mpi_errno;
 }
 
-/* Whether a message of a struct of few fields was received by the short way, which is for whole
- * ones whose fields are of basic types: nothing else of those can fail. */
+/* Whether a message of a type of few fields was received by the short way, which is for whole ones
+ * whose fields are of basic types or runs: nothing else of those can fail. */
 static bool received_fields_short(void* buf, MPI_Aint count, MPI_Datatype datatype, mad_peer* from,
                                   const mad_envelope* wanted, uint32_t how, mad_arrival* arrival) {
   char packed[MPIDI_MAD_FIELDS_BYTES];

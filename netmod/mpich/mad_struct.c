@@ -476,7 +476,7 @@ bool MPIDI_MAD_create_struct(int count, const int* lengths, const MPI_Aint* disp
 
 /* ---- committed, and freed ---- */
 
-/* NULL: it is not such a struct, or no datatype at all. */
+/* NULL: it is no type of few fields, or no datatype at all. */
 static MPIR_Datatype* struct_of(const MPI_Datatype* handle) {
   MPIR_Datatype* datatype;
 

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 /* What MPI_Type_create_struct, MPI_Type_commit and MPI_Type_free ask before they look at their
- * arguments, with what they were given.  True: that was a struct of few fields (the first makes
- * only those whose fields are all of basic types), or a proto datatype, and all is done. */
+ * arguments, with what they were given.  True: that was a type of few fields (the first makes only
+ * structs whose fields are all of basic types), or a proto datatype, and all is done. */
 bool MPIDI_MAD_create_basic_struct(int count, const int* lengths, const MPI_Aint* displacements,
                                    const MPI_Datatype* types, MPI_Datatype* newtype);
 bool MPIDI_MAD_commit(const MPI_Datatype* datatype);

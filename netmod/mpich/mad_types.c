@@ -103,7 +103,7 @@ fn_fail:
 int MPIDI_MAD_mpi_type_commit_hook(MPIR_Datatype* datatype) {
   mad_type* type;
 
-  /* Types that are one run are sent as bytes, and structs of few fields may never be needed. */
+  /* Types that are one run are sent as bytes, and types of few fields may never be needed. */
   if (datatype->is_contig) return MPI_SUCCESS;
   if (datatype->contents == NULL) return MPI_SUCCESS; /* MPI_Type_dup() gives it them afterwards */
   if (MPIDI_MAD_has_fields(datatype) && datatype->size <= MPIDI_MAD_FIELDS_BYTES)
@@ -173,30 +173,26 @@ static bool moves_fields(MPI_Aint count, MPI_Datatype datatype, MPI_Aint offset,
   return count * size <= most;
 }
 
-bool MPIDI_MAD_pack(const void* buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint offset,
-                    void* packed, MPI_Aint room, MPI_Aint* bytes) {
+static bool pack(const void* buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint offset,
+                 void* packed, MPI_Aint room, MPI_Aint* bytes) {
   part_t part;
   size_t moved;
 
   if (is_mpichs() || !on_host(packed)) return false;
-  if (moves_fields(count, datatype, offset, room)) {
-    if (MPIDI_MAD_pack_fields(buf, count, datatype, packed, bytes) != MPI_SUCCESS) return false;
-    count_bytes((uint64_t)*bytes);
-    return true;
-  }
+  if (moves_fields(count, datatype, offset, room))
+    return MPIDI_MAD_pack_fields(buf, count, datatype, packed, bytes) == MPI_SUCCESS;
   if (!find_part(buf, count, datatype, offset, room, &part)) return false;
   if (part.layout.type == NULL)
     memcpy(packed, (const char*)part.layout.base + part.offset, part.bytes);
   else if (mad_type_pack(part.layout.base, part.layout.count, part.layout.type, part.offset, packed,
                          part.bytes, &moved) < 0)
     return false;
-  count_bytes(part.bytes);
   *bytes = (MPI_Aint)part.bytes;
   return true;
 }
 
-bool MPIDI_MAD_unpack(const void* packed, MPI_Aint size, void* buf, MPI_Aint count,
-                      MPI_Datatype datatype, MPI_Aint offset, MPI_Aint* bytes) {
+static bool unpack(const void* packed, MPI_Aint size, void* buf, MPI_Aint count,
+                   MPI_Datatype datatype, MPI_Aint offset, MPI_Aint* bytes) {
   part_t part;
   size_t moved;
 
@@ -204,16 +200,27 @@ bool MPIDI_MAD_unpack(const void* packed, MPI_Aint size, void* buf, MPI_Aint cou
   if (moves_fields(count, datatype, offset, size)) {
     MPIR_Datatype_get_size_macro(datatype, *bytes);
     *bytes *= count;
-    if (MPIDI_MAD_unpack_fields(packed, *bytes, buf, count, datatype) != MPI_SUCCESS) return false;
-    count_bytes((uint64_t)*bytes);
-    return true;
+    return MPIDI_MAD_unpack_fields(packed, *bytes, buf, count, datatype) == MPI_SUCCESS;
   }
   if (!find_part(buf, count, datatype, offset, size, &part)) return false;
   if (mad_type_unpack(part.layout.base, part.layout.count, part.layout.type, part.offset, packed,
                       part.bytes, &moved) < 0)
     return false;
-  count_bytes(part.bytes);
   *bytes = (MPI_Aint)part.bytes;
+  return true;
+}
+
+bool MPIDI_MAD_pack(const void* buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint offset,
+                    void* packed, MPI_Aint room, MPI_Aint* bytes) {
+  if (!pack(buf, count, datatype, offset, packed, room, bytes)) return false;
+  count_bytes((uint64_t)*bytes);
+  return true;
+}
+
+bool MPIDI_MAD_unpack(const void* packed, MPI_Aint size, void* buf, MPI_Aint count,
+                      MPI_Datatype datatype, MPI_Aint offset, MPI_Aint* bytes) {
+  if (!unpack(packed, size, buf, count, datatype, offset, bytes)) return false;
+  count_bytes((uint64_t)*bytes);
   return true;
 }
 
@@ -222,16 +229,12 @@ static bool copy_fields(const void* sendbuf, MPI_Aint sendcount, MPI_Datatype se
                         void* recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, MPI_Aint bytes) {
   char packed[MPIDI_MAD_FIELDS_BYTES];
   MPI_Aint moved = 0;
-  const uint64_t before = __atomic_load_n(&MPIDI_MAD_local_bytes, __ATOMIC_RELAXED);
-  const bool copied =
-      MPIR_Typerep_pack(sendbuf, sendcount, sendtype, 0, packed, bytes, &moved) == MPI_SUCCESS &&
-      moved == bytes &&
-      MPIR_Typerep_unpack(packed, bytes, recvbuf, recvcount, recvtype, 0, &moved) == MPI_SUCCESS &&
-      moved == bytes;
 
-  /* Packed and unpacked, they are copied once. */
-  if (copied) __atomic_store_n(&MPIDI_MAD_local_bytes, before + (uint64_t)bytes, __ATOMIC_RELAXED);
-  return copied;
+  if (!pack(sendbuf, sendcount, sendtype, 0, packed, bytes, &moved) || moved != bytes ||
+      !unpack(packed, bytes, recvbuf, recvcount, recvtype, 0, &moved) || moved != bytes)
+    return false;
+  count_bytes((uint64_t)bytes);
+  return true;
 }
 
 bool MPIDI_MAD_copy(const void* sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype, void* recvbuf,

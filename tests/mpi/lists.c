@@ -146,13 +146,24 @@ static bool usable(const List* list) {
   return all;
 }
 
+/* Of both processes: elements that do not overlap each other. */
+static int elements_of(const List* list) {
+  int64_t low, high;
+  int own, all;
+  typemap_bounds(&list->map, &low, &high);
+  own = list->extent >= high - low ? 3 : 1;
+  MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return all;
+}
+
+/* The type that it is made of first. */
 static void list_free(List* list) {
-  MPI_Type_free(&list->type);
-  typemap_free(&list->map);
   if (list->is_basic)
     typemap_free(&list->old.map);
   else
     random_type_free(&list->old);
+  MPI_Type_free(&list->type);
+  typemap_free(&list->map);
 }
 
 #if MPI_VERSION >= 4
@@ -177,6 +188,36 @@ static MPI_Datatype twin_of(const List* list) {
   return twin;
 }
 
+/* Of as many bytes, in the list and in a struct that has it. */
+static void same_elements(const List* list, MPI_Datatype twin, uint64_t seed) {
+  const MPI_Datatype types[2] = {list->type, twin};
+  int size, lengths[2] = {1, 1};
+  MPI_Aint lb, extent, displacements[2] = {0, 0};
+  MPI_Type_size(twin, &size);
+  MPI_Type_get_true_extent(twin, &lb, &extent);
+  displacements[1] = lb + extent;
+  for (int bytes = 0; bytes <= size && !list->is_random; bytes += size / 3 + 1) {
+    int elements[2], inside[2];
+    MPI_Count many[2];
+    for (int i = 0; i < 2; i++) {
+      const MPI_Datatype fields[2] = {types[i], MPI_DOUBLE};
+      MPI_Datatype outer;
+      MPI_Status status = {0};
+      CHECK_MPI(MPI_Status_set_elements(&status, MPI_BYTE, bytes));
+      CHECK_MPI(MPI_Get_elements(&status, types[i], &elements[i]));
+      CHECK_MPI(MPI_Get_elements_x(&status, types[i], &many[i]));
+      CHECK_MPI(MPI_Type_create_struct(2, lengths, displacements, fields, &outer));
+      CHECK_MPI(MPI_Type_commit(&outer));
+      CHECK_MPI(MPI_Get_elements(&status, outer, &inside[i]));
+      MPI_Type_free(&outer);
+    }
+    CHECK(elements[0] == elements[1] && many[0] == many[1] && inside[0] == inside[1],
+          "%d bytes are %d, %lld and %d elements, MPICH says %d, %lld and %d, seed %llu", bytes,
+          elements[0], (long long)many[0], inside[0], elements[1], (long long)many[1], inside[1],
+          (unsigned long long)seed);
+  }
+}
+
 static void same_as_twin(const List* list, uint64_t seed) {
   MPI_Datatype twin = twin_of(list), nested[2];
   MPI_Aint bounds[2][4];
@@ -184,6 +225,7 @@ static void same_as_twin(const List* list, uint64_t seed) {
   const MPI_Datatype types[2] = {list->type, twin};
   Image image = image_new(&list->map, list->extent, 1);
   char* bytes[2];
+  same_elements(list, twin, seed); /* before MPICH's engine has to know the type */
   image_fill(&image, 1, true);
   for (int i = 0; i < 2; i++) {
     MPI_Type_size(types[i], &size[i]);
@@ -233,12 +275,13 @@ static void contents(const List* list) {
     CHECK(in_bytes(list) ? displacements[k] == list->displacements[k]
                          : numbers[i + k] == list->places[k],
           "the place of block %d", k);
+  CHECK(!list->is_basic || old == list->old.type, "the list is of another type");
   if (!list->is_basic) MPI_Type_free(&old);
 }
 
-/* A message with `sent` elements of one's own layout into the other's. */
-static void message(const List* list, MPI_Comm comm, int how, uint64_t seed) {
-  Image image = image_new(&list->map, list->extent, 1);
+/* Elements of one's own layout into the other's. */
+static void message(const List* list, MPI_Comm comm, int count, int how, uint64_t seed) {
+  Image image = image_new(&list->map, list->extent, (size_t)count);
   MPI_Status status;
   MPI_Request request;
   int elements = -1;
@@ -246,30 +289,30 @@ static void message(const List* list, MPI_Comm comm, int how, uint64_t seed) {
   image_fill(&image, stamp, rank == 0);
   if (rank == 0) {
     if (how % 3 == 0) {
-      CHECK_MPI(MPI_Send(image.base, 1, list->type, 1, kTag, comm));
+      CHECK_MPI(MPI_Send(image.base, count, list->type, 1, kTag, comm));
     } else {
-      CHECK_MPI(how % 3 == 1 ? MPI_Isend(image.base, 1, list->type, 1, kTag, comm, &request)
-                             : MPI_Issend(image.base, 1, list->type, 1, kTag, comm, &request));
+      CHECK_MPI(how % 3 == 1 ? MPI_Isend(image.base, count, list->type, 1, kTag, comm, &request)
+                             : MPI_Issend(image.base, count, list->type, 1, kTag, comm, &request));
       CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
     }
   } else {
     if (how % 2 == 0) {
-      CHECK_MPI(MPI_Recv(image.base, 1, list->type, 0, kTag, comm, &status));
+      CHECK_MPI(MPI_Recv(image.base, count, list->type, 0, kTag, comm, &status));
     } else {
-      CHECK_MPI(MPI_Irecv(image.base, 1, list->type, 0, kTag, comm, &request));
+      CHECK_MPI(MPI_Irecv(image.base, count, list->type, 0, kTag, comm, &request));
       CHECK_MPI(MPI_Wait(&request, &status));
     }
     CHECK_IMAGE(&image, stamp, "list of seed %llu, message %d", (unsigned long long)seed, how);
     if (list->is_basic) {
       CHECK_MPI(MPI_Get_elements(&status, list->type, &elements));
-      CHECK(elements == (int)list->map.count, "%d elements, not %d", elements,
-            (int)list->map.count);
+      CHECK(elements == count * (int)list->map.count, "%d elements, not %d", elements,
+            count * (int)list->map.count);
     }
   }
   image_free(&image);
 }
 
-/* An element less than there is room for. */
+/* The first block, where there is room for all. */
 static void short_message(const List* list, MPI_Comm comm, uint64_t seed) {
   Image image = image_new(&list->map, list->extent, 1);
   const int first = list->lengths[0];
@@ -298,13 +341,15 @@ int main(int argc, char** argv) {
   for (uint64_t seed = 1; seed <= kRounds; seed++) {
     List list = list_new(seed, seed * 2 + (uint64_t)rank);
     const bool sends = usable(&list);
-    same_as_twin(&list, seed);
-    contents(&list);
-    for (int how = 0; how < kMessages && sends; how++) message(&list, comms[0], how, seed);
-    for (int i = 1; i < kPathCount && sends; i++) message(&list, comms[i], i, seed);
+    const int most = sends ? elements_of(&list) : 0;
+    for (int how = 0; how < kMessages && sends; how++)
+      message(&list, comms[0], 1 + how % most, how, seed);
+    for (int i = 1; i < kPathCount && sends; i++) message(&list, comms[i], most, i, seed);
     list_free(&list);
     list = list_new(seed, seed * 2 + (uint64_t)rank);
     if (sends) short_message(&list, comms[0], seed);
+    contents(&list);
+    same_as_twin(&list, seed);
     list_free(&list);
   }
   for (int i = 0; i < kPathCount; i++) MPI_Comm_free(&comms[i]);
