@@ -46,7 +46,7 @@ struct House {
   std::vector<std::uint32_t> ready;
 };
 
-/// Looks at all houses until `done` holds; false: it did not in a minute.
+/// Looks at all houses until `done` holds; false: it did not in time.
 inline bool pump(const std::vector<House*>& houses, const std::function<bool()>& done) {
   const auto deadline = Clock::now() + milliseconds(40000);
   constexpr unsigned kTurnsPerYield = 64;  // a yield may give away a time slice of the core
