@@ -4,17 +4,13 @@
 #include <cstdint>
 #include <string>
 
-#include "tests/engine/node.h"
+#include "tests/engine/short_messages.h"
 #include "tests/support/bytes.h"
 
 namespace mad::test {
 namespace {
 
-constexpr std::uint16_t kContext = 1;
-
-mad_envelope envelope(int source, int tag) { return {source, tag, kContext}; }
-
-class ProbeNext : public ::testing::Test {
+class ProbeNext : public ShortMessages {
  protected:
   void SetUp() override {
     exchange(c, c.peer(b));  // so it is looked at first
@@ -22,43 +18,12 @@ class ProbeNext : public ::testing::Test {
   }
   void TearDown() override { close_together({&a, &b, &c}); }
 
-  /// A message, by posted receives.
-  void exchange(Node& from, mad_peer* to) {
-    char in[1];
-    Operation received, sent;
-    b.receive_tagged(envelope(0, 999), in, 1, nullptr, MAD_PATH_AUTO, &received);
-    from.send_tagged(to, envelope(0, 999), "x", 1, nullptr, MAD_PATH_AUTO, &sent);
-    ASSERT_TRUE(progress_until({&from, &b}, [&] { return received.done && sent.done; }));
-  }
-  /// One that leaves at once.
-  void send(int tag, const Bytes& bytes, std::uint32_t flags = 0,
-            const mad_extension* extension = nullptr) {
-    Operation sent;
-    a.send_tagged(to_b, envelope(5, tag), bytes.data(), bytes.size(), nullptr, MAD_PATH_AUTO, &sent,
-                  flags, extension);
-    ASSERT_TRUE(sent.done);
-  }
   int probe(mad_peer* from, const mad_envelope& wanted, std::uint32_t how = MAD_WAITS) {
     arrival = {};
     return mad_tagged_probe_next(b.engine(), from, &wanted, how, &arrival);
   }
-  int receive(const mad_envelope& wanted, Bytes* in) {
-    return mad_tagged_receive_short(b.engine(), from_a, &wanted, in->data(), in->size(), nullptr, 0,
-                                    &arrival);
-  }
-  /// By a receive that is posted.
-  Bytes receive_posted(int tag, std::size_t bytes) {
-    Bytes in(bytes);
-    Operation received;
-    b.receive_tagged(envelope(5, tag), in.data(), bytes, nullptr, MAD_PATH_AUTO, &received);
-    EXPECT_TRUE(progress_until({&a, &b}, [&] { return received.done; }));
-    return in;
-  }
 
-  Node a{"shm"}, b{"shm"}, c{"shm"};
-  mad_peer* to_b = a.peer(b);
-  mad_peer* from_a = b.peer(a);
-  mad_arrival arrival{};
+  Node c{"shm"};
 };
 
 TEST_F(ProbeNext, ShowsTheNextMessageWhichIsReceivedWhereItArrived) {

@@ -8,58 +8,18 @@
 #include <vector>
 
 #include "tests/engine/node.h"
+#include "tests/engine/short_messages.h"
 #include "tests/support/bytes.h"
 #include "tests/support/random_type.h"
 
 namespace mad::test {
 namespace {
 
-constexpr std::uint16_t kContext = 1;
-
-mad_envelope envelope(int source, int tag) { return {source, tag, kContext}; }
-
-/// Two that have spoken, on one fabric.
-class ShortReceive : public ::testing::Test {
+class ShortReceive : public ShortMessages {
  protected:
-  explicit ShortReceive(const char* fabric = "shm") : a(fabric), b(fabric) {}
-  void SetUp() override { exchange(); }
+  using ShortMessages::ShortMessages;
+  void SetUp() override { exchange(a, to_b); }
   void TearDown() override { close_together({&a, &b}); }
-
-  /// A message, by posted receives.
-  void exchange() {
-    char in[1];
-    Operation received, sent;
-    b.receive_tagged(envelope(0, 999), in, 1, nullptr, MAD_PATH_AUTO, &received);
-    a.send_tagged(to_b, envelope(0, 999), "x", 1, nullptr, MAD_PATH_AUTO, &sent);
-    ASSERT_TRUE(progress_until({&a, &b}, [&] { return received.done && sent.done; }));
-  }
-  /// One that leaves at once.
-  void send(int tag, const Bytes& bytes, std::uint32_t flags = 0,
-            const mad_extension* extension = nullptr) {
-    Operation sent;
-    a.send_tagged(to_b, envelope(5, tag), bytes.data(), bytes.size(), nullptr, MAD_PATH_AUTO, &sent,
-                  flags, extension);
-    ASSERT_TRUE(sent.done);
-  }
-  int receive(const mad_envelope& wanted, Bytes* in, const mad_type* type = nullptr,
-              std::uint64_t count = 1, std::uint32_t how = 0) {
-    return mad_tagged_receive_short(b.engine(), from_a, &wanted, in->data(),
-                                    type == nullptr ? in->size() : count, type, how, &arrival);
-  }
-  /// By a receive that is posted.
-  Bytes receive_posted(int tag, std::size_t bytes) {
-    Bytes in(bytes);
-    Operation received;
-    b.receive_tagged(envelope(5, tag), in.data(), bytes, nullptr, MAD_PATH_AUTO, &received);
-    EXPECT_TRUE(progress_until({&a, &b}, [&] { return received.done; }));
-    EXPECT_EQ(received.status, MAD_SUCCESS);
-    return in;
-  }
-
-  Node a, b;
-  mad_peer* to_b = a.peer(b);
-  mad_peer* from_a = b.peer(a);
-  mad_arrival arrival{};
 };
 
 TEST_F(ShortReceive, TakesTheNextMessage) {

@@ -198,20 +198,23 @@ def _packed_by_us(function: str, count: str, arguments: str) -> Edit:
     return Edit(_YAKSA, call, asked, False, _WHY_PACKED)
 
 
+# How MPI_Type_create_struct and MPI_Type_create_hindexed begin.
+_LENGTHS = (
+    "    if (sizeof(MPI_Aint) == sizeof(int)) {\n"
+    "        p_blkl = (MPI_Aint *) array_of_blocklengths;\n"
+    "    } else {\n"
+    "        MPIR_CHKLMEM_MALLOC_ORJUMP(p_blkl, MPI_Aint *, count * sizeof(MPI_Aint), mpi_errno,\n"
+    '                                   "aint blocklengths array", MPL_MEM_BUFFER);\n'
+    "        for (int i = 0; i < count; i++) {\n"
+    "            p_blkl[i] = array_of_blocklengths[i];\n"
+    "        }\n"
+    "    }\n"
+)
+
+
 def _struct_of_few_fields() -> Edit:
     """MPI_Type_create_struct asks the netmod first."""
-    old = (
-        "    if (sizeof(MPI_Aint) == sizeof(int)) {\n"
-        "        p_blkl = (MPI_Aint *) array_of_blocklengths;\n"
-        "    } else {\n"
-        "        MPIR_CHKLMEM_MALLOC_ORJUMP(p_blkl, MPI_Aint *, count * sizeof(MPI_Aint), mpi_errno,\n"
-        '                                   "aint blocklengths array", MPL_MEM_BUFFER);\n'
-        "        for (int i = 0; i < count; i++) {\n"
-        "            p_blkl[i] = array_of_blocklengths[i];\n"
-        "        }\n"
-        "    }\n"
-        "    mpi_errno = MPIR_Type_struct("
-    )
+    old = f"{_LENGTHS}    mpi_errno = MPIR_Type_struct("
     asked = (
         "    if (MPIDI_MAD_create_struct(count, array_of_blocklengths, array_of_displacements,\n"
         "                                array_of_types, newtype))\n"
@@ -629,16 +632,7 @@ EDITS = (
     ),
     _list_of_few_blocks(
         "MPI_COMBINER_HINDEXED", "array_of_blocklengths, 0", "NULL, array_of_displacements",
-        "    if (sizeof(MPI_Aint) == sizeof(int)) {\n"
-        "        p_blkl = (MPI_Aint *) array_of_blocklengths;\n"
-        "    } else {\n"
-        "        MPIR_CHKLMEM_MALLOC_ORJUMP(p_blkl, MPI_Aint *, count * sizeof(MPI_Aint), mpi_errno,\n"
-        '                                   "aint blocklengths array", MPL_MEM_BUFFER);\n'
-        "        for (int i = 0; i < count; i++) {\n"
-        "            p_blkl[i] = array_of_blocklengths[i];\n"
-        "        }\n"
-        "    }\n"
-        "    mpi_errno = MPIR_Type_indexed(count, p_blkl, array_of_displacements, 1,",
+        f"{_LENGTHS}    mpi_errno = MPIR_Type_indexed(count, p_blkl, array_of_displacements, 1,",
     ),
     _with_structs(_YAKSA_TYPES),
     Edit(
